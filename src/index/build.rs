@@ -72,14 +72,20 @@ pub(super) struct Builder<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
     sets: Vec<&'n [Atom]>,
+    ranges: RangeAnalysis<'n>,
     /// For each set how many routes could be found by it.
     used: Vec<u32>,
 }
 
 impl<'n> Builder<'n> {
     pub(super) fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> Builder<'n> {
-        let mut builder =
-            Builder { normal, atoms, sets: atoms.atoms_of_sets(), used: vec![0; atoms.likelihood.len()] };
+        let mut builder = Builder {
+            normal,
+            atoms,
+            sets: atoms.atoms_of_sets(),
+            ranges: RangeAnalysis::new(normal, atoms),
+            used: vec![0; atoms.likelihood.len()],
+        };
         let mut ways = Vec::new();
         for route in normal.tables.iter().flatten() {
             ways.clear();
@@ -138,7 +144,7 @@ impl<'n> Builder<'n> {
         let likelihood = best.as_ref().map_or(1.0, |best| self.likelihood(best));
         let alternatives = match likelihood <= RARE {
             true => Vec::new(),
-            false => self.ranges().alternatives(route.cond),
+            false => self.ranges.alternatives(route.cond),
         };
         match best.filter(|_| likelihood < USELESS) {
             Some(best) if alternatives.is_empty() || self.is_cheaper(likelihood, &alternatives, route) => {
@@ -164,10 +170,6 @@ impl<'n> Builder<'n> {
         };
         let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
         all.sum::<f64>().min(1.0)
-    }
-
-    fn ranges(&self) -> RangeAnalysis<'n> {
-        RangeAnalysis::new(self.normal, self.atoms)
     }
 
     fn table(&self, table: u32, routes: &[NRoute], keys: &mut Keys) -> TableIndex {
@@ -224,7 +226,7 @@ impl<'n> Builder<'n> {
     ) -> PostingList {
         let mut limited: Vec<(u32, ValueRanges)> = Vec::new();
         for rank in ranks {
-            let mut alternatives = self.ranges().alternatives(routes[rank as usize].cond);
+            let mut alternatives = self.ranges.alternatives(routes[rank as usize].cond);
             if alternatives.is_empty() {
                 alternatives.push(ValueRanges::new());
             }

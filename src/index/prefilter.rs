@@ -212,11 +212,14 @@ impl Reader {
             return Known::NOTHING;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-        let mut texts: Vec<String> =
-            chars.map(|c| if self.folded { text::fold_char(c) } else { c }.to_string()).collect();
-        texts.sort_unstable();
-        texts.dedup();
-        if texts.len() <= MAX_CLASS { Known::Exact(texts) } else { Known::NOTHING }
+        let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
+        // UTF-8 sorts as its characters do.
+        chars.sort_unstable();
+        chars.dedup();
+        if chars.len() > MAX_CLASS {
+            return Known::NOTHING;
+        }
+        Known::Exact(chars.into_iter().map(String::from).collect())
     }
 
     fn repetition(&self, repetition: &Repetition) -> Known {
@@ -243,7 +246,7 @@ impl Reader {
                 Known::Exact(texts) if texts.len() * run.len() <= MAX_EXACT => {
                     run = run
                         .iter()
-                        .flat_map(|start| texts.iter().map(move |end| format!("{start}{end}")))
+                        .flat_map(|start| texts.iter().map(move |end| [start.as_str(), end].concat()))
                         .collect();
                 }
                 part => {
