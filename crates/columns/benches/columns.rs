@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::Field;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rulec_columns::{Decider, Options, write_lines};
+use rulec_columns::{Decider, Options, Part, write_lines};
 use serde_json::Value as Json;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -160,10 +160,10 @@ fn ratios() {
         };
         let mut decider = sides.decider();
         let mut columns = || drop(black_box(decider.decide(black_box(&sides.batch))));
-        let mut other = sides.decider();
+        let (mut other, part) = (sides.decider(), Part::from(sides.batch.clone()));
         let mut each = || {
             let take = |_, decision| drop(black_box(decision));
-            other.each(black_box(&sides.batch), take).expect("the same columns");
+            other.each(black_box(&part), take).expect("the same columns");
         };
         let records: Vec<_> =
             sides.messages.iter().map(|message| sides.case.rules.prepare(message)).collect();

@@ -86,6 +86,17 @@ impl Answers {
         Answers::new(columns, known)
     }
 
+    /// The same with a column for how each decision came about.
+    pub fn explained(mut self, explained: bool) -> Answers {
+        if explained {
+            let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
+            let fields: Vec<Field> = fields.chain([Type::Json.field("explanation")]).collect();
+            self.schema = Arc::new(Schema::new(fields));
+            self.columns.push(Column { role: Role::of("explanation"), build: Build::new(&Type::Json), rows: 0 });
+        }
+        self
+    }
+
     /// The judgements of payloads.
     pub fn of_payloads() -> Answers {
         let violations = || Type::texts(&["rule", "path", "message", "repair"]);

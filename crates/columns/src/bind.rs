@@ -103,6 +103,15 @@ enum Source {
     Group(Vec<(String, Source)>),
 }
 
+impl Source {
+    fn columns(&self, found: &mut Vec<usize>) {
+        match self {
+            Source::Column(at, _) => found.push(*at),
+            Source::Group(inner) => inner.iter().for_each(|(_, source)| source.columns(found)),
+        }
+    }
+}
+
 /// A field that the rules read.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
@@ -164,6 +173,19 @@ impl Binding {
 
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The columns that are read, by their numbers in the schema.
+    pub fn reads(&self) -> Vec<usize> {
+        if self.bound.is_empty() {
+            return (0..self.schema.fields().len()).collect();
+        }
+        let mut reads = Vec::new();
+        for bound in &self.bound {
+            self.columns[bound.at].1.columns(&mut reads);
+        }
+        reads.sort_unstable();
+        reads
     }
 
     /// The columns of a batch, taken apart: one object whose fields are those of the message.
