@@ -69,8 +69,8 @@ impl Default for Buffers {
 
 /// The bytes beyond a text's end that are looked at, by probes and of a gram at its last position.
 const BEYOND: usize = 64;
-/// Room for the grams that positions may have, [`BASES`] at most each.
-const GRAMS: usize = 128;
+/// Room for the grams of positions that are filtered together, [`BASES`] at most each.
+const GRAMS: usize = 256;
 /// The number of grams that may have more literals than a table counts.
 const MOST_CROWDED: usize = 64;
 /// The number of bits of the filter for each slot of the table.
@@ -109,8 +109,8 @@ impl Scanner {
 
     /// A scanner that probes a text at every so manyth position.
     fn stepping(step: usize, literals: &[(&[u8], u32)], frequency: &Frequency) -> Scanner {
-        let table = Table::new(literals.len() * step);
-        let mut scanner = Scanner::over(Probes::new(literals.len(), step), table);
+        let lengths = literals.iter().map(|(literal, _)| literal.len());
+        let mut scanner = Scanner::over(Probes::new(lengths, step), Table::new(literals.len() * step));
         for (literal, number) in literals {
             if let Some(Choice { level, offset, .. }) =
                 choose(literal, step, &scanner.probes, frequency, &scanner.table)
@@ -171,57 +171,33 @@ impl Scanner {
         }
     }
 
-    /// Collects the grams that the positions of a block may have, and has them verified.
+    /// Filters the grams that the positions of a block may have, and compares the literals of those that are left.
     #[inline(always)]
     fn find(
         &self,
         positions: &[Position],
-        block: Block<'_>,
-        grams: &mut [Gram; GRAMS],
-        hit: &mut impl FnMut(u32, usize),
-    ) {
-        let mut count = 0;
-        for found in positions {
-            let position = found.number();
-            // Most have one level, some two: the second is written, and counted if it is one.
-            let (level, rest) = split(found.levels());
-            grams[count % GRAMS] = Gram::new(level, position);
-            let (level, mut others) = split(rest);
-            grams[(count + 1) % GRAMS] = Gram::new(level, position);
-            count += 1 + usize::from(rest != 0);
-            while others != 0 {
-                let (level, after) = split(others);
-                grams[count % GRAMS] = Gram::new(level, position);
-                count += 1;
-                others = after;
-            }
-            if count > GRAMS - BASES {
-                self.verify(grams, count, block, hit);
-                count = 0;
-            }
-        }
-        self.verify(grams, count, block, hit);
-    }
-
-    /// Filters the grams, and compares the literals of those that are left.
-    #[inline(always)]
-    fn verify(
-        &self,
-        grams: &mut [Gram; GRAMS],
-        count: usize,
         Block { window, text, at }: Block<'_>,
+        grams: &mut [Gram; GRAMS],
         hit: &mut impl FnMut(u32, usize),
     ) {
-        let mut kept = 0;
-        for index in 0..count.min(GRAMS) {
-            let gram = grams[index];
-            let bit = gram.hash(window) >> self.filter_shift;
-            let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
-            grams[kept % GRAMS] = gram;
-            kept += (word >> (bit % 64) & 1) as usize;
-        }
-        for gram in grams.iter().take(kept) {
-            self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
+        for positions in positions.chunks(GRAMS / BASES) {
+            let mut count = 0;
+            for found in positions {
+                let mut levels = found.levels();
+                // Most have one level.
+                while levels != 0 {
+                    let gram = Gram::new((levels.trailing_zeros() % 8) as u8, found.number());
+                    let bit = gram.hash(window) >> self.filter_shift;
+                    let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
+                    // Written in any case, and counted if it passes: no branch.
+                    grams[count % GRAMS] = gram;
+                    count += (word >> (bit % 64) & 1) as usize;
+                    levels &= levels - 1;
+                }
+            }
+            for gram in grams.iter().take(count) {
+                self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
+            }
         }
     }
 }
@@ -259,10 +235,4 @@ impl Gram {
         let eight = window[self.position()..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
         self.level().hash_of(eight)
     }
-}
-
-/// The lowest of some levels, and the others.
-#[inline(always)]
-fn split(levels: u32) -> (u8, u32) {
-    ((levels.trailing_zeros() % 8) as u8, levels & levels.wrapping_sub(1))
 }

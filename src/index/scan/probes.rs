@@ -44,6 +44,9 @@ const SMALL: usize = 1 << 14;
 const MIDDLE: usize = 1 << 17;
 const LARGE: usize = 1 << 20;
 
+/// A gram of three bytes is entered with each byte that may follow.
+const THREE_ENTRIES: usize = 256;
+
 /// The positions of a text to probe, and the answers.
 pub struct Probes {
     /// By the hash of four bytes, a bit for each level on which a gram begins with them.
@@ -68,10 +71,11 @@ impl Probes {
         }
     }
 
-    /// For so many literals, a gram of which begins at one of `step` positions.
-    pub fn new(literals: usize, step: usize) -> Probes {
-        let size = match literals.saturating_mul(step) {
-            ..=100 => TINY,
+    /// For literals of these lengths, of each of which a gram begins at one of `step` positions.
+    pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> Probes {
+        let entries = |length: usize| if length < step + 3 { THREE_ENTRIES } else { 1 };
+        let size = match step * lengths.map(entries).sum::<usize>() {
+            ..=200 => TINY,
             ..=1_500 => SMALL,
             ..=12_000 => MIDDLE,
             _ => LARGE,
@@ -86,9 +90,9 @@ impl Probes {
 
     /// Lets a gram pass that begins with these bytes.
     pub fn add(&mut self, level: Level, four: u32) {
-        // Of three bytes, whatever the next one is.
-        let (four, others) = if level == THREE { (four & 0xff_ffff, 255) } else { (four, 0) };
-        for next in 0..=others {
+        let is_three = level == THREE;
+        let (four, entries) = if is_three { (four & 0xff_ffff, THREE_ENTRIES as u32) } else { (four, 1) };
+        for next in 0..entries {
             let place = place(four | next << 24, self.levels.len());
             if let Some(levels) = self.levels.get_mut(place) {
                 *levels |= 1 << level.number();
