@@ -86,8 +86,21 @@ impl Session {
         if record.generation != self.rules.generation {
             return self.choose_anew(record.message);
         }
+        let backend = self.backends.resolve(&self.rules, false);
+        #[cfg(feature = "jit")]
+        if backend == Backend::Jit
+            && let Some(code) = self.rules.code()
+        {
+            // What other engines need would be readied here as well.
+            let mut machine = code.record(&self.rules.hosts, &record.slots, &mut self.workspace.machine);
+            return machine.decide(self.backends.table);
+        }
+        self.choose_by(backend, record)
+    }
+
+    #[inline(never)]
+    fn choose_by(&mut self, backend: Backend, record: &Record<'_>) -> Choice {
         let Session { rules, backends, workspace } = self;
-        let backend = backends.resolve(rules, false);
         let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
         rules.run(how, backend, Input::Record(record), machine, |engine| engine.decide(table))
     }

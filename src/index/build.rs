@@ -24,6 +24,7 @@ use crate::sema::hir::SlotId;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
 use crate::text::TextMode;
 use crate::text::prepared::UNKEPT;
+use crate::text::texts::Texts as ShortTexts;
 use hashbrown::HashMap;
 
 /// From how many routes on a posting list becomes a block with bits of its own.
@@ -323,12 +324,18 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     let wide = tables.iter().any(|table| table.by_slot.is_some());
     let mut attributes = Vec::new();
     for ((attribute, keys), elements) in atoms.attributes.iter().zip(class_keys).zip(element_keys) {
+        let (mut named, mut element_keys) = (ShortTexts::default(), Vec::new());
+        for (number, (text, keys)) in (0..).zip(elements) {
+            named.insert(&text, number);
+            element_keys.extend(keys.into_iter().map(|key| (number, key)));
+        }
         attributes.push(AttributeIndex {
             operand: attribute.operand,
             form: texts.form(attribute.operand, attribute.mode),
             classes: attribute.classes.clone(),
             keys: Lists::new(attribute.classes.end() as usize, keys),
-            elements: elements.into_iter().map(|(text, keys)| (text, keys.into())).collect(),
+            element_keys: Lists::new(named.len(), element_keys),
+            elements: named,
         });
     }
     Index {

@@ -35,8 +35,8 @@ const MAX_CLASS: usize = 6;
 /// Of one pattern no more prefilters are looked for.
 const MAX_PREFILTERS: usize = 6;
 /// Besides the best prefilter of a pattern, one with a shorter literal (in bytes) is found in too many texts to be
-/// worth looking for.
-const MIN_FURTHER: usize = 3;
+/// worth looking for; and the shorter a scanner's shortest literal, the more positions of a text it looks at.
+const MIN_FURTHER: usize = 7;
 
 /// The literals required of a predicate's texts: of each prefilter one. Several for `contains all` and for
 /// patterns, none where nothing is required.
