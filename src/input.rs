@@ -9,6 +9,8 @@
 //! | `scan` | strings and numbers of JSON text |
 //! | `serialize` | any `Serialize` value as a source |
 //!
+//! Members bring sources of their own ([`InputScratch::fill`]): `rulec-columns` the rows of record batches.
+//!
 //! A source may give up, and gives up on whatever is wrong. Then the message is read into a tree and
 //! decided by that; so the tree's reader has the last word on every mistake and words it, and both
 //! ways cannot disagree on what is refused. What a source does accept, the tree's reader accepts too:
@@ -23,21 +25,21 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use plan::Plan;
+pub use fill::Fill;
+pub use plan::{Place, Plan, ROOT};
 
 use crate::arena;
 use crate::json::{MAX_BYTES, may_hold_too_many_objects};
-use crate::value::{Value, recycle};
+use crate::value::Value;
 use bumpalo::Bump;
-use fill::Fill;
+use fill::Kept;
 use serde::Serialize;
 
 /// The memory that is kept from message to message.
 #[derive(Debug, Default)]
 pub struct InputScratch {
     bump: Bump,
-    values: Vec<Value<'static>>,
-    seen: Vec<u64>,
+    kept: Kept,
 }
 
 /// The values of a message's slots.
@@ -55,7 +57,7 @@ impl InputScratch {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
             return None;
         }
-        let text = std::str::from_utf8(text).ok()?;
+        let text = simdutf8::basic::from_utf8(text).ok()?;
         self.fill(plan, |fill| text::read(fill, text), then)
     }
 
@@ -69,17 +71,17 @@ impl InputScratch {
         self.fill(plan, |fill| serialize::take(fill, message), then)
     }
 
-    fn fill<'a, T>(
+    /// Has a source put the values of a message in their places; `None` when it gives up.
+    pub fn fill<'a, T>(
         &'a mut self,
         plan: &'a Plan,
         source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
         then: impl FnOnce(Filled<'_, 'a>) -> T,
     ) -> Option<T> {
         arena::empty(&mut self.bump);
-        let values = recycle(std::mem::take(&mut self.values));
-        let mut fill = Fill::new(plan, &self.bump, values, std::mem::take(&mut self.seen));
+        let mut fill = Fill::new(plan, &self.bump, std::mem::take(&mut self.kept));
         let done = source(&mut fill).map(|()| then(fill.filled()));
-        (self.values, self.seen) = (recycle(fill.values), fill.seen);
+        self.kept = fill.into_kept();
         done
     }
 }

@@ -152,7 +152,9 @@ fn misspelt(record: &Record, map: &Map<String, Json>, path: &[&str]) -> Option<S
     let strange = |key: &&str| {
         key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
     };
-    let near = nearest(name, map.keys().map(String::as_str).filter(strange).take(MOST_KEYS))?;
+    // Null is no value, and columns cannot tell it from a key that is not there.
+    let keys = map.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.as_str());
+    let near = nearest(name, keys.filter(strange).take(MOST_KEYS))?;
     let key: String = around.iter().flat_map(|part| [*part, "."]).chain([near]).collect();
     Some(format!("the message has `{key}`: did you mean `{name}`?"))
 }

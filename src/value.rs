@@ -114,7 +114,7 @@ impl<'a> Value<'a> {
     }
 
     /// A finite float. The reader knows `-0` only as one; it is the integer 0.
-    pub(crate) fn from_float(float: f64) -> Value<'a> {
+    pub fn from_float(float: f64) -> Value<'a> {
         if float == 0.0 && float.is_sign_negative() { Value::Int(0) } else { Value::Float(float) }
     }
 

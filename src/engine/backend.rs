@@ -9,7 +9,7 @@ use crate::decision::Choice;
 use crate::eval::Evaluator;
 use crate::host::{HostCalls, HostFailure};
 #[cfg(feature = "jit")]
-use crate::jit::Machine;
+use crate::jit::{JitCode, Machine};
 use crate::limits::{self, Exceeded};
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use crate::vm::{Computed, Message, Scratch, Vm};
@@ -203,7 +203,11 @@ impl RuleSet {
     /// decision, since their number decides when it is made.
     fn awaits_code(&self, how: How, is_tree: bool) -> bool {
         #[cfg(feature = "jit")]
-        if how.tier == Tier::Auto && self.tiers.pays(is_tree) && self.tiers.code().is_none() {
+        if how.tier == Tier::Auto
+            && self.may_compile
+            && self.tiers.pays(is_tree)
+            && self.tiers.code().is_none()
+        {
             self.tiers.record(&self.bytecode);
             return true;
         }
@@ -219,6 +223,13 @@ impl RuleSet {
             Indexing::Auto => self.index.get().is_some_and(|index| index.serves(table)),
             Indexing::Always => true,
         }
+    }
+
+    /// The machine code, when it has been made.
+    #[cfg(feature = "jit")]
+    #[inline(always)]
+    pub fn code(&self) -> Option<&JitCode> {
+        self.tiers.code().and_then(Result::ok)
     }
 
     /// Readies a decision and has the work done with it. Where that is one call it is inlined for each
@@ -240,11 +251,9 @@ impl RuleSet {
                 }
             }
             #[cfg(feature = "jit")]
-            Backend::Jit => match (self.tiers.code(), input.slots()) {
-                (Some(Ok(code)), Ok(slots)) => {
-                    return work(&mut code.record(&self.hosts, slots, scratch));
-                }
-                (Some(Ok(code)), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
+            Backend::Jit => match (self.code(), input.slots()) {
+                (Some(code), Ok(slots)) => return work(&mut code.record(&self.hosts, slots, scratch)),
+                (Some(code), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
                 _ => {}
             },
             _ => {}

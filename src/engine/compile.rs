@@ -16,6 +16,8 @@ use crate::source::SourceMap;
 use crate::text;
 use crate::threads::Threads;
 use crate::trace::Source;
+use crate::value::Value;
+use serde_json::Value as Json;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +41,9 @@ pub struct Compiler {
     unlinked: bool,
     tier: Tier,
     indexing: Indexing,
+    /// The keys of which one must have signed an artifact; none when any is taken.
+    #[cfg(feature = "signatures")]
+    pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
 }
 
 impl Compiler {
@@ -52,6 +57,32 @@ impl Compiler {
     #[must_use]
     pub fn function<Args>(mut self, name: &str, function: impl HostFunction<Args>) -> Self {
         self.registry.add(name, function);
+        self
+    }
+
+    /// Offers a function that has no types of its own, as those of another language have none: it takes so many
+    /// arguments, or any number, and what it returns counts as missing where it is not of the declared type.
+    ///
+    /// ```
+    /// use serde_json::json;
+    ///
+    /// let rules = rulec::Compiler::new()
+    ///     .untyped_function("score", Some(1), |args| Ok(json!(args[0].as_str().map_or(0, str::len))))
+    ///     .compile_text("extern fn score(text: string) -> int\nroute long when score(text) > 10 -> essay_handler")?;
+    /// assert_eq!(rules.decide(&json!({"text": "a rather long text"})).chosen(), Some("long"));
+    /// # Ok::<(), rulec::CompileError>(())
+    /// ```
+    #[must_use]
+    pub fn untyped_function(
+        mut self,
+        name: &str,
+        arity: Option<usize>,
+        function: impl Fn(&[Json]) -> Result<Json, String> + Send + Sync + 'static,
+    ) -> Self {
+        let erased = move |args: &[Value<'_>]| {
+            function(&args.iter().map(|value| value.to_json()).collect::<Vec<Json>>())
+        };
+        self.registry.add_untyped(name, arity, Arc::new(erased));
         self
     }
 
@@ -145,7 +176,7 @@ impl Compiler {
         let mut allows = check::Allows::of(&loaded);
         // The trees are large and no longer needed.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
-        let finish = || self.finish(loaded, program, found, &mut allows);
+        let finish = || self.finish(threads, loaded, program, found, &mut allows);
         threads.both(statements, || drop(trees), finish).1
     }
 
@@ -162,7 +193,7 @@ impl Compiler {
             let (program, found) = check::check(&loaded);
             let (seen, mut allows) = (look(&loaded, &program), check::Allows::of(&loaded));
             loaded.units.clear();
-            (self.finish(loaded, program, found, &mut allows), seen)
+            (self.finish(Threads::All, loaded, program, found, &mut allows), seen)
         })
     }
 
@@ -174,6 +205,7 @@ impl Compiler {
     /// Compiles what has been checked.
     pub(super) fn finish(
         &self,
+        threads: Threads,
         loaded: Loaded,
         program: Program,
         found: Vec<Diagnostic>,
@@ -182,7 +214,7 @@ impl Compiler {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);
         let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
-        let compiled = lower(program, &mut diagnostics, link);
+        let compiled = lower(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);
         allows.silence(&mut diagnostics);
         diagnostics.extend(allows.unused(false));
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
@@ -197,8 +229,7 @@ impl Compiler {
     }
 
     /// Rules with their texts.
-    pub(super) fn compiled(&self, mut set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
-        set.program.pack(sources.len());
+    pub(super) fn compiled(&self, set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
         self.rules(RuleSet { sources, warnings, ..set })
     }
 
@@ -212,15 +243,19 @@ pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Compiles a checked program, and links its host functions; `None` when it has errors.
+/// Compiles a checked program, and links its host functions; `None` when it has errors. The conditions of one that is
+/// of so many files are kept as bytes from then on.
 pub(super) fn lower(
-    program: Program,
+    threads: Threads,
+    mut program: Program,
+    files: Option<usize>,
     diagnostics: &mut Vec<Diagnostic>,
     link: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<Host>,
 ) -> Option<RuleSet> {
     if fails(diagnostics) {
         return None;
     }
+    let statements = program.rules.len();
     let hosts = link(&program, diagnostics);
     let (normal, warnings) = normal::build(&program);
     diagnostics.extend(warnings);
@@ -238,8 +273,10 @@ pub(super) fn lower(
         }
     };
     let bytecode = bytecode.filter(|_| !fails(diagnostics))?;
-    let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
-    // What remains is what deciding needs; the rest is there again when it is asked for.
+    // What remains is what deciding needs; the rest, trees and the normal form, is there again when it is asked for.
+    let pack = || files.map(|files| program.pack(files));
+    let index = || Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
+    let (_, index) = threads.both(statements, pack, index);
     drop(normal);
     Some(RuleSet::new(program, bytecode, hosts, index))
 }

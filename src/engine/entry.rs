@@ -117,7 +117,18 @@ impl<'r> Entry<'r> {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.call(|call| call.decide_value(message))
+        self.call(|call| call.decide_value(message, |decide| decide()))
+    }
+
+    /// The same for an embedding whose values can be read only under a lock: `apart` is given the rest of the work once
+    /// the value has been read, and runs it without the lock. Unstable.
+    #[doc(hidden)]
+    pub fn decide_value_apart<T: Serialize>(
+        &self,
+        message: &T,
+        apart: impl Fn(&mut (dyn FnMut() + Send)),
+    ) -> Result<Decision, serde_json::Error> {
+        self.call(|call| call.decide_value(message, apart))
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.

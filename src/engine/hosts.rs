@@ -8,6 +8,7 @@ use crate::sema::hir::{Extern, Program};
 use crate::ty::{Kind, KindSet};
 use crate::value::{Value, format_datetime};
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use time::OffsetDateTime;
@@ -167,14 +168,24 @@ pub(super) struct Registry {
 
 #[derive(Clone)]
 struct Registered {
-    args: &'static [KindSet],
+    /// `None` for a function that takes any number of values of any kind.
+    args: Option<Cow<'static, [KindSet]>>,
     result: KindSet,
     function: HostFn,
 }
 
 impl Registry {
     pub(super) fn add<Args, F: HostFunction<Args>>(&mut self, name: &str, function: F) {
-        let registered = Registered { args: F::ARGS, result: F::RESULT, function: function.erased() };
+        let args = Some(Cow::Borrowed(F::ARGS));
+        let registered = Registered { args, result: F::RESULT, function: function.erased() };
+        self.functions.insert(name.to_owned(), registered);
+    }
+
+    /// Adds a function that has no types of its own: so many arguments of any kind, or any number.
+    pub(super) fn add_untyped(&mut self, name: &str, arity: Option<usize>, function: HostFn) {
+        let args = arity.map(|arity| Cow::Owned(vec![KindSet::ALL; arity]));
+        // What it returns is read as the declaration says, as every result is.
+        let registered = Registered { args, result: KindSet::EMPTY, function };
         self.functions.insert(name.to_owned(), registered);
     }
 
@@ -223,11 +234,12 @@ impl Registry {
             diagnostics.push(wrong(format!("the embedding program offers no function `{name}`")).help(help));
             return None;
         };
-        let mut params = declared.params.iter().zip(found.args);
+        let args = found.args.as_deref();
+        let mut params = declared.params.iter().zip(args.unwrap_or_default());
         let wanted = declared.result.kinds;
         let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
-        let message = if found.args.len() != declared.params.len() {
-            let (declared, registered) = (declared.params.len(), found.args.len());
+        let message = if let Some(args) = args.filter(|args| args.len() != declared.params.len()) {
+            let (declared, registered) = (declared.params.len(), args.len());
             format!("`{name}` is declared with {declared} arguments and registered with {registered}")
         } else if let Some(((param, ty), kinds)) =
             params.find(|((_, ty), kinds)| !ty.kinds.is_subset(**kinds))

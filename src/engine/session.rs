@@ -7,9 +7,10 @@ use super::set::{Handle, RuleSet};
 use super::strategy::Tier;
 use super::workspace::Workspace;
 use crate::decision::Choice;
-use crate::input::{Filled, Plan};
+use crate::input::{Fill, Filled, Plan};
 use crate::json::{self, JsonError};
 use crate::sema::hir::RuleId;
+use crate::value::Value;
 use crate::vm::Scratch;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -71,7 +72,7 @@ impl Session {
     /// # Errors
     /// When the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&mut self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.call().decide_value(message)
+        self.call().decide_value(message, |decide| decide())
     }
 
     /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
@@ -85,8 +86,21 @@ impl Session {
         if record.generation != self.rules.generation {
             return self.choose_anew(record.message);
         }
+        let backend = self.backends.resolve(&self.rules, false);
+        #[cfg(feature = "jit")]
+        if backend == Backend::Jit
+            && let Some(code) = self.rules.code()
+        {
+            // What other engines need would be readied here as well.
+            let mut machine = code.record(&self.rules.hosts, &record.slots, &mut self.workspace.machine);
+            return machine.decide(self.backends.table);
+        }
+        self.choose_by(backend, record)
+    }
+
+    #[inline(never)]
+    fn choose_by(&mut self, backend: Backend, record: &Record<'_>) -> Choice {
         let Session { rules, backends, workspace } = self;
-        let backend = backends.resolve(rules, false);
         let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
         rules.run(how, backend, Input::Record(record), machine, |engine| engine.decide(table))
     }
@@ -96,6 +110,49 @@ impl Session {
     fn choose_anew(&mut self, message: &Json) -> Choice {
         let rules = Arc::clone(&self.rules);
         self.choose(&rules.prepare(message))
+    }
+
+    /// Decides for a message that a source takes apart, such as a row of columns; `None` when the source gives up or only a
+    /// tree will do, which is then to be decided instead. Unstable.
+    #[doc(hidden)]
+    pub fn decide_from<'a>(
+        &'a mut self,
+        source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
+    ) -> Option<Decision> {
+        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        let plan = plan(rules, backends)?;
+        input.fill(plan, source, |filled| decide_filled(rules, backends, machine, &filled)).flatten()
+    }
+
+    /// Decides for the values of the slots of a message that keeps every promise of the declared input; `None` when only
+    /// a tree will do. Unstable.
+    #[doc(hidden)]
+    pub fn decide_slots(&mut self, slots: &[Value<'_>]) -> Option<Decision> {
+        let Session { rules, backends, workspace } = self;
+        plan(rules, backends)?;
+        Some(decide(rules, backends, &mut workspace.machine, Input::Slots(slots)))
+    }
+
+    /// Every route of the entry that holds for such a message, in the order they are tried; `None` as with
+    /// [`Session::decide_from`]. Unstable.
+    #[doc(hidden)]
+    pub fn matched_from<'a>(
+        &'a mut self,
+        source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
+    ) -> Option<Vec<RuleId>> {
+        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        let plan = plan(rules, backends)?;
+        let backend = backends.resolve(rules, false);
+        let (how, table) = (backends.how, backends.table);
+        input.fill(plan, source, |filled| {
+            rules.run(how, backend, Input::Slots(filled.values), machine, |engine| engine.matched(table))
+        })
+    }
+
+    /// The plan by which such a source finds its places; `None` when only trees will do. Unstable.
+    #[doc(hidden)]
+    pub fn plan(&self) -> Option<&Plan> {
+        plan(&self.rules, &self.backends)
     }
 
     /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
@@ -155,17 +212,26 @@ impl Call<'_> {
         Ok(decide(rules, backends, machine, Input::Tree(&message)))
     }
 
-    /// Decides for any value that serializes to an object.
-    pub fn decide_value<T: Serialize>(self, message: &T) -> Result<Decision, serde_json::Error> {
+    /// Decides for any value that serializes to an object. Once that has been read, `apart` is to run the deciding.
+    pub fn decide_value<T: Serialize>(
+        self,
+        message: &T,
+        apart: impl Fn(&mut (dyn FnMut() + Send)),
+    ) -> Result<Decision, serde_json::Error> {
         let Call { rules, backends, workspace: Workspace { machine, input, .. } } = self;
         if let Some(plan) = plan(rules, backends)
-            && let Some(Some(decision)) =
-                input.take(plan, message, |filled| decide_filled(rules, backends, machine, &filled))
+            && let Some(Some(decision)) = input.take(plan, message, |filled| {
+                let mut decision = None;
+                apart(&mut || decision = decide_filled(rules, backends, machine, &filled));
+                decision
+            })
         {
             return Ok(decision);
         }
         let message = serde_json::to_value(message)?;
-        Ok(decide(rules, backends, machine, Input::Tree(&message)))
+        let mut decision = None;
+        apart(&mut || decision = Some(decide(rules, backends, machine, Input::Tree(&message))));
+        Ok(decision.unwrap_or_else(|| decide(rules, backends, machine, Input::Tree(&message))))
     }
 
     /// Every route that holds, in the order they are tried.

@@ -1,9 +1,9 @@
 //! JSON text as a source: one walk that checks all of it and keeps what slots read.
 
 use super::fill::{Fill, Keys};
-use super::plan::{NONE, ROOT};
+use super::plan::{NONE, Place, ROOT};
 use super::scan::Cursor;
-use crate::json::MAX_DEPTH;
+use crate::json::{MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use crate::ty::Kind;
 use crate::value::Value;
 use bumpalo::collections::Vec as BumpVec;
@@ -21,6 +21,19 @@ pub(super) fn read<'a>(fill: &mut Fill<'a>, text: &'a str) -> Option<()> {
         reader.object(ROOT, 0)?;
     }
     reader.cursor.token().is_none().then_some(())
+}
+
+impl<'a> Fill<'a> {
+    /// Reads JSON text that stands at a place of a message, inside one object. The answer is that of [`Fill::put`];
+    /// `None` when something is wrong with it, or only a tree will do.
+    pub fn json(&mut self, node: Place, text: &'a str) -> Option<u32> {
+        if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
+            return None;
+        }
+        let mut reader = Reader { cursor: Cursor::new(text), fill: self };
+        let given = reader.value(node, 1)?;
+        reader.cursor.token().is_none().then_some(given)
+    }
 }
 
 struct Reader<'f, 'a> {
@@ -130,12 +143,15 @@ impl<'a> Reader<'_, 'a> {
             return Some(());
         }
         let mut keys = Keys::begin(self.fill);
+        let mut turn = Fill::first_in(node);
         loop {
             if self.cursor.token()? != b'"' {
                 return None;
             }
-            let key = self.cursor.string(self.fill.bump)?;
-            let child = self.fill.plan.child(node, key);
+            let (key, child) = self.key(node, turn)?;
+            if child != NONE {
+                turn = Fill::behind(child);
+            }
             keys.add(self.fill, key, child)?;
             self.cursor.expect(b':')?;
             each(self, key, child)?;
@@ -149,6 +165,26 @@ impl<'a> Reader<'_, 'a> {
         }
         keys.end(self.fill);
         Some(())
+    }
+
+    /// The key that stands here in an object at a place, and the place behind it: first the one whose turn it is.
+    #[inline(always)]
+    fn key(&mut self, node: u32, turn: usize) -> Option<(&'a str, u32)> {
+        let plan = self.fill.plan;
+        if let Some(&child) = self.fill.order.get(turn)
+            && let Some(known) = plan.child_ahead(node, child, self.cursor.ahead())
+        {
+            self.cursor.at += known.quoted.length;
+            return Some((&known.key, child));
+        }
+        let key = self.cursor.string(self.fill.bump)?;
+        let child = plan.child(node, key);
+        if child != NONE
+            && let Some(turn) = self.fill.order.get_mut(turn)
+        {
+            *turn = child;
+        }
+        Some((key, child))
     }
 
     /// The elements of the list that begins here; `each` reads one.

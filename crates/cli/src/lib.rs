@@ -7,6 +7,7 @@
 //! | `mistake` | panics, kept to the line or verb they belong to |
 //! | `language` | the language that findings are told in |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
+//! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
@@ -37,6 +38,7 @@ mod import;
 mod infer;
 mod init;
 mod judge;
+mod keys;
 mod language;
 mod lines;
 #[cfg(feature = "lsp")]
@@ -68,7 +70,7 @@ mod workflow;
 use clap::{Parser, Subcommand};
 use language::Lang;
 use rulec::internals::text;
-use std::process::ExitCode;
+use std::ffi::OsString;
 use term::{Color, Out, Term};
 
 const AFTER_HELP: &str = "\
@@ -169,22 +171,23 @@ impl CliError {
     }
 }
 
-fn main() -> ExitCode {
+/// Runs the program with these arguments, the first of which is its own name, and returns its exit status.
+pub fn main(args: Vec<OsString>) -> u8 {
     mistake::listen();
-    let ended = mistake::caught(|| match Cli::try_parse() {
+    let ended = mistake::caught(|| match Cli::try_parse_from(&args) {
         Ok(cli) => {
             language::choose(cli.lang);
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)
         }
-        Err(error) => usage(&error),
+        Err(error) => usage(&error, &args),
     });
     let status = ended.unwrap_or_else(|what| {
         Term::new(Color::Auto).error(&format!("{what}; {}", mistake::REPORT));
         Status::Broken
     });
-    ExitCode::from(status as u8)
+    status as u8
 }
 
 fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -230,10 +233,10 @@ fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
 }
 
 /// Says what clap has to say: help, which somebody asked for, or what is wrong with the arguments.
-fn usage(error: &clap::Error) -> Status {
+fn usage(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
     // An argument that is quoted may hold anything, so then nothing is coloured.
-    let quotes_any = std::env::args_os().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
+    let quotes_any = args.iter().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
     let shown = |color: bool| match color && !quotes_any {
         true => text.ansi().to_string(),
         false => text::printable(&text.to_string()).into_owned(),

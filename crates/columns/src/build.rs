@@ -1,0 +1,321 @@
+//! Columns built from JSON values, each by its type: the arguments of handlers, and whatever else of an answer is not
+//! one of a few names.
+
+use arrow_array::builder::{
+    BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder, UInt64Builder,
+};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, ListArray, StringArray, StructArray};
+use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
+use arrow_schema::extension::Json as JsonType;
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The key of a dictionary column's metadata that says that its texts are JSON: the extension type `arrow.json` is not
+/// for dictionaries.
+pub(crate) const JSON_TEXTS: &str = "rulec.json";
+
+/// The type of a column of answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Type {
+    Bool,
+    Int,
+    Count,
+    Float,
+    Text,
+    /// Text that is JSON: what is of no one type.
+    Json,
+    /// One of a few texts that are known before: a dictionary.
+    Names(Arc<Names>),
+    List(Box<Type>),
+    Record(Vec<(String, Type)>),
+}
+
+/// Texts that a column may hold, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    texts: Vec<String>,
+    keys: HashMap<String, i32>,
+    /// True when the texts are JSON.
+    pub json: bool,
+}
+
+impl PartialEq for Names {
+    fn eq(&self, other: &Names) -> bool {
+        (&self.texts, self.json) == (&other.texts, other.json)
+    }
+}
+
+impl Names {
+    /// No texts yet, of those that are JSON.
+    pub fn of_json() -> Names {
+        Names { json: true, ..Names::default() }
+    }
+
+    /// The key of a text, which becomes one of them.
+    pub fn add(&mut self, text: &str) -> i32 {
+        if let Some(key) = self.keys.get(text) {
+            return *key;
+        }
+        let key = i32::try_from(self.texts.len()).unwrap_or(i32::MAX);
+        self.texts.push(text.to_owned());
+        self.keys.insert(text.to_owned(), key);
+        key
+    }
+}
+
+impl Type {
+    pub fn list(of: Type) -> Type {
+        Type::List(Box::new(of))
+    }
+
+    /// A list of records of texts.
+    pub fn texts(fields: &[&str]) -> Type {
+        Type::list(Type::Record(fields.iter().map(|name| ((*name).to_owned(), Type::Text)).collect()))
+    }
+
+    /// A column of the type.
+    pub fn field(&self, name: &str) -> Field {
+        let field = Field::new(name, self.data_type(), true);
+        match self {
+            Type::Json => field.with_extension_type(JsonType::default()),
+            Type::Names(names) if names.json => {
+                field.with_metadata([(JSON_TEXTS.to_owned(), "true".to_owned())].into())
+            }
+            _ => field,
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        match self {
+            Type::Bool => DataType::Boolean,
+            Type::Int => DataType::Int64,
+            Type::Count => DataType::UInt64,
+            Type::Float => DataType::Float64,
+            Type::Text | Type::Json => DataType::Utf8,
+            Type::Names(_) => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+            Type::List(item) => DataType::List(item.item()),
+            Type::Record(fields) => DataType::Struct(fields_of(fields)),
+        }
+    }
+
+    fn item(&self) -> FieldRef {
+        Arc::new(self.field("item"))
+    }
+}
+
+fn fields_of(fields: &[(String, Type)]) -> Fields {
+    fields.iter().map(|(name, ty)| ty.field(name)).collect()
+}
+
+/// A column in the making.
+pub(crate) enum Build {
+    Bool(BooleanBuilder),
+    Int(Int64Builder),
+    Count(UInt64Builder),
+    Float(Float64Builder),
+    Text(StringBuilder),
+    Json(StringBuilder),
+    Names(Arc<Names>, ArrayRef, Int32Builder),
+    List { item: FieldRef, ends: Vec<i32>, nulls: NullBufferBuilder, items: Box<Build> },
+    Record { fields: Fields, names: Vec<String>, columns: Vec<Build>, nulls: NullBufferBuilder },
+}
+
+impl Build {
+    pub fn new(ty: &Type) -> Build {
+        match ty {
+            Type::Bool => Build::Bool(BooleanBuilder::new()),
+            Type::Int => Build::Int(Int64Builder::new()),
+            Type::Count => Build::Count(UInt64Builder::new()),
+            Type::Float => Build::Float(Float64Builder::new()),
+            Type::Text => Build::Text(StringBuilder::new()),
+            Type::Json => Build::Json(StringBuilder::new()),
+            Type::Names(names) => {
+                let texts = StringArray::from_iter_values(&names.texts);
+                Build::Names(Arc::clone(names), Arc::new(texts), Int32Builder::new())
+            }
+            Type::List(inner) => Build::List {
+                item: inner.item(),
+                ends: vec![0],
+                nulls: NullBufferBuilder::new(0),
+                items: Box::new(Build::new(inner)),
+            },
+            Type::Record(fields) => Build::Record {
+                fields: fields_of(fields),
+                names: fields.iter().map(|(name, _)| name.clone()).collect(),
+                columns: fields.iter().map(|(_, ty)| Build::new(ty)).collect(),
+                nulls: NullBufferBuilder::new(0),
+            },
+        }
+    }
+
+    /// Appends a value; null, and what is of another type, is null.
+    pub fn push(&mut self, value: Option<&Json>) {
+        let value = value.filter(|value| !value.is_null());
+        match self {
+            Build::Bool(build) => build.append_option(value.and_then(Json::as_bool)),
+            Build::Int(build) => build.append_option(value.and_then(Json::as_i64)),
+            Build::Count(build) => build.append_option(value.and_then(Json::as_u64)),
+            Build::Float(build) => build.append_option(value.and_then(Json::as_f64)),
+            Build::Text(build) => build.append_option(value.and_then(Json::as_str)),
+            Build::Json(build) => build.append_option(value.map(Json::to_string)),
+            Build::Names(names, _, build) => {
+                let text = match value {
+                    Some(Json::String(text)) => names.keys.get(text),
+                    Some(value) if names.json => names.keys.get(&value.to_string()),
+                    _ => None,
+                };
+                build.append_option(text.copied());
+            }
+            Build::List { items, .. } => match value {
+                Some(Json::Array(list)) => {
+                    list.iter().for_each(|value| items.push(Some(value)));
+                    self.end_list(list.len(), true);
+                }
+                _ => self.end_list(0, false),
+            },
+            Build::Record { columns, nulls, .. } => {
+                match value {
+                    Some(Json::Object(object)) => return self.push_record(object),
+                    _ => columns.iter_mut().for_each(|column| column.push(None)),
+                }
+                nulls.append(false);
+            }
+        }
+    }
+
+    /// Appends so many nulls.
+    pub fn push_nulls(&mut self, count: usize) {
+        match self {
+            Build::Bool(build) => build.append_nulls(count),
+            Build::Int(build) => build.append_nulls(count),
+            Build::Count(build) => build.append_nulls(count),
+            Build::Float(build) => build.append_nulls(count),
+            Build::Text(build) | Build::Json(build) => build.append_nulls(count),
+            Build::Names(_, _, build) => build.append_nulls(count),
+            Build::List { ends, nulls, .. } => {
+                let last = ends.last().copied().unwrap_or_default();
+                ends.resize(ends.len() + count, last);
+                nulls.append_n_nulls(count);
+            }
+            Build::Record { columns, nulls, .. } => {
+                columns.iter_mut().for_each(|column| column.push_nulls(count));
+                nulls.append_n_nulls(count);
+            }
+        }
+    }
+
+    /// Appends an object of which this has a column for each key.
+    pub fn push_record(&mut self, object: &Map<String, Json>) {
+        let Build::Record { names, columns, nulls, .. } = self else { return self.push(None) };
+        for (name, column) in names.iter().zip(columns) {
+            column.push(object.get(name));
+        }
+        nulls.append(true);
+    }
+
+    /// Appends one of the names by its key.
+    pub fn push_key(&mut self, key: Option<i32>) {
+        if let Build::Names(_, _, build) = self {
+            build.append_option(key);
+        }
+    }
+
+    /// Appends a text.
+    pub fn push_text(&mut self, text: &str) {
+        match self {
+            Build::Text(build) => build.append_value(text),
+            Build::Names(names, _, build) => build.append_option(names.keys.get(text).copied()),
+            _ => self.push(None),
+        }
+    }
+
+    /// Appends a list of texts.
+    pub fn push_texts<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
+        let Build::List { items, .. } = self else { return };
+        let mut count = 0;
+        for text in texts {
+            items.push_text(text);
+            count += 1;
+        }
+        self.end_list(count, true);
+    }
+
+    fn end_list(&mut self, count: usize, is_there: bool) {
+        if let Build::List { ends, nulls, .. } = self {
+            let last = ends.last().copied().unwrap_or_default();
+            ends.push(last + i32::try_from(count).unwrap_or(0));
+            nulls.append(is_there);
+        }
+    }
+
+    /// The column so far; the builder is empty again.
+    pub fn finish(&mut self) -> ArrayRef {
+        match self {
+            Build::Bool(build) => Arc::new(build.finish()),
+            Build::Int(build) => Arc::new(build.finish()),
+            Build::Count(build) => Arc::new(build.finish()),
+            Build::Float(build) => Arc::new(build.finish()),
+            Build::Text(build) | Build::Json(build) => Arc::new(build.finish()),
+            Build::Names(_, texts, build) => {
+                // The keys are those of the texts.
+                let keys = build.finish();
+                Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(texts)))
+            }
+            Build::List { item, ends, nulls, items } => {
+                let ends = OffsetBuffer::new(std::mem::replace(ends, vec![0]).into());
+                Arc::new(ListArray::new(Arc::clone(item), ends, items.finish(), nulls.finish()))
+            }
+            Build::Record { fields, columns, nulls, .. } => {
+                let columns: Vec<ArrayRef> = columns.iter_mut().map(Build::finish).collect();
+                let length = nulls.len();
+                match StructArray::try_new_with_length(fields.clone(), columns, nulls.finish(), length) {
+                    Ok(array) => Arc::new(array),
+                    Err(_) => Arc::new(StructArray::new_null(fields.clone(), length)),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{Meaning, Reader};
+    use serde_json::json;
+
+    #[test]
+    fn what_is_built_is_read_again() {
+        let mut names = Names::default();
+        names.add("a");
+        names.add("b");
+        let record = |fields: &[(&str, Type)]| {
+            Type::Record(fields.iter().map(|(name, ty)| ((*name).to_owned(), ty.clone())).collect())
+        };
+        let check = |ty: Type, values: Json| {
+            let (mut build, field) = (Build::new(&ty), ty.field("x"));
+            for _ in 0..2 {
+                let values = values.as_array().expect("a list");
+                values.iter().for_each(|value| build.push(Some(value)));
+                let array = build.finish();
+                assert_eq!(array.data_type(), field.data_type());
+                let reader = Reader::of(&*array, &field, Meaning::Text);
+                for (row, value) in values.iter().enumerate() {
+                    assert_eq!(&serde_json::to_value(reader.cell(row)).expect("JSON"), value);
+                }
+            }
+        };
+        check(Type::Bool, json!([true, null, false]));
+        check(Type::Int, json!([1, null, -5]));
+        check(Type::Count, json!([u64::MAX, null, 0]));
+        check(Type::Float, json!([1.5, null, -2.0]));
+        check(Type::Text, json!(["", null, "x"]));
+        check(Type::Json, json!([{"a": [1, 2.0, null]}, null, "text", 7]));
+        check(Type::Names(Arc::new(names)), json!(["b", null, "a", "b"]));
+        check(Type::list(Type::Text), json!([["a"], null, [], ["b", "c"]]));
+        let inner = record(&[("n", Type::Int), ("t", Type::list(Type::Json))]);
+        check(Type::list(inner), json!([[{"n": 1}, {"t": [[], {}]}], null, []]));
+    }
+}

@@ -1,0 +1,92 @@
+//! Answers as JSON lines: what `rulec run` prints for the same messages, byte for byte.
+
+use crate::cell::{Cell, Meaning, Reader};
+use arrow_array::RecordBatch;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::io::{self, Write};
+
+/// The columns whose nulls are written.
+const NULLS: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
+
+/// Writes answers as JSON lines, the first of which has that number.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> io::Result<()> {
+    let schema = answers.schema();
+    let columns: Vec<(&str, Reader<'_>)> = schema
+        .fields()
+        .iter()
+        .zip(answers.columns())
+        .map(|(field, column)| (field.name().as_str(), Reader::of(column, field, Meaning::Text)))
+        .collect();
+    for row in 0..answers.num_rows() {
+        let line = Line { columns: &columns, row, number: first + row as u64 };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// The answer of a row.
+struct Line<'a> {
+    columns: &'a [(&'a str, Reader<'a>)],
+    row: usize,
+    number: u64,
+}
+
+impl Line<'_> {
+    fn cell(&self, name: &str) -> Cell<'_> {
+        let column = self.columns.iter().find(|(known, _)| *known == name);
+        column.map_or(Cell::Null, |(_, reader)| reader.cell(self.row))
+    }
+
+    /// True when an argument that is null was asked for: one that may be missing is left out.
+    fn is_missing(&self, name: &str) -> bool {
+        let Cell::List(names, start, end) = self.cell("missing_args") else { return false };
+        (start..end).any(|row| matches!(names.cell(row), Cell::Str(known) if known == name))
+    }
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("line", &self.number)?;
+        let failed = !matches!(self.cell("error"), Cell::Null);
+        let has_args = self.columns.iter().any(|(name, _)| *name == "args");
+        for (name, reader) in self.columns {
+            match (*name, reader.cell(self.row)) {
+                ("line", _) => {}
+                ("args", Cell::Struct(args, row)) => {
+                    map.serialize_entry("args", &Arguments { line: self, args, row })?;
+                }
+                (name, Cell::Null) if !NULLS.contains(&name) || failed => {}
+                (name, cell) => map.serialize_entry(name, &cell)?,
+            }
+            // Where no handler has arguments, there is no column of them.
+            if *name == "target" && !has_args && !failed {
+                map.serialize_entry("args", &serde_json::Map::new())?;
+            }
+        }
+        map.end()
+    }
+}
+
+struct Arguments<'a> {
+    line: &'a Line<'a>,
+    args: &'a [(&'a str, Reader<'a>)],
+    row: usize,
+}
+
+impl Serialize for Arguments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, reader) in self.args {
+            match reader.cell(self.row) {
+                Cell::Null if !self.line.is_missing(name) => {}
+                cell => map.serialize_entry(name, &cell)?,
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,192 @@
+//! Messages of JSON as columns. Where a place has values of several types a column is a union, or texts that are JSON.
+
+#![allow(dead_code, missing_docs, reason = "each test uses a part of it")]
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, LargeStringArray, ListArray, MapArray,
+    NullArray, RecordBatch, StringArray, StringViewArray, StructArray, UInt64Array, UnionArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::extension::Json as JsonType;
+use arrow_schema::{DataType, Field, Fields, Schema, UnionFields};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The form of a place with values of several types.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mixed {
+    /// A union.
+    Union,
+    /// Texts that are JSON.
+    Json,
+    /// The same, and the whole message so.
+    AllJson,
+}
+
+/// The places of objects that have the same fields in every message; others are maps.
+const RECORDS: [&str; 5] = ["", "ctx", "ctx.user", "answers", "output"];
+
+/// The messages as a batch.
+pub fn batch(messages: &[Json], mixed: Mixed) -> RecordBatch {
+    let columns = fields(&messages.iter().map(Some).collect::<Vec<_>>(), "", mixed);
+    let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(messages.len()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).expect("a batch")
+}
+
+/// Takes out of messages what is of another type than most values of its place, so that columns are of one type.
+pub fn clean(messages: &mut [Json]) {
+    let objects: Vec<&mut Json> = messages.iter_mut().collect();
+    clean_objects(objects, "");
+}
+
+fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
+    let keys: BTreeSet<String> = objects
+        .iter()
+        .filter_map(|object| object.as_object())
+        .flat_map(|object| object.keys().cloned())
+        .collect();
+    for key in keys {
+        let mut counts = [0; 8];
+        for value in objects.iter().filter_map(|object| object.get(&key)) {
+            counts[usize::from(kind(value))] += 1;
+        }
+        // `extra` may be anything, so that most of its values may be of no use.
+        let most = if key == "extra" {
+            8
+        } else {
+            (1..8_u8).max_by_key(|kind| counts[usize::from(*kind)]).unwrap_or(0)
+        };
+        for object in objects.iter_mut().filter_map(|object| object.as_object_mut()) {
+            if object.get(&key).is_some_and(|value| kind(value) != most) {
+                object.remove(&key);
+            }
+        }
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if RECORDS.contains(&path.as_str()) {
+            clean_objects(objects.iter_mut().filter_map(|object| object.get_mut(&key)).collect(), &path);
+        }
+    }
+}
+
+/// The fields of objects.
+fn fields(objects: &[Option<&Json>], path: &str, mixed: Mixed) -> Vec<(Field, ArrayRef)> {
+    let keys =
+        objects.iter().filter_map(|object| object.and_then(Json::as_object)).flat_map(|object| object.keys());
+    let keys: BTreeSet<&str> = keys.map(String::as_str).collect();
+    let column = |key: &str| {
+        let values: Vec<Option<&Json>> =
+            objects.iter().map(|object| object.and_then(|object| object.get(key))).collect();
+        let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        column(key, &values, &path, mixed)
+    };
+    keys.into_iter().map(column).collect()
+}
+
+/// The types of values; a column has one.
+fn kind(value: &Json) -> u8 {
+    match value {
+        Json::Null => 0,
+        Json::Bool(_) => 1,
+        Json::Number(number) if number.is_i64() => 2,
+        Json::Number(number) if number.is_u64() => 3,
+        Json::Number(_) => 4,
+        Json::String(_) => 5,
+        Json::Array(_) => 6,
+        Json::Object(_) => 7,
+    }
+}
+
+/// A column of values, null where there is none.
+fn column(name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
+    let kinds: BTreeSet<u8> =
+        values.iter().flatten().map(|value| kind(value)).filter(|kind| *kind != 0).collect();
+    let kinds: Vec<u8> = kinds.into_iter().collect();
+    match kinds.as_slice() {
+        _ if mixed == Mixed::AllJson => json(name, values),
+        [] => (Field::new(name, DataType::Null, true), Arc::new(NullArray::new(values.len()))),
+        [one] => of_kind(*one, name, values, path, mixed),
+        _ if mixed == Mixed::Json => json(name, values),
+        several => union(several, name, values, path, mixed),
+    }
+}
+
+fn json(name: &str, values: &[Option<&Json>]) -> (Field, ArrayRef) {
+    let texts: StringArray = values.iter().map(|value| value.map(Json::to_string)).collect();
+    (Field::new(name, DataType::Utf8, true).with_extension_type(JsonType::default()), Arc::new(texts))
+}
+
+fn union(kinds: &[u8], name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
+    let mut members: Vec<Vec<Option<&Json>>> = vec![Vec::new(); kinds.len()];
+    let (mut ids, mut offsets) = (Vec::new(), Vec::new());
+    for value in values {
+        let of = value.map_or(0, kind);
+        let member = kinds.iter().position(|kind| *kind == of).unwrap_or(0);
+        ids.push(member as i8);
+        offsets.push(members[member].len() as i32);
+        members[member].push(*value);
+    }
+    let columns = kinds.iter().zip(&members);
+    let columns = columns.map(|(kind, values)| of_kind(*kind, &format!("k{kind}"), values, path, mixed));
+    let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.unzip();
+    let fields: UnionFields = (0..).zip(fields.into_iter().map(Arc::new)).collect();
+    let offsets = Some(ScalarBuffer::from(offsets));
+    let array = UnionArray::try_new(fields, ids.into(), offsets, columns).expect("a union");
+    (Field::new(name, arrow_array::Array::data_type(&array).clone(), true), Arc::new(array))
+}
+
+fn of_kind(kind: u8, name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
+    let texts = || values.iter().map(|value| value.and_then(Json::as_str));
+    let array: ArrayRef = match kind {
+        1 => Arc::new(values.iter().map(|value| value.and_then(Json::as_bool)).collect::<BooleanArray>()),
+        2 => Arc::new(values.iter().map(|value| value.and_then(Json::as_i64)).collect::<Int64Array>()),
+        3 => Arc::new(values.iter().map(|value| value.and_then(Json::as_u64)).collect::<UInt64Array>()),
+        4 => Arc::new(values.iter().map(|value| value.and_then(Json::as_f64)).collect::<Float64Array>()),
+        // Every form of text comes.
+        5 => match path.len() % 4 {
+            0 => Arc::new(texts().collect::<StringArray>()),
+            1 => Arc::new(texts().collect::<LargeStringArray>()),
+            2 if mixed == Mixed::Union => Arc::new(texts().collect::<StringViewArray>()),
+            _ => Arc::new(texts().collect::<DictionaryArray<Int32Type>>()),
+        },
+        6 => list(values, path, mixed),
+        _ => object(values, path, mixed),
+    };
+    (Field::new(name, array.data_type().clone(), true), array)
+}
+
+fn list(values: &[Option<&Json>], path: &str, mixed: Mixed) -> ArrayRef {
+    let lists: Vec<Option<&Vec<Json>>> = values.iter().map(|value| value.and_then(Json::as_array)).collect();
+    let items: Vec<Option<&Json>> = lists.iter().flatten().flat_map(|list| list.iter().map(Some)).collect();
+    let (field, items) = column("item", &items, &format!("{path}[]"), mixed);
+    let offsets = OffsetBuffer::from_lengths(lists.iter().map(|list| list.map_or(0, Vec::len)));
+    let nulls: NullBuffer = lists.iter().map(Option::is_some).collect();
+    Arc::new(ListArray::new(Arc::new(field), offsets, items, Some(nulls)))
+}
+
+fn object(values: &[Option<&Json>], path: &str, mixed: Mixed) -> ArrayRef {
+    let objects: Vec<Option<&Json>> =
+        values.iter().map(|value| value.filter(|value| value.is_object())).collect();
+    let nulls: NullBuffer = objects.iter().map(Option::is_some).collect();
+    if RECORDS.contains(&path) {
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) =
+            fields(&objects, path, mixed).into_iter().unzip();
+        let fields = Fields::from(fields);
+        return Arc::new(
+            StructArray::try_new_with_length(fields, columns, Some(nulls), values.len()).expect("a struct"),
+        );
+    }
+    let maps: Vec<_> = objects.iter().map(|object| object.and_then(Json::as_object)).collect();
+    let entries = maps.iter().flatten().flat_map(|map| map.iter());
+    let (keys, inner): (Vec<&str>, Vec<Option<&Json>>) =
+        entries.map(|(key, value)| (key.as_str(), Some(value))).unzip();
+    let (field, inner) = column("value", &inner, &format!("{path}{{}}"), mixed);
+    let fields = Fields::from(vec![Field::new("key", DataType::Utf8, false), field]);
+    let keys: ArrayRef = Arc::new(StringArray::from(keys));
+    let entries = StructArray::new(fields.clone(), vec![keys, inner], None);
+    let offsets = OffsetBuffer::from_lengths(maps.iter().map(|map| map.map_or(0, serde_json::Map::len)));
+    let field = Arc::new(Field::new("entries", DataType::Struct(fields), false));
+    Arc::new(MapArray::new(field, offsets, entries, Some(nulls), false))
+}

@@ -1,0 +1,146 @@
+//! Record batches: what `rulec-columns` decides, by the C data interface of Arrow.
+
+use super::ending::apart;
+use super::error::{RulecError, failed, unknown};
+use super::judge::Judge;
+use super::rules::Rules;
+use arrow_array::ffi_stream::ArrowArrayStreamReader;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_pyarrow::PyArrowType;
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use pyo3::create_exception;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rulec_columns::{ColumnsError, Decider, Options, PayloadJudge, write_lines};
+use std::sync::{Arc, Mutex, PoisonError};
+
+create_exception!(
+    rulec,
+    ColumnsMismatch,
+    RulecError,
+    "Columns that the rules cannot read, with all that is wrong."
+);
+
+/// What answers batch by batch; a thread has its own.
+type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
+
+struct Workers {
+    make: Box<dyn Fn() -> Worker + Send + Sync>,
+    /// Those that nobody works with.
+    free: Mutex<Vec<Worker>>,
+}
+
+impl Workers {
+    fn new(make: impl Fn() -> Worker + Send + Sync + 'static) -> Workers {
+        Workers { make: Box::new(make), free: Mutex::default() }
+    }
+
+    fn answer(&self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = free.unwrap_or_else(|| (self.make)());
+        let answers = worker(batch);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        answers
+    }
+}
+
+/// Rules, or a judge, bound to the columns of a schema.
+#[pyclass(frozen, module = "rulec")]
+pub struct Columns {
+    workers: Arc<Workers>,
+    schema: SchemaRef,
+}
+
+fn mismatch(error: &ColumnsError) -> PyErr {
+    match error {
+        ColumnsError::Entry(error) => unknown(error),
+        error => ColumnsMismatch::new_err(error.to_string()),
+    }
+}
+
+fn options(json: Option<Vec<String>>, allow_missing: bool, matched: bool) -> Options {
+    let options = json.into_iter().flatten().fold(Options::default(), Options::json);
+    let options = if allow_missing { options.allow_missing() } else { options };
+    if matched { options.matched() } else { options }
+}
+
+#[pymethods]
+impl Columns {
+    /// Binds the rules to columns; texts of the columns `json` are read as JSON.
+    #[staticmethod]
+    #[pyo3(signature = (rules, schema, *, entry = None, json = None, allow_missing = false, matched = false))]
+    fn of_rules(
+        rules: &Bound<'_, Rules>,
+        schema: PyArrowType<Schema>,
+        entry: Option<&str>,
+        json: Option<Vec<String>>,
+        allow_missing: bool,
+        matched: bool,
+    ) -> PyResult<Columns> {
+        let options = options(json, allow_missing, matched);
+        let decider = Decider::new(&rules.get().rules, entry, Arc::new(schema.0), &options);
+        let decider = decider.map_err(|error| mismatch(&error))?;
+        let (schema, template) = (decider.schema(), Mutex::new(decider));
+        let make = move || -> Worker {
+            let mut decider = template.lock().unwrap_or_else(PoisonError::into_inner).another();
+            Box::new(move |batch| decider.decide(batch))
+        };
+        Ok(Columns { workers: Arc::new(Workers::new(make)), schema })
+    }
+
+    /// Binds a judge of payloads to columns.
+    #[staticmethod]
+    #[pyo3(signature = (judge, schema, *, json = None))]
+    fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Vec<String>>) -> Columns {
+        let (judge, columns, options) =
+            (judge.get().0.clone(), Arc::new(schema.0), options(json, true, false));
+        let schema = PayloadJudge::new(judge.clone(), columns.clone(), &options).schema();
+        let make = move || -> Worker {
+            let mut judging = PayloadJudge::new(judge.clone(), columns.clone(), &options);
+            Box::new(move |batch| judging.judge(batch))
+        };
+        Columns { workers: Arc::new(Workers::new(make)), schema }
+    }
+
+    /// The columns of the answers.
+    #[getter]
+    fn schema(&self) -> PyArrowType<Schema> {
+        PyArrowType((*self.schema).clone())
+    }
+
+    /// Answers for each row of a batch, in their order.
+    fn answer(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<PyArrowType<RecordBatch>> {
+        let answers = apart(py, || self.workers.answer(&batch.0));
+        answers.map(PyArrowType).map_err(|error| mismatch(&error))
+    }
+
+    /// Answers for the batches of a stream as they are asked for.
+    fn answer_stream(
+        &self,
+        stream: PyArrowType<ArrowArrayStreamReader>,
+    ) -> PyArrowType<Box<dyn RecordBatchReader + Send>> {
+        let workers = self.workers.clone();
+        let answers = stream.0.map(move |batch| {
+            workers.answer(&batch?).map_err(|error| ArrowError::ExternalError(Box::new(error)))
+        });
+        PyArrowType(Box::new(RecordBatchIterator::new(answers, self.schema.clone())))
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        format!("<Columns that answer {}>", names.join(", "))
+    }
+}
+
+/// Answers as the JSON lines that `rulec run` prints for the same messages, the first of which has that number.
+#[pyfunction]
+#[pyo3(signature = (answers, first = 1))]
+pub fn json_lines<'py>(
+    py: Python<'py>,
+    answers: PyArrowType<RecordBatch>,
+    first: u64,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut lines = Vec::new();
+    apart(py, || write_lines(&answers.0, first, &mut lines)).map_err(failed)?;
+    Ok(PyBytes::new(py, &lines))
+}

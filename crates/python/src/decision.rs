@@ -1,0 +1,185 @@
+//! Decisions and explanations.
+
+use super::error::failed;
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec::RenderOptions;
+use serde::Serialize;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+/// A decision; it holds alive what it names, whatever becomes of the rules.
+#[pyclass(frozen, module = "rulec")]
+pub struct Decision(pub rulec::Decision);
+
+/// A value of the library as JSON text.
+pub fn json_text(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(failed)
+}
+
+#[pymethods]
+impl Decision {
+    #[getter]
+    fn entry(&self) -> &str {
+        self.0.entry()
+    }
+
+    #[getter]
+    fn chosen(&self) -> Option<&str> {
+        self.0.chosen()
+    }
+
+    #[getter]
+    fn target(&self) -> Option<&str> {
+        self.0.target()
+    }
+
+    #[getter]
+    fn is_default(&self) -> bool {
+        self.0.is_default()
+    }
+
+    #[getter]
+    fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self.0.args())?)
+    }
+
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self.0.metadata())?)
+    }
+
+    #[getter]
+    fn requires(&self) -> Vec<&str> {
+        self.0.required_permissions().iter().map(|one| &**one).collect()
+    }
+
+    #[getter]
+    fn path(&self) -> Vec<&str> {
+        self.0.path()
+    }
+
+    #[getter]
+    fn branch(&self) -> Option<&str> {
+        self.0.branch()
+    }
+
+    #[getter]
+    fn to_user(&self) -> bool {
+        self.0.to_user()
+    }
+
+    /// The id of the flow whose pattern was found.
+    #[getter]
+    fn flow(&self) -> Option<&str> {
+        self.0.flow().map(|hit| hit.id)
+    }
+
+    /// The pattern of the flow that was found.
+    #[getter]
+    fn pattern(&self) -> Option<&str> {
+        self.0.flow().map(|hit| hit.pattern)
+    }
+
+    /// The next nodes that a router chose.
+    #[getter]
+    fn next(&self) -> Vec<String> {
+        self.0.next().map_or_else(Vec::new, |next| next.nodes.to_vec())
+    }
+
+    #[getter]
+    fn loopback(&self) -> bool {
+        self.0.next().is_some_and(|next| next.loopback)
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    #[getter]
+    fn missing_args(&self) -> Vec<&str> {
+        self.0.missing_args().collect()
+    }
+
+    #[getter]
+    fn breaches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self.0.breaches())?)
+    }
+
+    #[getter]
+    fn exceeded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self.0.exceeded())?)
+    }
+
+    /// Host functions that failed, as pairs of the function's name and its exception's words.
+    #[getter]
+    fn failures(&self) -> Vec<(String, String)> {
+        self.0.failures().iter().map(|one| (one.function.to_string(), one.message.clone())).collect()
+    }
+
+    /// The decision as `rulec run` prints it.
+    fn to_json(&self) -> PyResult<String> {
+        json_text(&self.0)
+    }
+
+    /// The same as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0)?)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<Decision {}>", self.to_json()?))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match other.cast::<Decision>() {
+            Ok(other) => Ok(self.to_json()? == other.get().to_json()?),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn __hash__(&self) -> PyResult<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.to_json()?.hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+}
+
+/// The explanation of a decision: `str()` of it is what `rulec why` prints.
+#[pyclass(frozen, module = "rulec")]
+pub struct Explanation(pub rulec::Explanation);
+
+#[pymethods]
+impl Explanation {
+    #[getter]
+    fn chosen(&self) -> Option<&str> {
+        self.0.chosen.as_deref()
+    }
+
+    #[getter]
+    fn target(&self) -> Option<&str> {
+        self.0.target.as_deref()
+    }
+
+    /// Some sentences, in place of the whole.
+    fn summary(&self) -> String {
+        self.0.summary()
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        json_text(&self.0)
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0)?)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.render(&RenderOptions::default())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Explanation of {}: {}>", self.0.entry, self.0.chosen.as_deref().unwrap_or("nothing chosen"))
+    }
+}

@@ -1,0 +1,181 @@
+//! What is wrong with rules, as data and as exceptions.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyLookupError};
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec::internals::diag::visible;
+use rulec::{Applicability, Severity, SourceMap, Span};
+use serde::Serialize;
+use std::fmt::Display;
+
+create_exception!(rulec, RulecError, PyException, "An error of this package.");
+create_exception!(
+    rulec,
+    CompileError,
+    RulecError,
+    "Rules that do not compile, with everything that is wrong with them."
+);
+create_exception!(rulec, UnknownName, PyLookupError, "A name that the rules do not have.");
+
+/// A place in a text, from 1, columns in characters, the end exclusive: as `rulec check --format json` has it.
+#[derive(Debug, Serialize)]
+struct Place {
+    file: String,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+}
+
+impl Place {
+    fn of(span: Span, sources: &SourceMap) -> Option<Place> {
+        let file = sources.get(span.file)?;
+        let start = visible(file, span.start);
+        let (start, end) = (file.position(start), file.position(visible(file, span.end).max(start)));
+        Some(Place {
+            file: file.name.clone(),
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+        })
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Label {
+    #[serde(flatten)]
+    place: Option<Place>,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Fix {
+    #[serde(flatten)]
+    place: Option<Place>,
+    replacement: String,
+    applicability: &'static str,
+}
+
+/// One finding about the author's text.
+#[pyclass(frozen, module = "rulec")]
+#[derive(Debug, Serialize)]
+pub struct Diagnostic {
+    #[pyo3(get)]
+    code: String,
+    #[pyo3(get)]
+    severity: String,
+    #[pyo3(get)]
+    message: String,
+    #[pyo3(get)]
+    help: Option<String>,
+    /// The finding as the command line shows it, the text underlined.
+    #[pyo3(get)]
+    #[serde(skip)]
+    rendered: String,
+    #[serde(flatten)]
+    place: Option<Place>,
+    labels: Vec<Label>,
+    fixes: Vec<Fix>,
+}
+
+impl Diagnostic {
+    fn new(diagnostic: &rulec::Diagnostic, sources: &SourceMap) -> Diagnostic {
+        let labels = diagnostic.labels.iter();
+        let fixes = diagnostic.fixes.iter().map(|fix| Fix {
+            place: Place::of(fix.span, sources),
+            replacement: fix.replacement.clone(),
+            applicability: match fix.applicability {
+                Applicability::MachineApplicable => "machine_applicable",
+                Applicability::MaybeIncorrect => "maybe_incorrect",
+            },
+        });
+        Diagnostic {
+            code: diagnostic.code.to_string(),
+            severity: match diagnostic.severity() {
+                Severity::Error => "error".to_owned(),
+                Severity::Warning => "warning".to_owned(),
+            },
+            message: diagnostic.message.clone(),
+            help: diagnostic.help.clone(),
+            rendered: diagnostic.render(sources),
+            place: diagnostic.span().and_then(|span| Place::of(span, sources)),
+            labels: labels
+                .map(|label| Label { place: Place::of(label.span, sources), text: label.text.clone() })
+                .collect(),
+            fixes: fixes.collect(),
+        }
+    }
+
+    /// All of a list.
+    pub fn all(diagnostics: &[rulec::Diagnostic], sources: &SourceMap) -> Vec<Diagnostic> {
+        diagnostics.iter().map(|diagnostic| Diagnostic::new(diagnostic, sources)).collect()
+    }
+}
+
+#[pymethods]
+impl Diagnostic {
+    #[getter]
+    fn file(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| &*place.file)
+    }
+
+    #[getter]
+    fn line(&self) -> Option<usize> {
+        self.place.as_ref().map(|place| place.line)
+    }
+
+    #[getter]
+    fn column(&self) -> Option<usize> {
+        self.place.as_ref().map(|place| place.column)
+    }
+
+    /// All of it as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self)?)
+    }
+
+    fn __str__(&self) -> &str {
+        &self.rendered
+    }
+
+    fn __repr__(&self) -> String {
+        let place =
+            self.place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column));
+        format!("<Diagnostic {}{}: {}>", place.unwrap_or_default(), self.code, self.message)
+    }
+}
+
+/// The exception for rules that do not compile: its text is the rendered diagnostics, which it also has as data.
+pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
+    let found = Diagnostic::all(error.diagnostics(), error.sources());
+    let rendered = error.render();
+    let raised = CompileError::new_err((rendered.clone(),));
+    let value = raised.value(py);
+    match value.setattr("diagnostics", found).and_then(|()| value.setattr("rendered", rendered)) {
+        Ok(()) => raised,
+        Err(error) => error,
+    }
+}
+
+/// The exception for a name that there is not.
+pub fn unknown(error: impl Display) -> PyErr {
+    UnknownName::new_err(error.to_string())
+}
+
+/// Any other error of the library.
+pub fn failed(error: impl Display) -> PyErr {
+    RulecError::new_err(error.to_string())
+}
+
+/// The text of an exception, as a result has it: its class and its words.
+pub fn words(py: Python<'_>, error: &PyErr) -> String {
+    let class =
+        error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string());
+    match error.value(py).str() {
+        Ok(text) if text.to_string_lossy().is_empty() => class,
+        Ok(text) => format!("{class}: {}", text.to_string_lossy()),
+        Err(_) => class,
+    }
+}

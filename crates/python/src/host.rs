@@ -1,0 +1,49 @@
+//! Python functions that rules call: `extern fn`. An exception in one is what every failure of a host function is:
+//! the result is missing, and the decision tells of it.
+
+use super::error::words;
+use super::message::{named, tree};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyMapping, PyTuple};
+use pythonize::pythonize;
+use rulec::Compiler;
+use serde_json::Value as Json;
+
+/// Offers the functions of a mapping to the rules, by name.
+pub fn offer(mut compiler: Compiler, functions: Option<&Bound<'_, PyMapping>>) -> PyResult<Compiler> {
+    for (name, function) in named(functions)? {
+        let arity = arity(&function);
+        let function = function.unbind();
+        let call = move |args: &[Json]| {
+            Python::attach(|py| call(py, &function, args).map_err(|error| words(py, &error)))
+        };
+        compiler = compiler.untyped_function(&name, arity, call);
+    }
+    Ok(compiler)
+}
+
+fn call(py: Python<'_>, function: &Py<PyAny>, args: &[Json]) -> PyResult<Json> {
+    let args = args.iter().map(|arg| pythonize(py, arg)).collect::<Result<Vec<_>, _>>()?;
+    tree(&function.bind(py).call1(PyTuple::new(py, args)?)?, "the result")
+}
+
+/// The number of arguments that a function takes, where it takes just so many.
+fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
+    let py = function.py();
+    let inspect = py.import(intern!(py, "inspect")).ok()?;
+    let signature = inspect.call_method1(intern!(py, "signature"), (function,)).ok()?;
+    let class = inspect.getattr(intern!(py, "Parameter")).ok()?;
+    let (empty, mut count) = (class.getattr(intern!(py, "empty")).ok()?, 0);
+    for parameter in signature.getattr("parameters").ok()?.call_method0("values").ok()?.try_iter().ok()? {
+        let parameter = parameter.ok()?;
+        match parameter.getattr("kind").ok()?.extract::<u8>().ok()? {
+            // By position, and nothing stands for it when it is left out.
+            0 | 1 if parameter.getattr("default").ok()?.is(&empty) => count += 1,
+            // One that may be given by name alone is of no matter here.
+            3 => {}
+            _ => return None,
+        }
+    }
+    Some(count)
+}

@@ -1,0 +1,141 @@
+//! Payloads: what a language model proposes, held against the rules.
+
+use super::decision::json_text;
+use super::ending::apart;
+use super::message::{MessageError, tree};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use pythonize::pythonize;
+use rulec::payload;
+
+/// A judge of payloads of one kind.
+#[pyclass(frozen, module = "rulec")]
+pub struct Judge(pub payload::Judge);
+
+#[pymethods]
+impl Judge {
+    #[getter]
+    fn kind(&self) -> &str {
+        self.0.kind()
+    }
+
+    /// Judges a dict, a dataclass, a pydantic model or JSON text.
+    fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
+        if let Ok(text) = payload.cast::<PyString>() {
+            let text = text.to_str()?;
+            let judged = apart(py, || self.0.judge_text(text));
+            return judged.map(Judgement).map_err(|error| MessageError::new_err(error.to_string()));
+        }
+        let payload = tree(payload, "the payload")?;
+        Ok(Judgement(apart(py, || self.0.judge(&payload))))
+    }
+
+    /// The JSON Schema of the kind.
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.schema())?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Judge of {}>", self.0.kind())
+    }
+}
+
+/// A breach of a payload rule.
+#[pyclass(frozen, get_all, module = "rulec")]
+pub struct Violation {
+    rule: String,
+    path: String,
+    message: String,
+    repair: String,
+}
+
+#[pymethods]
+impl Violation {
+    fn __repr__(&self) -> String {
+        format!("<Violation of {} at {}: {}>", self.rule, self.path, self.message)
+    }
+}
+
+fn all(violations: &[payload::Violation]) -> Vec<Violation> {
+    let one = |violation: &payload::Violation| Violation {
+        rule: violation.rule.to_string(),
+        path: violation.path.clone(),
+        message: violation.message.clone(),
+        repair: violation.repair.to_string(),
+    };
+    violations.iter().map(one).collect()
+}
+
+/// The answer of a judge.
+#[pyclass(frozen, module = "rulec")]
+pub struct Judgement(payload::Judgement);
+
+#[pymethods]
+impl Judgement {
+    #[getter]
+    fn kind(&self) -> &str {
+        self.0.kind()
+    }
+
+    /// `accept`, `accept_corrected` or `reject`.
+    #[getter]
+    fn outcome(&self) -> &str {
+        self.0.outcome().name()
+    }
+
+    #[getter]
+    fn is_valid(&self) -> bool {
+        self.0.is_valid()
+    }
+
+    #[getter]
+    fn is_accepted(&self) -> bool {
+        self.0.is_accepted()
+    }
+
+    #[getter]
+    fn violations(&self) -> Vec<Violation> {
+        all(self.0.violations())
+    }
+
+    #[getter]
+    fn remaining(&self) -> Vec<Violation> {
+        all(self.0.remaining())
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<Violation> {
+        all(self.0.warnings())
+    }
+
+    /// The corrected payload, when that is accepted.
+    #[getter]
+    fn corrected<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)
+    }
+
+    /// The kind to turn to instead, when this one is rejected.
+    #[getter]
+    fn fallback(&self) -> Option<&str> {
+        self.0.fallback()
+    }
+
+    /// All of it as one text that a language model can act on.
+    fn feedback(&self) -> String {
+        self.0.feedback()
+    }
+
+    /// The judgement as `rulec run --decision` prints it.
+    fn to_json(&self) -> PyResult<String> {
+        json_text(&self.0)
+    }
+
+    /// The same as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0)?)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<Judgement {}>", self.to_json()?))
+    }
+}

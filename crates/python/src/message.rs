@@ -1,0 +1,321 @@
+//! Python values as messages. Dicts, lists and scalars are read straight into the slots of the rules, without a tree
+//! and without running any Python code; whatever else stands for JSON (models, dataclasses, times, enumerations) is made
+//! a tree first.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::{create_exception, intern};
+use rulec::internals::json::MAX_DEPTH;
+use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Number, Value as Json};
+use std::fmt::Display;
+
+create_exception!(
+    rulec,
+    MessageError,
+    PyValueError,
+    "A message that cannot be decided on, with the place of what is wrong."
+);
+
+/// A dict, or a value in it, of types that JSON has itself.
+pub struct Plain<'a, 'py> {
+    value: &'a Bound<'py, PyAny>,
+    depth: usize,
+}
+
+impl<'a, 'py> Plain<'a, 'py> {
+    /// A whole message.
+    pub fn new(value: &'a Bound<'py, PyAny>) -> Self {
+        Plain { value, depth: 0 }
+    }
+}
+
+/// Only a tree will do, or it will say what is wrong.
+fn other<E: Error>() -> E {
+    E::custom("not plain")
+}
+
+impl Serialize for Plain<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = self.value;
+        if let Ok(text) = value.cast::<PyString>() {
+            return serializer.serialize_str(text.to_str().map_err(|_| other())?);
+        }
+        if let Ok(dict) = value.cast::<PyDict>() {
+            let depth = self.enter()?;
+            let mut map = serializer.serialize_map(None)?;
+            for (key, value) in dict {
+                let key = key.cast::<PyString>().map_err(|_| other())?;
+                map.serialize_key(key.to_str().map_err(|_| other())?)?;
+                map.serialize_value(&Plain { value: &value, depth })?;
+            }
+            return map.end();
+        }
+        if let Ok(value) = value.cast::<PyBool>() {
+            return serializer.serialize_bool(value.is_true());
+        }
+        if let Ok(int) = value.cast::<PyInt>() {
+            return match (int.extract::<i64>(), int.extract::<u64>()) {
+                (Ok(int), _) => serializer.serialize_i64(int),
+                (_, Ok(int)) => serializer.serialize_u64(int),
+                // As JSON's reader does.
+                _ => serializer.serialize_f64(int.extract::<f64>().map_err(|_| other())?),
+            };
+        }
+        if let Ok(float) = value.cast::<PyFloat>() {
+            return serializer.serialize_f64(float.value());
+        }
+        if value.is_none() {
+            return serializer.serialize_unit();
+        }
+        if let Ok(list) = value.cast::<PyList>() {
+            let depth = self.enter()?;
+            let mut seq = serializer.serialize_seq(Some(list.len()))?;
+            for value in list {
+                seq.serialize_element(&Plain { value: &value, depth })?;
+            }
+            return seq.end();
+        }
+        if let Ok(tuple) = value.cast::<PyTuple>() {
+            let depth = self.enter()?;
+            let mut seq = serializer.serialize_seq(Some(tuple.len()))?;
+            for value in tuple {
+                seq.serialize_element(&Plain { value: &value, depth })?;
+            }
+            return seq.end();
+        }
+        Err(other())
+    }
+}
+
+impl Plain<'_, '_> {
+    /// Steps into a list or dict.
+    fn enter<E: Error>(&self) -> Result<usize, E> {
+        if self.depth >= MAX_DEPTH { Err(other()) } else { Ok(self.depth + 1) }
+    }
+}
+
+/// The message as a dict, when it is one or a pydantic model, whose fields pydantic makes plain.
+pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dumped(message) }
+}
+
+/// What a pydantic model dumps as JSON; any other value as it is.
+fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let name = intern!(value.py(), "model_dump");
+    // A class has the method too, and is no model.
+    match value.getattr_opt(name)? {
+        Some(dump) if value.cast::<pyo3::types::PyType>().is_err() => {
+            let options = PyDict::new(value.py());
+            options.set_item(intern!(value.py(), "mode"), intern!(value.py(), "json"))?;
+            dump.call((), Some(&options))
+        }
+        _ => Ok(value.clone()),
+    }
+}
+
+/// Any Python value that stands for JSON, as a tree; `what` it is, for an error.
+pub fn tree(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Json> {
+    Tree { what, path: Vec::new() }.value(value)
+}
+
+/// A message as a tree: it must be an object.
+pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
+    match tree(value, "the message")? {
+        Json::Object(map) => Ok(Json::Object(map)),
+        _ => {
+            let found = type_name(value);
+            let help = "give a dict, a dataclass or a pydantic model; JSON text goes to `decide_json`";
+            Err(MessageError::new_err(format!(
+                "a message has fields, and this is a value of type `{found}`; {help}"
+            )))
+        }
+    }
+}
+
+/// The entries of a mapping whose keys are names.
+pub fn named<'py>(mapping: Option<&Bound<'py, PyMapping>>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    match mapping {
+        Some(mapping) => mapping.items()?.iter().map(|item| item.extract()).collect(),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
+/// Makes a tree, and knows where in it it is.
+struct Tree<'w> {
+    what: &'w str,
+    path: Vec<String>,
+}
+
+impl Tree<'_> {
+    fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+        if value.is_none() {
+            return Ok(Json::Null);
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            return match text.to_str() {
+                Ok(text) => Ok(text.into()),
+                Err(_) => Err(self.wrong("is a text with half a surrogate pair, which UTF-8 cannot hold")),
+            };
+        }
+        if let Ok(value) = value.cast::<PyBool>() {
+            return Ok(value.is_true().into());
+        }
+        if let Ok(int) = value.cast::<PyInt>() {
+            return match (int.extract::<i64>(), int.extract::<u64>()) {
+                (Ok(int), _) => Ok(int.into()),
+                (_, Ok(int)) => Ok(int.into()),
+                _ => match int.extract::<f64>() {
+                    Ok(float) => Ok(float.into()),
+                    Err(_) => Err(self.wrong("is a number beyond the range of a 64-bit float")),
+                },
+            };
+        }
+        if let Ok(float) = value.cast::<PyFloat>() {
+            // What is not finite is missing.
+            return Ok(Number::from_f64(float.value()).map_or(Json::Null, Json::Number));
+        }
+        if let Ok(dict) = value.cast::<PyDict>() {
+            return self.inside(|tree| tree.dict(&dict.items()));
+        }
+        if value.cast::<PyList>().is_ok() || value.cast::<PyTuple>().is_ok() {
+            return self.inside(|tree| tree.list(value));
+        }
+        self.inside(|tree| tree.other(value))
+    }
+
+    /// Works one level deeper.
+    fn inside(&mut self, work: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
+        if self.path.len() >= MAX_DEPTH {
+            return Err(
+                self.wrong(format!("lies deeper than {MAX_DEPTH} lists and dicts; does it hold itself?"))
+            );
+        }
+        work(self)
+    }
+
+    fn dict(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
+        let mut map = Map::new();
+        for item in items.try_iter()? {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+            let Ok(key) = key.extract::<String>() else {
+                return Err(self.wrong(format!("has a key of type `{}`; keys are texts", type_name(&key))));
+            };
+            self.path.push(format!(".{key}"));
+            map.insert(key, self.value(&value)?);
+            self.path.pop();
+        }
+        Ok(Json::Object(map))
+    }
+
+    fn list(&mut self, items: &Bound<'_, PyAny>) -> PyResult<Json> {
+        let mut list = Vec::new();
+        for (at, item) in items.try_iter()?.enumerate() {
+            self.path.push(format!("[{at}]"));
+            list.push(self.value(&item?)?);
+            self.path.pop();
+        }
+        Ok(Json::Array(list))
+    }
+
+    /// What Python has beside JSON's own types.
+    fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+        let py = value.py();
+        let plain = dumped(value)?;
+        if !plain.is(value) {
+            return self.value(&plain);
+        }
+        let class = value.get_type();
+        if let Some(fields) = class.getattr_opt(intern!(py, "__dataclass_fields__"))? {
+            let fields = fields.call_method0(intern!(py, "keys"))?.try_iter()?;
+            let items = fields.map(|name| {
+                name.and_then(|name| Ok((name.clone(), value.getattr(name.cast::<PyString>()?)?)))
+            });
+            return self.dict(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.as_any());
+        }
+        match kind_of(value)? {
+            Some(Like::Member) => self.value(&value.getattr(intern!(py, "value"))?),
+            Some(Like::Moment) => {
+                let zone = value.call_method0(intern!(py, "utcoffset"))?;
+                if zone.is_none() {
+                    let help = "give it one: `.replace(tzinfo=timezone.utc)`";
+                    return Err(self.wrong(format!("is a time without a time zone; {help}")));
+                }
+                self.value(&value.call_method0(intern!(py, "isoformat"))?)
+            }
+            Some(Like::Day) => self.value(&value.call_method0(intern!(py, "isoformat"))?),
+            Some(Like::Text) => self.value(value.str()?.as_any()),
+            Some(Like::Number) => self.value(&value.call_method0(intern!(py, "__float__"))?),
+            Some(Like::Scalar) => self.value(&value.call_method0(intern!(py, "item"))?),
+            Some(Like::Mapping) => self.dict(&value.call_method0(intern!(py, "items"))?),
+            Some(Like::List) => self.list(value),
+            None => Err(self.wrong(format!(
+                "is a value of type `{}`, which JSON has no form for; give text, a number, a list or a dict",
+                type_name(value)
+            ))),
+        }
+    }
+
+    /// That something is wrong at the place at hand.
+    fn wrong(&self, what: impl Display) -> PyErr {
+        let path = self.path.concat();
+        let place = if path.is_empty() {
+            self.what.to_owned()
+        } else {
+            format!("`{}`", path.trim_start_matches('.'))
+        };
+        MessageError::new_err(format!("{place} {what}"))
+    }
+}
+
+/// A type that JSON has no form of its own for.
+#[derive(Clone, Copy)]
+enum Like {
+    /// A member of an enumeration.
+    Member,
+    Moment,
+    Day,
+    Text,
+    Number,
+    /// A scalar of NumPy.
+    Scalar,
+    Mapping,
+    List,
+}
+
+/// The classes that stand for JSON, the nearest first.
+const CLASSES: [(&str, &str, Like); 12] = [
+    ("enum", "Enum", Like::Member),
+    ("datetime", "datetime", Like::Moment),
+    ("datetime", "date", Like::Day),
+    ("datetime", "time", Like::Day),
+    ("decimal", "Decimal", Like::Number),
+    ("fractions", "Fraction", Like::Number),
+    ("uuid", "UUID", Like::Text),
+    ("pathlib", "PurePath", Like::Text),
+    ("collections.abc", "Mapping", Like::Mapping),
+    ("collections.abc", "Set", Like::List),
+    ("collections.abc", "Sequence", Like::List),
+    ("numpy", "generic", Like::Scalar),
+];
+
+fn kind_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Like>> {
+    if value.cast::<PyBytes>().is_ok() {
+        return Ok(None);
+    }
+    let py = value.py();
+    let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
+    for (module, class, like) in CLASSES {
+        // A value of a class that nobody has imported there is not.
+        let Ok(module) = modules.get_item(module) else { continue };
+        if value.is_instance(&module.getattr(class)?)? {
+            return Ok(Some(like));
+        }
+    }
+    Ok(None)
+}

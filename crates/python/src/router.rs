@@ -1,0 +1,408 @@
+//! The router of `rulec-runtime` with Python handlers. It runs on tokio; a handler runs on the event loop of whoever
+//! asked. A handler that raises is an outcome, and one that nobody waits for any more is cancelled.
+
+use super::decision::json_text;
+use super::ending::{apart, attached};
+use super::error::{RulecError, words};
+use super::message::{as_dict, named, object, tree};
+use super::rules::Rules;
+use pyo3::create_exception;
+use pyo3::prelude::*;
+use pyo3::types::PyMapping;
+use pyo3_async_runtimes::TaskLocals;
+use pyo3_async_runtimes::tokio::future_into_py;
+use pythonize::pythonize;
+use rulec_runtime::route::{self, DecisionLog, HandlerError, Permissions};
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+create_exception!(
+    rulec,
+    RouterError,
+    RulecError,
+    "A router that cannot be built, or rules that it cannot take."
+);
+
+fn router_error(error: impl ToString) -> PyErr {
+    RouterError::new_err(error.to_string())
+}
+
+fn seconds(seconds: f64) -> PyResult<Duration> {
+    let wrong = |error| router_error(format!("{seconds} is no number of seconds: {error}"));
+    Duration::try_from_secs_f64(seconds).map_err(wrong)
+}
+
+/// The policy of a handler that is slow or fails. Times are in seconds.
+#[pyclass(frozen, module = "rulec")]
+pub struct Policy(route::Policy);
+
+#[pymethods]
+impl Policy {
+    #[new]
+    #[pyo3(signature = (*, time_limit = None, chain_limit = None, retries = None, circuit = None, fallbacks = None))]
+    fn new(
+        time_limit: Option<f64>,
+        chain_limit: Option<f64>,
+        retries: Option<(usize, f64)>,
+        circuit: Option<(u32, f64)>,
+        fallbacks: Option<Vec<String>>,
+    ) -> PyResult<Policy> {
+        let mut policy = route::Policy::new();
+        if let Some(limit) = time_limit {
+            policy = policy.time_limit(seconds(limit)?);
+        }
+        if let Some(limit) = chain_limit {
+            policy = policy.chain_limit(seconds(limit)?);
+        }
+        if let Some((times, first_pause)) = retries {
+            policy = policy.retries(times, seconds(first_pause)?);
+        }
+        if let Some((failures, open_for)) = circuit {
+            policy = policy.circuit(failures, seconds(open_for)?);
+        }
+        Ok(Policy(fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback)))
+    }
+}
+
+/// A message on its way: the event loop that its handlers run on, and the message as it was given.
+struct Call {
+    locals: TaskLocals,
+    message: Py<PyAny>,
+    /// The exception of the handler that raised last.
+    raised: Mutex<Option<Py<PyAny>>>,
+}
+
+/// The messages on their way, by the address of the tree that the router knows each by.
+#[derive(Clone, Default)]
+struct Calls(Arc<Mutex<HashMap<usize, Arc<Call>>>>);
+
+impl Calls {
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<usize, Arc<Call>>) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn find(&self, message: &Arc<Json>) -> Option<Arc<Call>> {
+        self.with(|calls| calls.get(&address(message)).cloned())
+    }
+}
+
+fn address(message: &Arc<Json>) -> usize {
+    Arc::as_ptr(message) as usize
+}
+
+/// Takes a message out again, also when whoever waited has gone.
+struct Entered {
+    calls: Calls,
+    /// Alive as long as its address stands for it.
+    message: Arc<Json>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let call = self.calls.with(|calls| calls.remove(&address(&self.message)));
+        drop(call);
+    }
+}
+
+/// Cancels a Python task when the future that waits for it is dropped.
+struct Cancel {
+    call: Option<Py<PyAny>>,
+}
+
+impl Drop for Cancel {
+    fn drop(&mut self) {
+        let Some(call) = self.call.take() else { return };
+        // When the interpreter or the loop has ended, so has the task.
+        Python::try_attach(|py| {
+            if let Err(error) = call.call_method0(py, "cancel")
+                && !error.is_instance_of::<pyo3::exceptions::PyRuntimeError>(py)
+            {
+                error.write_unraisable(py, Some(call.bind(py)));
+            }
+        });
+    }
+}
+
+/// Calls a Python handler on the event loop of its message.
+async fn handle(
+    function: Arc<Py<PyAny>>,
+    calls: Calls,
+    request: route::Request,
+) -> Result<Json, HandlerError> {
+    let call = calls.find(&request.message).ok_or("the message has gone")?;
+    let begun = attached(|py| -> PyResult<_> {
+        let request = Bound::new(py, Request::new(&call, request))?;
+        let running = py.import("rulec._call")?.getattr("Call")?;
+        let running = running.call1((call.locals.event_loop(py), function.bind(py), request))?;
+        let awaited = running.call_method0("run")?;
+        Ok((running.unbind(), pyo3_async_runtimes::into_future_with_locals(&call.locals, awaited)?))
+    });
+    let ended = match begun {
+        Ok((running, future)) => {
+            let mut cancel = Cancel { call: Some(running) };
+            let ended = future.await;
+            cancel.call = None;
+            ended
+        }
+        Err(error) => Err(error),
+    };
+    attached(|py| {
+        let reply = ended.and_then(|reply| tree(reply.bind(py), "the reply"));
+        reply.map_err(|error| {
+            let text = words(py, &error);
+            *call.raised.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(error.into_value(py).into_any());
+            text.into()
+        })
+    })
+}
+
+/// The request to a handler.
+#[pyclass(frozen, module = "rulec")]
+pub struct Request {
+    message: Py<PyAny>,
+    request: route::Request,
+}
+
+impl Request {
+    fn new(call: &Call, request: route::Request) -> Request {
+        Request { message: Python::attach(|py| call.message.clone_ref(py)), request }
+    }
+}
+
+#[pymethods]
+impl Request {
+    /// The message as it was given to the router.
+    #[getter]
+    fn message(&self, py: Python<'_>) -> Py<PyAny> {
+        self.message.clone_ref(py)
+    }
+
+    /// The message's `text`; empty when there is none.
+    #[getter]
+    fn text(&self) -> &str {
+        self.request.text()
+    }
+
+    #[getter]
+    fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize::<Map<String, Json>>(py, &self.request.args)?)
+    }
+
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize::<Map<String, Json>>(py, &self.request.metadata)?)
+    }
+
+    #[getter]
+    fn route(&self) -> &str {
+        &self.request.route
+    }
+
+    #[getter]
+    fn handler(&self) -> &str {
+        &self.request.handler
+    }
+
+    #[getter]
+    fn attempt(&self) -> u32 {
+        self.request.attempt
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.request.generation
+    }
+}
+
+/// The outcome of a message.
+#[pyclass(frozen, module = "rulec")]
+pub struct Outcome {
+    outcome: route::Outcome,
+    raised: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// `handled`, `failed`, `timed_out`, `refused`, `circuit_open` or `no_route`.
+    #[getter]
+    fn kind(&self) -> &str {
+        self.outcome.result.kind()
+    }
+
+    #[getter]
+    fn route(&self) -> Option<&str> {
+        self.outcome.route.as_deref()
+    }
+
+    #[getter]
+    fn handler(&self) -> Option<&str> {
+        self.outcome.handler.as_deref()
+    }
+
+    #[getter]
+    fn reply<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.outcome.reply().map(|reply| pythonize(py, reply)).transpose()?)
+    }
+
+    /// The failure in words, for every kind but `handled`.
+    #[getter]
+    fn error(&self) -> Option<String> {
+        self.outcome.reply().is_none().then(|| self.outcome.result.to_string())
+    }
+
+    /// The exception that the handler raised.
+    #[getter]
+    fn exception(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.raised.as_ref().map(|raised| raised.clone_ref(py))
+    }
+
+    #[getter]
+    fn fallback(&self) -> Option<&str> {
+        self.outcome.fallback.as_deref()
+    }
+
+    #[getter]
+    fn attempts(&self) -> u32 {
+        self.outcome.attempts
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.outcome.generation
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        json_text(&self.outcome)
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.outcome)?)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<Outcome {}>", self.to_json()?))
+    }
+}
+
+/// Decides where messages go, and awaits the handlers there.
+#[pyclass(frozen, module = "rulec")]
+pub struct Router {
+    router: route::Router,
+    calls: Calls,
+}
+
+/// The permissions that a Python function grants; none when it raises, which `sys.unraisablehook` is told.
+fn granted(function: &Py<PyAny>, message: &Json) -> Permissions {
+    attached(|py| {
+        let names =
+            pythonize(py, message).map_err(PyErr::from).and_then(|message| function.call1(py, (message,)));
+        let names = names.and_then(|names| {
+            names.bind(py).try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()
+        });
+        match names {
+            Ok(names) => names.into_iter().collect(),
+            Err(error) => {
+                error.write_unraisable(py, Some(function.bind(py)));
+                Permissions::none()
+            }
+        }
+    })
+}
+
+#[pymethods]
+impl Router {
+    #[new]
+    #[pyo3(signature = (rules, handlers, *, entry = None, policies = None, permissions = None, log = None))]
+    fn new(
+        rules: &Bound<'_, Rules>,
+        handlers: &Bound<'_, PyMapping>,
+        entry: Option<String>,
+        policies: Option<&Bound<'_, PyMapping>>,
+        permissions: Option<Py<PyAny>>,
+        log: Option<PathBuf>,
+    ) -> PyResult<Router> {
+        let calls = Calls::default();
+        let mut builder = route::Router::builder(rules.get().rules.clone());
+        for (name, function) in named(Some(handlers))? {
+            let (function, calls) = (Arc::new(function.unbind()), calls.clone());
+            let handler = move |request| handle(function.clone(), calls.clone(), request);
+            builder = builder.handler(name, handler);
+        }
+        for (name, policy) in named(policies)? {
+            builder = builder.policy(name, policy.cast::<Policy>()?.get().0.clone());
+        }
+        if let Some(entry) = entry {
+            builder = builder.entry(entry);
+        }
+        if let Some(function) = permissions {
+            builder = builder.permissions(move |message| granted(&function, message));
+        }
+        if let Some(path) = log {
+            builder = builder.log(DecisionLog::to_file(path)?);
+        }
+        let router = apart(rules.py(), || builder.build()).map_err(router_error)?;
+        Ok(Router { router, calls })
+    }
+
+    /// Decides for a message and awaits its handler; `permissions` are those of its sender.
+    #[pyo3(signature = (message, *, permissions = None))]
+    fn route<'py>(
+        &self,
+        message: &Bound<'py, PyAny>,
+        permissions: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = message.py();
+        let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
+        let tree = Arc::new(object(&as_dict(message)?)?);
+        let call = Arc::new(Call { locals, message: message.clone().unbind(), raised: Mutex::default() });
+        self.calls.with(|calls| calls.insert(address(&tree), call.clone()));
+        let entered = Entered { calls: self.calls.clone(), message: tree.clone() };
+        let (router, permissions) = (self.router.clone(), permissions.map(Permissions::from_iter));
+        future_into_py(py, async move {
+            let _entered = entered;
+            let outcome = match &permissions {
+                Some(permissions) => router.route_as(tree, permissions).await,
+                None => router.route(tree).await,
+            };
+            let raised = call.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Ok(Outcome { raised: raised.filter(|_| outcome.reply().is_none()), outcome })
+        })
+    }
+
+    /// Puts other rules in force, and returns their generation.
+    fn swap(&self, py: Python<'_>, rules: &Bound<'_, Rules>) -> PyResult<u64> {
+        let rules = rules.get().rules.clone();
+        let swapped = apart(py, || self.router.swap(rules)).map_err(router_error)?;
+        Ok(swapped.generation)
+    }
+
+    /// Oddities of the rules in force, which are not wrong.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.router.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    /// Counts and latencies of routes and handlers.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.router.stats())?)
+    }
+
+    /// Waits until the decision log is written, and closes it.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let router = self.router.clone();
+        future_into_py(py, async move {
+            if let Some(log) = router.log() {
+                log.close().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.router)
+    }
+}

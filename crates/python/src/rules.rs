@@ -1,0 +1,339 @@
+//! Rule sets, and what is asked of them.
+
+use super::decision::{Decision, Explanation};
+use super::ending::apart;
+use super::error::{Diagnostic, compile_error, failed, unknown};
+use super::host::offer;
+use super::judge::Judge;
+use super::message::{MessageError, Plain, as_dict, named, object, tree};
+use super::talk::{Flows, Question};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pythonize::pythonize;
+use rulec::{Compiler, Entry, MemoryLoader, Record, SigningKey, VerifyingKey, choice, payload};
+use self_cell::self_cell;
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// The name that a text without a file goes by.
+const TEXT: &str = "<text>";
+
+/// A compiled rule set: cheap to copy, shared between threads. It pickles as its artifact.
+#[pyclass(frozen, module = "rulec")]
+pub struct Rules {
+    pub rules: rulec::Rules,
+    /// The functions that it was given, for a copy in another process.
+    functions: Option<Py<PyMapping>>,
+}
+
+/// Compiles without the interpreter's lock.
+fn compiled(
+    py: Python<'_>,
+    functions: Option<Bound<'_, PyMapping>>,
+    compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
+) -> PyResult<Rules> {
+    let compiler = offer(Compiler::new(), functions.as_ref())?;
+    let rules = apart(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
+    Ok(Rules { rules, functions: functions.map(Bound::unbind) })
+}
+
+impl Rules {
+    fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
+        name.map_or_else(|| Ok(self.rules.main()), |name| self.rules.entry(name).map_err(unknown))
+    }
+}
+
+/// Decides for one message in any form. It is read while the interpreter's lock is held, and decided on without.
+fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    if let Ok(prepared) = message.cast::<Prepared>() {
+        let prepared = prepared.get();
+        return Ok(Decision(apart(py, || {
+            prepared.0.with_dependent(|_, record| entry.decide_record(record))
+        })));
+    }
+    let message = as_dict(message)?;
+    if message.cast::<PyDict>().is_ok()
+        && let Ok(decision) = entry.decide_value_apart(&Plain::new(&message), |decide| apart(py, decide))
+    {
+        return Ok(Decision(decision));
+    }
+    let message = object(&message)?;
+    Ok(Decision(apart(py, || entry.decide(&message))))
+}
+
+#[pymethods]
+impl Rules {
+    /// Compiles a file and what it imports.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, functions = None, root = None))]
+    fn from_path(
+        py: Python<'_>,
+        path: PathBuf,
+        functions: Option<Bound<'_, PyMapping>>,
+        root: Option<PathBuf>,
+    ) -> PyResult<Rules> {
+        compiled(py, functions, |compiler| match root {
+            Some(root) => compiler.root(root).compile_path(path),
+            None => compiler.compile_path(path),
+        })
+    }
+
+    /// Compiles a text; `imports` are the texts that it may import, by path.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, functions = None, imports = None))]
+    fn from_text(
+        py: Python<'_>,
+        text: &str,
+        functions: Option<Bound<'_, PyMapping>>,
+        imports: Option<HashMap<String, String>>,
+    ) -> PyResult<Rules> {
+        let own = MemoryLoader::new().with(TEXT, text);
+        let loader = imports.into_iter().flatten().fold(own, |loader, (path, text)| loader.with(path, text));
+        compiled(py, functions, |compiler| compiler.compile_with(&loader, TEXT))
+    }
+
+    /// Loads what `rulec build` or `to_artifact` wrote, from bytes or from a file. With the public keys `trusted`, each
+    /// the text of a PEM file, one of them must have signed it.
+    #[staticmethod]
+    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
+    fn from_artifact(
+        py: Python<'_>,
+        artifact: &Bound<'_, PyAny>,
+        functions: Option<Bound<'_, PyMapping>>,
+        trusted: Option<Vec<String>>,
+    ) -> PyResult<Rules> {
+        let keys = trusted.iter().flatten().map(|pem| VerifyingKey::from_pem(pem));
+        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let trusting = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
+        if let Ok(bytes) = artifact.cast::<PyBytes>() {
+            let bytes = bytes.as_bytes();
+            return compiled(py, functions, |compiler| trusting(compiler).load_artifact(bytes));
+        }
+        let path: PathBuf = artifact.extract()?;
+        compiled(py, functions, |compiler| trusting(compiler).load_artifact_path(path))
+    }
+
+    /// The rules as an artifact, signed when a private key is given, the text of a PEM file.
+    #[pyo3(signature = (*, strip_source = false, sign = None))]
+    fn to_artifact<'py>(
+        &self,
+        py: Python<'py>,
+        strip_source: bool,
+        sign: Option<&str>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let key = sign.map(SigningKey::from_pem).transpose().map_err(failed)?;
+        let artifact = apart(py, || match &key {
+            Some(key) => self.rules.to_signed_artifact(strip_source, key),
+            None => self.rules.to_artifact(strip_source),
+        });
+        Ok(PyBytes::new(py, &artifact))
+    }
+
+    #[pyo3(signature = (message, *, entry = None))]
+    fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
+        decide_one(py, &self.entry(entry)?, message)
+    }
+
+    /// Decides for a message as JSON text.
+    #[pyo3(signature = (text, *, entry = None))]
+    fn decide_json(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Decision> {
+        let entry = self.entry(entry)?;
+        let text = match text.cast::<PyString>() {
+            Ok(text) => text.to_str()?.as_bytes(),
+            Err(_) => text.cast::<PyBytes>()?.as_bytes(),
+        };
+        let decision = apart(py, || entry.decide_line(text));
+        decision.map(Decision).map_err(|error| MessageError::new_err(error.to_string()))
+    }
+
+    /// Decides for each of many messages; the error for one that is none says its number.
+    #[pyo3(signature = (messages, *, entry = None))]
+    fn decide_many(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Vec<Decision>> {
+        let entry = self.entry(entry)?;
+        let decide = |(at, message): (usize, PyResult<Bound<'_, PyAny>>)| {
+            decide_one(py, &entry, &message?).map_err(|error| {
+                match error.is_instance_of::<MessageError>(py) {
+                    true => MessageError::new_err(format!("message {at}: {}", error.value(py))),
+                    false => error,
+                }
+            })
+        };
+        messages.try_iter()?.enumerate().map(decide).collect()
+    }
+
+    /// The names of all routes that hold, in the order they are tried.
+    #[pyo3(signature = (message, *, entry = None))]
+    fn matched(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Vec<String>> {
+        let (entry, message) = (self.entry(entry)?, whole(message)?);
+        Ok(apart(py, || entry.matched(&message).into_iter().map(str::to_owned).collect()))
+    }
+
+    #[pyo3(signature = (message, *, entry = None, show_private = false))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+        show_private: bool,
+    ) -> PyResult<Explanation> {
+        let (entry, message) = (self.entry(entry)?, whole(message)?);
+        Ok(Explanation(apart(py, || entry.explain(&message, show_private))))
+    }
+
+    /// Reads a message once, for several decisions on it.
+    fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
+        let message = object(&as_dict(message)?)?;
+        Ok(Prepared(apart(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
+    }
+
+    #[getter]
+    fn entries(&self) -> Vec<&str> {
+        self.rules.entries().collect()
+    }
+
+    /// The names of all handlers that a decision may lead to.
+    #[getter]
+    fn targets(&self) -> Vec<&str> {
+        self.rules.targets().into_iter().collect()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<Diagnostic> {
+        Diagnostic::all(self.rules.warnings(), self.rules.sources())
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.rules.generation()
+    }
+
+    /// The permissions that a handler requires.
+    fn required_permissions(&self, handler: &str) -> Vec<&str> {
+        self.rules.required_permissions(handler).iter().map(|one| &**one).collect()
+    }
+
+    /// The payload kinds.
+    #[getter]
+    fn kinds(&self) -> Vec<&str> {
+        payload::kinds(&self.rules).collect()
+    }
+
+    /// Makes a judge of payloads of one kind. `inputs` are the values of the rules' `input` beside context and options.
+    #[pyo3(signature = (kind, *, inputs = None, options = None, strict = false))]
+    fn judge(
+        &self,
+        kind: &str,
+        inputs: Option<&Bound<'_, PyMapping>>,
+        options: Option<&Bound<'_, PyAny>>,
+        strict: bool,
+    ) -> PyResult<Judge> {
+        let mut judge = payload::Judge::new(&self.rules, kind).map_err(unknown)?;
+        for (name, value) in named(inputs)? {
+            judge = judge.input(&name, tree(&value, &name)?).map_err(failed)?;
+        }
+        if let Some(options) = options {
+            judge = judge.options(tree(options, "options")?).map_err(failed)?;
+        }
+        Ok(Judge(if strict { judge.strict() } else { judge }))
+    }
+
+    /// The JSON Schema of a payload kind.
+    fn schema<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown)?)?)
+    }
+
+    /// Finds flows, those of intents by the built-in classifier.
+    fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
+        apart(py, || Flows::new(&self.rules)).map_err(failed)
+    }
+
+    /// The question behind a choice that a language model makes.
+    fn question(&self, name: &str) -> PyResult<Question> {
+        choice::Question::new(&self.rules, name).map(Question).map_err(unknown)
+    }
+
+    /// The questions of all choices that a model makes.
+    #[getter]
+    fn questions(&self) -> Vec<Question> {
+        choice::Question::all(&self.rules).map(Question).collect()
+    }
+
+    /// The names of the choices.
+    #[getter]
+    fn choices(&self) -> Vec<&str> {
+        self.rules.entries().filter(|name| choice::tool(&self.rules, name).is_ok()).collect()
+    }
+
+    /// The definition of a choice as a tool that an agent may call.
+    fn choice_tool<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &choice::tool(&self.rules, name).map_err(unknown)?)?)
+    }
+
+    /// The reasons of a choice's outcome, in words for the user.
+    fn reasons(&self, name: &str, message: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        let message = whole(message)?;
+        Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.collect())
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>))> {
+        let (py, rules) = (slf.py(), slf.get());
+        let load = py.import("rulec._load")?.getattr("load")?;
+        Ok((
+            load,
+            (
+                rules.to_artifact(py, false, None)?,
+                rules.functions.as_ref().map(|functions| functions.clone_ref(py)),
+            ),
+        ))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.rules)
+    }
+}
+
+/// A message as a tree.
+fn whole(message: &Bound<'_, PyAny>) -> PyResult<Json> {
+    match message.cast::<Prepared>() {
+        Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
+        Err(_) => object(&as_dict(message)?),
+    }
+}
+
+self_cell! {
+    struct Resolved {
+        owner: Json,
+        #[covariant]
+        dependent: Record,
+    }
+}
+
+/// A message whose fields have been read for one rule set; other rules read them anew.
+#[pyclass(frozen, module = "rulec")]
+pub struct Prepared(Resolved);
+
+#[pymethods]
+impl Prepared {
+    /// The message.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self.0.borrow_owner())?)
+    }
+}

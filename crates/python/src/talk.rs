@@ -1,0 +1,135 @@
+//! Flows that a message may start, and choices that a language model makes: what the model is told, and its answers.
+
+use super::ending::apart;
+use super::message::object;
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec::choice;
+use rulec::flow::{FlowMatcher, Found, IntentHit, MatcherError};
+
+/// Finds the flow that a message wants: by patterns, then by the built-in classifier.
+#[pyclass(frozen, module = "rulec")]
+pub struct Flows(FlowMatcher);
+
+/// A flow that was found.
+#[pyclass(frozen, get_all, module = "rulec")]
+pub struct FlowHit {
+    id: String,
+    name: String,
+    /// The pattern, for a flow that was found by one.
+    pattern: Option<String>,
+    /// The classifier's score, for a flow that it found.
+    score: Option<f64>,
+}
+
+#[pymethods]
+impl FlowHit {
+    fn __repr__(&self) -> String {
+        format!("<FlowHit {} ({})>", self.id, self.name)
+    }
+}
+
+impl From<IntentHit> for FlowHit {
+    fn from(hit: IntentHit) -> FlowHit {
+        FlowHit { id: hit.id, name: hit.name, pattern: None, score: Some(hit.score) }
+    }
+}
+
+impl Flows {
+    /// Finds the flows of these rules.
+    pub fn new(rules: &rulec::Rules) -> Result<Flows, MatcherError> {
+        FlowMatcher::offline(rules).map(Flows)
+    }
+}
+
+#[pymethods]
+impl Flows {
+    /// The flow that a text wants, if there is one.
+    fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
+        apart(py, || match self.0.find(text) {
+            Found::Keyword(hit) => Some(FlowHit {
+                id: hit.id.to_owned(),
+                name: hit.name.to_owned(),
+                pattern: Some(hit.pattern.to_owned()),
+                score: None,
+            }),
+            Found::Intent(hit) => Some(hit.into()),
+            Found::Nothing { .. } => None,
+        })
+    }
+
+    /// The intent flows that came nearest to a text for which none is found, best first.
+    fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
+        apart(py, || match self.0.find(text) {
+            Found::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// The section of a language model's prompt that lists the intent flows; empty without any.
+    #[getter]
+    fn prompt(&self) -> String {
+        self.0.prompt()
+    }
+
+    /// The tool by which a language model picks an intent flow.
+    #[getter]
+    fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.tool().to_json())?)
+    }
+
+    /// The ids of the intent flows.
+    #[getter]
+    fn intents(&self) -> Vec<&str> {
+        self.0.intents().iter().map(|flow| &*flow.id).collect()
+    }
+}
+
+/// The question behind a choice that a language model makes.
+#[pyclass(frozen, module = "rulec")]
+pub struct Question(pub choice::Question);
+
+#[pymethods]
+impl Question {
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    #[getter]
+    fn text(&self) -> &str {
+        self.0.text()
+    }
+
+    #[getter]
+    fn branches(&self) -> Vec<&str> {
+        self.0.branches().collect()
+    }
+
+    #[getter]
+    fn default_branch(&self) -> &str {
+        self.0.default_branch()
+    }
+
+    #[getter]
+    fn to_user(&self) -> bool {
+        self.0.to_user()
+    }
+
+    /// The section of the prompt that asks it.
+    #[getter]
+    fn prompt(&self) -> String {
+        self.0.prompt()
+    }
+
+    /// The tool by which a model answers.
+    #[getter]
+    fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.tool().to_json())?)
+    }
+
+    /// The message without its text and answers, as a model may read it.
+    fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+        Ok(self.0.known(&object(message)?))
+    }
+}

@@ -1,0 +1,87 @@
+"""Rules decide where messages go, and say why.
+
+>>> from rulec import Rules
+>>> rules = Rules.from_text('''
+...     route show_files priority 100
+...       when text contains any ["show", "list"] and ctx.message_count > 3
+...       -> file_handler(limit: ctx.limit ?? 20) { type: "file_operation" }
+...     default -> chat
+... ''')
+>>> decision = rules.decide({"text": "show my files", "ctx": {"message_count": 4}})
+>>> decision.target, decision.args, decision.metadata
+('file_handler', {'limit': 20}, {'type': 'file_operation'})
+
+A field that is missing makes a condition unknown, and the explanation says so.
+
+>>> rules.decide({"text": "show my files"}).chosen
+'default'
+>>> "ctx.message_count is missing" in str(rules.explain({"text": "show my files"}))
+True
+
+What is wrong with rules is an exception, with the text as the command line shows it and as data.
+
+>>> from rulec import CompileError
+>>> try:
+...     Rules.from_text('route a when n > 3 and n starts_with "x" -> h')
+... except CompileError as error:
+...     print(error.diagnostics[0].code, error.diagnostics[0].line)
+E0304 1
+
+``rulec.guard`` judges the tool calls of agents, ``rulec.tools`` defines tools by rules, ``rulec.batch`` decides record
+batches, ``rulec.spark`` and ``rulec.rays`` do on clusters. ``python -m rulec`` is the command line.
+"""
+
+from __future__ import annotations
+
+import atexit as _atexit
+
+from ._rulec import (
+    ColumnsMismatch,
+    CompileError,
+    Decision,
+    Diagnostic,
+    Explanation,
+    FlowHit,
+    Flows,
+    Judge,
+    Judgement,
+    MessageError,
+    Outcome,
+    Policy,
+    Prepared,
+    Question,
+    Request,
+    Router,
+    RouterError,
+    RulecError,
+    Rules,
+    UnknownName,
+    Violation,
+)
+from ._rulec import end as _end
+
+_atexit.register(_end)
+
+__all__ = [
+    "ColumnsMismatch",
+    "CompileError",
+    "Decision",
+    "Diagnostic",
+    "Explanation",
+    "FlowHit",
+    "Flows",
+    "Judge",
+    "Judgement",
+    "MessageError",
+    "Outcome",
+    "Policy",
+    "Prepared",
+    "Question",
+    "Request",
+    "Router",
+    "RouterError",
+    "RulecError",
+    "Rules",
+    "UnknownName",
+    "Violation",
+]

@@ -1,0 +1,49 @@
+"""Rules over Ray Data: each row of a data set with its answer, decided where the row lies.
+
+The rules lie as an artifact in Ray's object store: a worker process compiles it once, not a batch::
+
+    from rulec import Rules, rays
+
+    answered = rays.decide(ray.data.read_parquet("messages"), Rules.from_path("support.rules"))
+"""
+
+# PyArrow and the clusters say little of their types.
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._cluster import Job, digest
+from ._rulec import Rules
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+
+def decide(
+    data: Dataset,
+    rules: Rules,
+    *,
+    entry: str | None = None,
+    into: str = "decision",
+    json: Sequence[str] = (),
+    allow_missing: bool = False,
+    **options: Any,
+) -> Dataset:
+    """Decides for each row of a data set, and puts the answer into the column ``into``; ``options`` are those of
+    ``map_batches``."""
+    import pyarrow as pa
+    import ray
+
+    artifact = rules.to_artifact()
+    name = digest(artifact)
+    sent = ray.put(artifact)
+
+    def work(table: Any) -> Any:
+        job = Job(name, lambda: ray.get(sent), into, entry, json, allow_missing)
+        batches = list(job.decide(table.to_batches()))
+        return pa.Table.from_batches(batches, job.schema(table.schema))
+
+    return data.map_batches(work, batch_format="pyarrow", zero_copy_batch=True, **options)

@@ -1,0 +1,160 @@
+"""Spark with several executor processes, one of which dies, and Ray: the answers of a single process, each row once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from generate import RULES, messages
+from rulec import ColumnsMismatch, Rules, batch
+
+pytestmark = pytest.mark.cluster
+
+ROWS = int(os.environ.get("RULEC_ROWS", "100000"))
+EXECUTORS = 4
+
+
+@pytest.fixture(scope="module")
+def rules() -> Rules:
+    return Rules.from_text(RULES)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Messages as JSON text in a column each, with the numbers of their rows, in several files."""
+    folder = tmp_path_factory.mktemp("messages")
+    rows = list(messages(ROWS, seed=11))
+    for part in range(8):
+        numbers = range(part, len(rows), 8)
+        columns: dict[str, Any] = {"id": list(numbers)}
+        for name in ("text", "n", "ctx"):
+            columns[name] = [json.dumps(rows[at][name]) if name in rows[at] else None for at in numbers]
+        schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("n", pa.string()), ("ctx", pa.string())])
+        pa.parquet.write_table(pa.table(columns, schema=schema), folder / f"part-{part}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(rules: Rules, data: Path) -> list[tuple[int, str | None, str | None]]:
+    table = pa.parquet.read_table(data)
+    answers = batch.decide(rules, table, json=["text", "n", "ctx"])
+    columns = [table.column("id"), answers.column("chosen"), answers.column("target")]
+    return sorted(zip(*(column.to_pylist() for column in columns)))
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    sql = pytest.importorskip("pyspark.sql")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    session = (
+        sql.SparkSession.builder.master(f"local-cluster[{EXECUTORS},1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.executor.memory", "512m")
+        .config("spark.driver.memory", "2g")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
+        .config("spark.task.maxFailures", "8")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+def collected(frame: Any) -> list[tuple[int, str | None, str | None]]:
+    table = frame.select("id", "decision.chosen", "decision.target").toArrow()
+    return sorted(zip(*(column.to_pylist() for column in table.columns)))
+
+
+def test_spark_answers_like_one_process(spark: Any, rules: Rules, data: Path, expected: Any) -> None:
+    from rulec import spark as clusters
+
+    answered = clusters.decide(spark.read.parquet(str(data)), rules, json=["text", "n", "ctx"])
+    assert collected(answered) == expected
+    assert answered.columns == ["id", "text", "n", "ctx", "decision"]
+
+
+def test_an_executor_dies_and_nothing_is_lost_or_doubled(
+    spark: Any, rules: Rules, data: Path, expected: Any, tmp_path: Path
+) -> None:
+    from rulec import spark as clusters
+
+    mark = str(tmp_path / "killed")
+
+    def kill_one(batches: Iterable[Any]) -> Iterator[Any]:
+        for at, one in enumerate(batches):
+            if at == 1:
+                try:
+                    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    pass
+                else:
+                    # The worker's parent is the daemon of the workers, and its parent the executor.
+                    status = Path(f"/proc/{os.getppid()}/status").read_text()
+                    executor = next(line for line in status.splitlines() if line.startswith("PPid:"))
+                    os.kill(int(executor.split()[1]), signal.SIGKILL)
+            yield one
+
+    frame = spark.read.parquet(str(data))
+    broken = frame.mapInArrow(kill_one, frame.schema)
+    answered = clusters.decide(broken, rules, json=["text", "n", "ctx"])
+    assert collected(answered) == expected
+    assert Path(mark).exists(), "an executor was killed on the way"
+
+
+def test_rules_are_compiled_once_a_process(spark: Any, rules: Rules, data: Path, tmp_path: Path) -> None:
+    """Every load leaves a file behind: no process has two, however many tasks and batches it is given."""
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+    from rulec._cluster import Job, digest
+
+    folder, artifact = str(tmp_path), rules.to_artifact()
+    name, sent = digest(artifact), spark.sparkContext.broadcast(artifact)
+
+    def job(read: Any) -> Job:
+        return Job(name + "-watched", read, "decision", json=["text", "n", "ctx"])
+
+    def read() -> bytes:
+        Path(folder, f"{os.getpid()}-{os.urandom(4).hex()}").touch()
+        return bytes(sent.value)
+
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
+        return job(read).decide(batches)
+
+    frame = spark.read.parquet(str(data)).repartition(32)
+    schema = from_arrow_schema(job(lambda: artifact).schema(to_arrow_schema(frame.schema)))
+    assert len(collected(frame.mapInArrow(work, schema))) == ROWS
+    loads = [path.name.split("-")[0] for path in Path(folder).iterdir()]
+    assert 1 <= len(loads) <= 2 * EXECUTORS and len(loads) == len(set(loads)), loads
+
+
+def test_columns_that_do_not_fit_are_an_error_of_the_driver(spark: Any, rules: Rules) -> None:
+    from rulec import spark as clusters
+
+    with pytest.raises(ColumnsMismatch, match="`text`"):
+        clusters.decide(spark.createDataFrame([(1,)], ["n"]), rules)
+
+
+def test_ray_answers_like_one_process(rules: Rules, data: Path, expected: Any) -> None:
+    ray = pytest.importorskip("ray")
+    import ray.data
+
+    from rulec import rays
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=256 << 20)
+    try:
+        answered = rays.decide(ray.data.read_parquet(str(data)), rules, json=["text", "n", "ctx"], batch_size=5000)
+        rows = answered.take_all()
+    finally:
+        ray.shutdown()
+    assert sorted((row["id"], row["decision"]["chosen"], row["decision"]["target"]) for row in rows) == expected
