@@ -161,7 +161,7 @@ router next(text) { when text == "one" -> first loopback otherwise -> second }
 flow tool "what it does" keyword exact ["tool"] -> "tool id"
 "#;
 
-/// What was written once is copied; what a message, an entry or a jump changes is not.
+/// An answer that was written once is copied; one that a message, an entry or a jump changes is not.
 #[test]
 fn a_written_decision_is_the_serialized_one() {
     let rules = rules(ANSWERS);

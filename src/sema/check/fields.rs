@@ -227,7 +227,7 @@ impl Fields {
         }
     }
 
-    /// What is known of them, and the uses of each route where they are not declared.
+    /// Returns the facts known of them, and the uses of each route where they are not declared.
     pub(super) fn into_known(self) -> (Known, UsesByRoute) {
         let known = match self.input {
             Some(input) => Known::Input(input),
