@@ -9,6 +9,7 @@ mod numbers;
 mod shape;
 mod words;
 
+use crate::diag::Message;
 use crate::arena::Arena;
 use crate::codec::impl_codec;
 use crate::limits::Limit;
@@ -323,8 +324,9 @@ pub fn reads_clock(name: &str) -> bool {
 }
 
 /// The remedy where the clock is asked.
-pub const NO_CLOCK: &str =
-    "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message";
+pub const NO_CLOCK: Message = said!(
+    "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message"
+);
 
 impl Function {
     pub fn info(self) -> &'static FnInfo {

@@ -1,6 +1,7 @@
 //! Conditions that come as texts while the program runs, such as those on the edges of a plan: compiled and
 //! type-checked like the condition of a route, and decided by the same engines.
 
+use crate::diag::Message;
 use crate::engine::{CompileError, Rules};
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -49,7 +50,7 @@ impl ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
             || ConditionError::new("it does not compile", "write a condition such as `rows > 10`"),
-            |found| ConditionError { message: found.message.clone(), help: found.help.clone() },
+            |found| ConditionError { message: found.message.to_string(), help: found.help.as_deref().map(str::to_owned) },
         )
     }
 }

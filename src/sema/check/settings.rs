@@ -103,8 +103,8 @@ impl<'a> Checker<'a> {
     fn unknown_setting(&mut self, name: &Ident) {
         let known = SETTINGS.iter().map(|setting| setting.name);
         let known: Vec<&str> = known.chain(limits::TABLE.iter().map(|row| row.name)).collect();
-        let help = format!("the settings are {}", known.join(", "));
-        let message = format!("there is no setting `{}`", name.node);
+        let help = said!("the settings are {}", known.join(", "));
+        let message = said!("there is no setting `{}`", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
         let near = nearest(&name.node, known.iter().copied());
         self.diagnostics.push(diagnostic.near_or(name.span, near, help));
@@ -113,8 +113,8 @@ impl<'a> Checker<'a> {
     fn read_setting(&mut self, setting: &Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
         if !setting.of_file {
             if let Some(first) = self.analysed.settings.get(setting.name) {
-                let diagnostic = duplicate("setting", setting.name, *first, name.span);
-                self.diagnostics.push(diagnostic.help("it is one for all files; say it in one of them"));
+                let diagnostic = duplicate(said!("setting"), setting.name, *first, name.span);
+                self.diagnostics.push(diagnostic.help(said!("it is one for all files; say it in one of them")));
                 return;
             }
             self.analysed.settings.insert(setting.name, name.span);
@@ -156,8 +156,8 @@ impl<'a> Checker<'a> {
     fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
         let Some(limit) = Limit::named(&name.node) else { return false };
         if Some(name.span.file) != self.main_file() {
-            let message = format!("the limit `{}` holds for the whole rule set", name.node);
-            let help = "set it in the main file, the one that imports this";
+            let message = said!("the limit `{}` holds for the whole rule set", name.node);
+            let help = said!("set it in the main file, the one that imports this");
             self.emit(Code::UnknownSetting, name.span, message, help);
             return true;
         }
@@ -180,8 +180,8 @@ impl<'a> Checker<'a> {
     }
 
     fn wrong_setting(&mut self, span: Span, name: &str, values: &str) {
-        let message = format!("the setting `{name}` has no such value");
-        self.emit(Code::UnknownSetting, span, message, format!("`{name}` is {values}"));
+        let message = said!("the setting `{name}` has no such value");
+        self.emit(Code::UnknownSetting, span, message, said!("`{name}` is {values}"));
     }
 }
 
