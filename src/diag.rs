@@ -144,6 +144,19 @@ impl Diagnostic {
         self
     }
 
+    /// The same finding with its texts in that language, as whoever shows it wants them.
+    #[must_use]
+    pub fn told_in(&self, language: Language) -> Diagnostic {
+        let told = |message: &Message| message.in_language(language);
+        let label = |label: &Label| Label { span: label.span, text: told(&label.text) };
+        Diagnostic {
+            message: told(&self.message),
+            labels: self.labels.iter().map(label).collect(),
+            help: self.help.as_ref().map(told),
+            ..self.clone()
+        }
+    }
+
     /// The severity, fixed by the code.
     pub fn severity(&self) -> Severity {
         self.code.severity()
@@ -162,7 +175,7 @@ impl Diagnostic {
     /// Renders it as text, with the author's lines underlined. [`Renderer`] has colours and other names of files.
     pub fn render(&self, sources: &SourceMap) -> String {
         let name = |file| sources.get(file).map_or_else(String::new, |file| file.name.clone());
-        Renderer { sources, color: false, name: &name }.render(self)
+        Renderer { sources, color: false, language: Language::English, name: &name }.render(self)
     }
 }
 

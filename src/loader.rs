@@ -253,8 +253,10 @@ impl Loading<'_> {
             Some(State::Open) => {
                 let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
                 let circle = [&self.chain[start..], std::slice::from_ref(&path)].concat();
-                let others = if circle.len() > 2 { said!(" by way of others") } else { said!("") };
-                let message = said!("`{path}` imports itself{others}");
+                let message = match circle.len() {
+                    0..=2 => said!("`{path}` imports itself"),
+                    _ => said!("`{path}` imports itself by way of others"),
+                };
                 let circle = circle.join(" → ");
                 let help = said!("the chain is {circle}; move what both need into a third file");
                 refuse(Code::ImportCycle, message, help).here(said!("closes the circle"))

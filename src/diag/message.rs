@@ -75,6 +75,15 @@ impl Message {
         }
     }
 
+    /// A message that reads as this one does in that language.
+    #[must_use]
+    pub fn in_language(&self, language: Language) -> Message {
+        match language {
+            Language::English => self.clone(),
+            _ => Message::verbatim(self.told_in(language)),
+        }
+    }
+
     /// True for the empty message, which stands where there is nothing to say.
     pub fn is_empty(&self) -> bool {
         self.as_str().is_empty()

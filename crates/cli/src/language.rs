@@ -2,41 +2,54 @@
 //! whole run, so it is kept in one place.
 
 use clap::ValueEnum;
-use rulec::{Diagnostic, Language};
+use rulec::internals::diag::said;
+use rulec::{Diagnostic, Language, Message};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-static CHOSEN: OnceLock<Language> = OnceLock::new();
+static CHOSEN: OnceLock<Option<Language>> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Lang {
     /// English
     En,
-    /// 中文: the titles and pages of codes
+    /// 中文
     Zh,
 }
 
 /// Sets the language of this run.
 pub fn choose(wanted: Option<Lang>) {
-    let of_environment = || {
-        let value = std::env::var("RULEC_LANG").unwrap_or_default().to_ascii_lowercase();
-        if value.starts_with("zh") { Lang::Zh } else { Lang::En }
-    };
-    let language = match wanted.unwrap_or_else(of_environment) {
+    let wanted = wanted.map(|lang| match lang {
         Lang::En => Language::English,
         Lang::Zh => Language::Chinese,
-    };
-    let _ = CHOSEN.set(language);
+    });
+    let of_environment = || Language::of_locale(&std::env::var("RULEC_LANG").ok()?);
+    let _ = CHOSEN.set(wanted.or_else(of_environment));
+}
+
+/// The language that was asked for, where one was.
+pub fn asked() -> Option<Language> {
+    CHOSEN.get().copied().flatten()
 }
 
 pub fn language() -> Language {
-    CHOSEN.get().copied().unwrap_or_default()
+    asked().unwrap_or_default()
 }
 
-/// The message of a finding; in another language than English the title of its code stands before it.
-pub fn message(diagnostic: &Diagnostic) -> Cow<'_, str> {
+/// A finding as it is told in the language of this run.
+pub fn told(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     match language() {
-        Language::English => diagnostic.message.as_str().into(),
-        language => format!("{}\u{ff1a}{}", diagnostic.code.title_in(language), diagnostic.message).into(),
+        Language::English => Cow::Borrowed(diagnostic),
+        other => Cow::Owned(diagnostic.told_in(other)),
     }
+}
+
+/// So many of something: its word for one, and for more.
+pub fn counted(count: usize, one: Message, more: Message) -> Message {
+    said!("{count} {}", if count == 1 { one } else { more })
+}
+
+/// A message in the language of this run.
+pub fn tell(message: &Message) -> Cow<'_, str> {
+    message.told_in(language())
 }

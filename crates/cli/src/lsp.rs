@@ -1,12 +1,14 @@
 //! `rulec lsp`: the language server, which editors start.
 
+use super::language;
 use super::term::Term;
 use super::{CliError, Status};
 use std::io::{IsTerminal, stdin};
 
 /// Serve an editor: diagnostics as one types, completion, names, fixes
 ///
-/// Speaks the Language Server Protocol over standard input and output. Editors start it; docs/editors.md says how.
+/// Speaks the Language Server Protocol over standard input and output. Editors start it; docs/editors.md says how. It
+/// tells findings in the editor's language, unless `--lang` or `RULEC_LANG` says another.
 #[derive(clap::Args)]
 pub struct Args {
     /// Speak over standard input and output, which it does anyway: some editors say so
@@ -18,5 +20,5 @@ pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
     if stdin().is_terminal() {
         term.note("this is a language server, which waits for an editor; end it by Ctrl-C");
     }
-    rulec_lsp::stdio().map(|()| Status::Fine).map_err(CliError::usage)
+    rulec_lsp::stdio(language::asked()).map(|()| Status::Fine).map_err(CliError::usage)
 }

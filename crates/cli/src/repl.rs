@@ -1,5 +1,6 @@
 //! `rulec repl`: trying rules line by line. A line is a message, a statement to add, a condition to ask, or a command.
 
+use super::language::language;
 use super::compiled::STDIN;
 use super::files;
 use super::term::{Out, Term};
@@ -219,7 +220,7 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
 /// The errors of rules that were not taken over.
 fn shown(error: &CompileError, term: &Term) -> String {
     let name = |_| "the rules".to_owned();
-    let renderer = Renderer { sources: error.sources(), color: term.color_out(), name: &name };
+    let renderer = Renderer { sources: error.sources(), color: term.color_out(), language: language(), name: &name };
     let errors = error.diagnostics().iter().filter(|found| found.is_error());
     errors.map(|found| renderer.render(found)).collect::<Vec<_>>().join("\n")
 }

@@ -17,7 +17,7 @@ fn main() {
         );
     }
     let (server, client) = Connection::memory();
-    std::thread::spawn(move || rulec_lsp::serve(&server));
+    std::thread::spawn(move || rulec_lsp::serve(&server, None));
     let tell = |method: &str, params: Json| {
         let message = Notification::new(method.to_owned(), params);
         client.sender.send(Message::Notification(message)).expect("the server is there");

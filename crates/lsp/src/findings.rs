@@ -5,7 +5,8 @@ use ls_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
     NumberOrString, Position, Range,
 };
-use rulec::{Code, FileId, Severity};
+use rulec::internals::diag::said;
+use rulec::{Code, FileId, Message, Severity};
 
 /// The findings of compiling about a file, and with `analysed` those of the analysis. What is about no place stands at the
 /// beginning of the main file, the first one.
@@ -18,13 +19,14 @@ pub fn of_file(known: &Known, file: FileId, analysed: bool) -> Vec<Diagnostic> {
 
 pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
     let begin = Position { line: 0, character: 0 };
+    let tell = |message: &Message| message.told_in(known.language).into_owned();
     let message = match &found.help {
-        Some(help) => format!("{}\nhelp: {help}", found.message),
-        None => found.message.clone(),
+        Some(help) => tell(&said!("{}\nhelp: {help}", found.message)),
+        None => tell(&found.message),
     };
     let related = |label: &rulec::Label| {
         let location = Location { uri: known.uri(label.span.file)?, range: known.range(label.span) };
-        let message = if label.text.is_empty() { "here".to_owned() } else { label.text.clone() };
+        let message = if label.text.is_empty() { tell(&said!("here")) } else { tell(&label.text) };
         Some(DiagnosticRelatedInformation { location, message })
     };
     let related: Vec<_> = found.labels.iter().skip(1).filter_map(related).collect();

@@ -10,6 +10,7 @@ use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
 use ls_types::{InitializeParams, InitializeResult, PublishDiagnosticsParams, ServerInfo, Uri};
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, Response};
+use rulec::Language;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -32,24 +33,25 @@ pub enum ServeError {
     Io(#[from] io::Error),
 }
 
-/// Serves the editor at standard input and output, until it says to stop.
+/// Serves the editor at standard input and output, until it says to stop. Findings are told in the given language, or
+/// in that of the editor.
 ///
 /// # Errors
 /// When the editor breaks the protocol, or standard input or output fails.
-pub fn stdio() -> Result<(), ServeError> {
+pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
     let (connection, threads) = Connection::stdio();
-    let served = serve(&connection);
+    let served = serve(&connection, language);
     // The writer ends when nobody can write to it any more.
     drop(connection);
     threads.join()?;
     served
 }
 
-/// Serves the editor at the other end of a connection, until it says to stop.
+/// Serves the editor at the other end of a connection, as [`stdio`] does.
 ///
 /// # Errors
 /// When the editor breaks the protocol.
-pub fn serve(connection: &Connection) -> Result<(), ServeError> {
+pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), ServeError> {
     let (id, params) = connection.initialize_start()?;
     let result = InitializeResult {
         capabilities: capabilities(),
@@ -60,15 +62,22 @@ pub fn serve(connection: &Connection) -> Result<(), ServeError> {
         ..InitializeResult::default()
     };
     connection.initialize_finish(id, serde_json::to_value(result).unwrap_or_default())?;
-    let workspace = Workspace::new(folders(params));
+    let params: Option<InitializeParams> = serde_json::from_value(params).ok();
+    let language = language.unwrap_or_else(|| language_of(params.as_ref()));
+    let workspace = Workspace::new(params.map(folders).unwrap_or_default(), language);
     let mut server = Server { connection, workspace, told: BTreeMap::new(), stale: Stale::No };
     server.run()
 }
 
+/// The language that the editor shows itself in, where findings can be told in it.
+fn language_of(params: Option<&InitializeParams>) -> Language {
+    let locale = params.and_then(|params| params.locale.as_deref());
+    locale.and_then(Language::of_locale).unwrap_or_default()
+}
+
 /// The folders that the editor has open.
 #[allow(deprecated, reason = "older editors tell their folder in a field that is no longer used")]
-fn folders(params: serde_json::Value) -> Vec<PathBuf> {
-    let Ok(params) = serde_json::from_value::<InitializeParams>(params) else { return Vec::new() };
+fn folders(params: InitializeParams) -> Vec<PathBuf> {
     match params.workspace_folders {
         Some(folders) if !folders.is_empty() => folders.iter().map(|folder| path_of(&folder.uri)).collect(),
         _ => params.root_uri.iter().map(path_of).collect(),

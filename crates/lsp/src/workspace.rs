@@ -5,7 +5,7 @@ use super::lines::{self, Lines};
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::internals::ide::Analysis;
 use rulec::internals::syntax::lex::{self, TokenKind};
-use rulec::{DiskLoader, FileId, Finding, LoadError, Loader, Span};
+use rulec::{DiskLoader, FileId, Finding, Language, LoadError, Loader, Span};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
@@ -44,6 +44,8 @@ pub struct Known {
     lines: Vec<OnceCell<Rc<[u32]>>>,
     /// The address of each file, as the editor writes it where it is open.
     uris: Vec<Option<Uri>>,
+    /// The language that its findings are told in.
+    pub language: Language,
 }
 
 impl Known {
@@ -94,11 +96,12 @@ pub struct Workspace {
     analyses: RefCell<HashMap<PathBuf, Rc<Known>>>,
     /// The files that each rule file of a folder imports.
     imports: RefCell<Option<BTreeMap<PathBuf, Vec<PathBuf>>>>,
+    language: Language,
 }
 
 impl Workspace {
-    pub fn new(folders: Vec<PathBuf>) -> Workspace {
-        Workspace { folders, ..Workspace::default() }
+    pub fn new(folders: Vec<PathBuf>, language: Language) -> Workspace {
+        Workspace { folders, language, ..Workspace::default() }
     }
 
     pub fn open(&mut self, document: Document) {
@@ -174,7 +177,7 @@ impl Workspace {
         };
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
         let lines = vec![OnceCell::new(); analysis.sources.len()];
-        let known = Rc::new(Known { analysis, root, findings: OnceCell::new(), lines, uris });
+        let known = Rc::new(Known { analysis, root, findings: OnceCell::new(), lines, uris, language: self.language });
         self.analyses.borrow_mut().insert(path.to_owned(), known.clone());
         known
     }

@@ -51,7 +51,7 @@ struct Client {
 impl Client {
     fn start(text: &str) -> Client {
         let (server, connection) = Connection::memory();
-        let server = std::thread::spawn(move || rulec_lsp::serve(&server).expect("it serves"));
+        let server = std::thread::spawn(move || rulec_lsp::serve(&server, None).expect("it serves"));
         let mut client = Client { connection, server, asked: 0 };
         client.ask("initialize", json!({ "capabilities": {} }));
         client.tell("initialized", json!({}));

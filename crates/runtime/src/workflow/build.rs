@@ -5,6 +5,7 @@ use super::node::{Node, NodeId};
 use super::plan::{Plan, Step};
 use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
+use rulec::internals::diag::said;
 use rulec::internals::graph::{self, Finding, FindingKind, Severity, Vertex};
 use std::collections::HashMap;
 use std::fmt;
@@ -213,8 +214,10 @@ impl WorkflowBuilder {
             (true, _, _) => None,
             (false, Some(processor), _) => Some(processor.clone()),
             (false, None, Some(factory)) => Some(
-                factory(&node)
-                    .map_err(|error| missing(said!("the processor of `{id}` cannot be made: {error}")))?,
+                factory(&node).map_err(|error| {
+                    let error = error.to_string();
+                    missing(said!("the processor of `{id}` cannot be made: {error}"))
+                })?,
             ),
             (false, None, None) => {
                 let kind = &node.kind;
