@@ -9,9 +9,9 @@ mod numbers;
 mod shape;
 mod words;
 
-use crate::diag::Message;
 use crate::arena::Arena;
 use crate::codec::impl_codec;
+use crate::diag::Message;
 use crate::limits::Limit;
 use crate::meaning::finite;
 use crate::ops::Cost;

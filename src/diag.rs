@@ -7,8 +7,8 @@ mod render;
 
 pub use codes::{Code, Language, Severity};
 pub use message::{Argument, Hole, Message, holes, listed, one_of};
-pub use rulec_said::said;
 pub use render::{Renderer, visible};
+pub use rulec_said::said;
 
 use crate::codec::impl_codec;
 use crate::source::SourceMap;

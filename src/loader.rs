@@ -65,7 +65,9 @@ impl LoadError {
     /// A finding about such a file, with what can be done.
     fn remedy(&self, found: Diagnostic) -> Diagnostic {
         match self {
-            LoadError::NotRegular => found.help(said!("write what comes from there to a file, and name that")),
+            LoadError::NotRegular => {
+                found.help(said!("write what comes from there to a file, and name that"))
+            }
             LoadError::Folder => found.help(said!("name a file in it")),
             _ => found,
         }
@@ -186,12 +188,13 @@ impl Loading<'_> {
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-                let message = said!(
-                    "`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character"
-                );
+                let message =
+                    said!("`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character");
                 let help = match error.as_bytes().contains(&0) {
                     true => {
-                        said!("this is no text in UTF-8 but another encoding, compiled rules, or no text at all")
+                        said!(
+                            "this is no text in UTF-8 but another encoding, compiled rules, or no text at all"
+                        )
                     }
                     false => said!("save the file as UTF-8"),
                 };
@@ -208,7 +211,9 @@ impl Loading<'_> {
         let file = self.loaded.sources.add(path, text);
         if let Some(start) = json {
             let message = said!("`{path}` holds JSON, and no rules");
-            let help = said!("routes, choices and flows of other systems become rules by `rulec import`; messages come after the rules, as in `rulec run my.rules messages.jsonl`");
+            let help = said!(
+                "routes, choices and flows of other systems become rules by `rulec import`; messages come after the rules, as in `rulec run my.rules messages.jsonl`"
+            );
             let span = Span::new(file, start, start + 1);
             self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));
             self.state.insert(path.to_owned(), State::Done(None));
@@ -297,9 +302,8 @@ impl Loading<'_> {
         let read = || {
             let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.in_words())?;
             let bytes = self.loader.load(&path).map_err(|error| error.in_words())?;
-            String::from_utf8(bytes).map_err(|error| {
-                said!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
-            })
+            String::from_utf8(bytes)
+                .map_err(|error| said!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to()))
         };
         match read() {
             Ok(text) => {
@@ -317,8 +321,9 @@ impl Loading<'_> {
 }
 
 fn outside(span: Span, path: &str) -> Diagnostic {
-    Diagnostic::new(Code::ImportOutsideRoot, span, said!("`{path}` lies outside the root folder"))
-        .help(said!("files may import only what lies in the folder of the main file, or in the one given as root"))
+    Diagnostic::new(Code::ImportOutsideRoot, span, said!("`{path}` lies outside the root folder")).help(
+        said!("files may import only what lies in the folder of the main file, or in the one given as root"),
+    )
 }
 
 /// `path` as seen from the file `from`; `None` when it leaves the root.

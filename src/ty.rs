@@ -8,8 +8,8 @@ mod record;
 
 pub use record::{Field, Record};
 
-use crate::diag::{Argument, Hole, Message, one_of};
 use crate::codec::impl_codec;
+use crate::diag::{Argument, Hole, Message, one_of};
 use std::fmt;
 use std::sync::Arc;
 

@@ -89,11 +89,16 @@ fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Op
                 }
                 _ => said!("these {} parts never hold together", quoted.len()),
             };
-            let mut found = Diagnostic::new(Code::Contradiction, first.span, message).here(said!("this part"));
+            let mut found =
+                Diagnostic::new(Code::Contradiction, first.span, message).here(said!("this part"));
             for part in parts.iter().skip(1) {
                 found = found.label(
                     part.span,
-                    if std::ptr::eq(*part, *second) { said!("excludes this one") } else { said!("and this one") },
+                    if std::ptr::eq(*part, *second) {
+                        said!("excludes this one")
+                    } else {
+                        said!("and this one")
+                    },
                 );
             }
             let help = said!("no message satisfies them all: correct one of them, or join them by `or`");
@@ -121,7 +126,8 @@ fn alone(report: &Report<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
         }
         _ => said!("`{}` can never hold", report.part(cond)),
     };
-    Diagnostic::new(Code::NeverMatches, cond.span, message).help(said!("correct it, or remove what depends on it"))
+    Diagnostic::new(Code::NeverMatches, cond.span, message)
+        .help(said!("correct it, or remove what depends on it"))
 }
 
 fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Diagnostic> {
@@ -248,7 +254,8 @@ impl<'a> Parts<'a, '_, '_, '_> {
         for other in told {
             found = found.label(other.span, said!("this part decides"));
         }
-        self.report.say(found.help(said!("remove it, or correct it if it was meant to say something else")), None);
+        self.report
+            .say(found.help(said!("remove it, or correct it if it was meant to say something else")), None);
     }
 }
 

@@ -127,8 +127,10 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     )
     .here(said!("whenever this holds"));
     for other in above.iter().take(6) {
-        found = found
-            .label(program.rules[other.index()].condition.span, said!("this is tried before and holds as well"));
+        found = found.label(
+            program.rules[other.index()].condition.span,
+            said!("this is tried before and holds as well"),
+        );
     }
     let help = match kind {
         TableKind::Choice => said!("the last branch that holds wins: move it below those, or narrow them"),
@@ -197,8 +199,7 @@ fn ties(
         {
             continue;
         }
-        let message_text =
-            said!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
+        let message_text = said!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
         let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
             .here(said!("tried first, because it stands first"))
             .label(other.condition.span, said!("this holds as well"))

@@ -41,7 +41,9 @@ pub(super) fn declarations(report: &mut Report<'_>) {
             continue;
         };
         if (!main.order.is_empty() || main.default.is_some()) && !entered.contains(&id) {
-            let help = said!("no `goto` leads to it: write one, or remove the table; where a program decides by the table itself, write `# rulec: allow W0103 reason` before it");
+            let help = said!(
+                "no `goto` leads to it: write one, or remove the table; where a program decides by the table itself, write `# rulec: allow W0103 reason` before it"
+            );
             report.say(unused(said!("the table"), &table.name, span, help), None);
         }
     }
@@ -75,7 +77,9 @@ fn idle(report: &mut Report<'_>) {
             said!("no rule reads these {} input fields: {}{more}", fields.len(), names.join(", "))
         }
     };
-    let help = said!("remove what messages do not hold; where they do hold it, write `# rulec: allow W0105 reason` before `input`");
+    let help = said!(
+        "remove what messages do not hold; where they do hold it, write `# rulec: allow W0105 reason` before `input`"
+    );
     let finding = Diagnostic::new(Code::UnreadField, first.1, message).help(help);
     let others = rest.iter().take(LISTED - 1);
     let finding = others.fold(finding, |finding, (_, span)| finding.label(*span, said!("nor this one")));

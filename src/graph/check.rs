@@ -3,8 +3,8 @@
 mod edges;
 mod joins;
 
-use crate::diag::Message;
 use super::node::{NodeId, Route, Target, Vertex, names};
+use crate::diag::Message;
 use edges::Graph;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -92,23 +92,36 @@ impl FindingKind {
             NoProcessor => ("no-processor", said!("register its kind, or give the node a processor")),
             UnknownNext => ("unknown-next", said!("add the node, or correct the name")),
             UnknownTarget => ("unknown-target", said!("add the node, or correct the name in the router")),
-            MissingTarget => ("missing-target", said!("give the node that many next nodes, or route elsewhere")),
-            NestedParallel => ("nested-parallel", said!("list the inner children under the outer parallel node")),
+            MissingTarget => {
+                ("missing-target", said!("give the node that many next nodes, or route elsewhere"))
+            }
+            NestedParallel => {
+                ("nested-parallel", said!("list the inner children under the outer parallel node"))
+            }
             CycleWithoutLoopBack => {
                 ("cycle-without-loopback", said!("let the router of the edge that closes it say `loopback`"))
             }
-            LoopWithoutExit => ("loop-without-exit", said!("give the node a second next node and a route to it")),
-            JoinNeverFills => ("join-never-fills", said!("remove the edge, or let something come over it")),
-            ExclusiveJoin => {
-                ("exclusive-join", said!("let one of the branches end elsewhere, or give each a node of its own"))
+            LoopWithoutExit => {
+                ("loop-without-exit", said!("give the node a second next node and a route to it"))
             }
+            JoinNeverFills => ("join-never-fills", said!("remove the edge, or let something come over it")),
+            ExclusiveJoin => (
+                "exclusive-join",
+                said!("let one of the branches end elsewhere, or give each a node of its own"),
+            ),
             Unreachable => ("unreachable", said!("lead an edge to it, or remove it")),
             UnlistedTarget => ("unlisted-target", said!("add it to the node's next nodes")),
             RepeatedNext => ("repeated-next", said!("list it once")),
             EmptyParallel => ("empty-parallel", said!("give it children")),
-            IdleRouter => ("idle-router", said!("give the router to the node's children or to the node before it")),
-            LoopBackOutsideLoop => ("loopback-outside-loop", said!("leave out `loopback`: the edge closes no loop")),
-            MixedLoopBack => ("mixed-loopback", said!("use one edge for going on and another for looping back")),
+            IdleRouter => {
+                ("idle-router", said!("give the router to the node's children or to the node before it"))
+            }
+            LoopBackOutsideLoop => {
+                ("loopback-outside-loop", said!("leave out `loopback`: the edge closes no loop"))
+            }
+            MixedLoopBack => {
+                ("mixed-loopback", said!("use one edge for going on and another for looping back"))
+            }
         }
     }
 }

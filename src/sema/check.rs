@@ -402,7 +402,9 @@ impl<'a> Checker<'a> {
                 let expr = self.value(elements)?;
                 if expr.as_const().is_none() {
                     let message = said!("the elements of the list `{}` must be constants", name.node);
-                    let help = said!("a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`");
+                    let help = said!(
+                        "a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`"
+                    );
                     return self.fail(Code::ConstantWanted, elements.span, message, help);
                 }
                 Ok(hir::Expr { span: name.span, ..expr })
@@ -462,7 +464,9 @@ impl<'a> Checker<'a> {
         } else {
             said!("with its definitions put in, this is nested more than {MAX_DEPTH} deep")
         };
-        let help = said!("definitions that use each other several times grow quickly; split the condition over several routes");
+        let help = said!(
+            "definitions that use each other several times grow quickly; split the condition over several routes"
+        );
         self.fail(Code::ExpansionTooLarge, span, message, help)
     }
 }

@@ -191,10 +191,15 @@ impl<'a> Symbols<'a> {
             }
             Kind::Intent(intent) => self.intents.declare(said!("intent"), &intent.name, intent, diagnostics),
             Kind::Entity(entity) => self.entities.declare(said!("entity"), &entity.name, entity, diagnostics),
-            Kind::Lexicon(lexicon) => self.lexicons.declare(said!("lexicon"), &lexicon.name, lexicon, diagnostics),
-            Kind::Payload(payload) => {
-                self.payloads.declare(said!("payload"), &payload.name, (payload, &statement.docs), diagnostics)
+            Kind::Lexicon(lexicon) => {
+                self.lexicons.declare(said!("lexicon"), &lexicon.name, lexicon, diagnostics)
             }
+            Kind::Payload(payload) => self.payloads.declare(
+                said!("payload"),
+                &payload.name,
+                (payload, &statement.docs),
+                diagnostics,
+            ),
             Kind::Group(group) => self.groups.declare(said!("group"), &group.name, group, diagnostics),
             _ => {}
         }

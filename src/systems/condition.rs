@@ -50,7 +50,10 @@ impl ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
             || ConditionError::new("it does not compile", "write a condition such as `rows > 10`"),
-            |found| ConditionError { message: found.message.to_string(), help: found.help.as_deref().map(str::to_owned) },
+            |found| ConditionError {
+                message: found.message.to_string(),
+                help: found.help.as_deref().map(str::to_owned),
+            },
         )
     }
 }

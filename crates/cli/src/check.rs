@@ -4,8 +4,8 @@ mod cost;
 
 use super::compiled::Compiled;
 use super::files;
-use super::language::{counted, tell};
 use super::fix::Fixes;
+use super::language::{counted, tell};
 use super::report::{self, Format, Found, Location};
 use super::settings::{self, Level, Named, Settings};
 use super::term::{Out, Term};

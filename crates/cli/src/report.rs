@@ -252,7 +252,8 @@ fn escape(text: &str, property: bool) -> String {
 /// A finding with the author's text underlined.
 pub fn human(found: &Found<'_>, color: bool) -> String {
     let name = |file| found.compiled.name(file);
-    let renderer = Renderer { sources: found.compiled.sources(), color, language: language::language(), name: &name };
+    let renderer =
+        Renderer { sources: found.compiled.sources(), color, language: language::language(), name: &name };
     let (diagnostic, path) = (&*found.diagnostic, found.compiled.target.shown());
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
         let message = said!("{} (compiling `{path}`)", diagnostic.message);

@@ -177,7 +177,14 @@ impl Workspace {
         };
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
         let lines = vec![OnceCell::new(); analysis.sources.len()];
-        let known = Rc::new(Known { analysis, root, findings: OnceCell::new(), lines, uris, language: self.language });
+        let known = Rc::new(Known {
+            analysis,
+            root,
+            findings: OnceCell::new(),
+            lines,
+            uris,
+            language: self.language,
+        });
         self.analyses.borrow_mut().insert(path.to_owned(), known.clone());
         known
     }

@@ -25,7 +25,8 @@ type Mistake = (&'static str, Span);
 fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
     let mut arguments = split(input).into_iter();
     let first = arguments.next().unwrap_or_default();
-    let literal = literal(first).ok_or(("a message begins with its template, a literal", Span::call_site()))?;
+    let literal =
+        literal(first).ok_or(("a message begins with its template, a literal", Span::call_site()))?;
     let span = literal.span();
     let (holes, braces) = holes(&literal.to_string()).map_err(|message| (message, span))?;
     let (mut named, mut in_turn) = (Vec::new(), Vec::new());

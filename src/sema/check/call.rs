@@ -278,14 +278,20 @@ fn operator_help(name: &str) -> Option<Message> {
     let lower = name.to_lowercase();
     let help = match lower.as_str() {
         "not" => said!("`not` stands before a condition: `not (x > 3)`"),
-        "if" | "iif" | "ifelse" | "case" | "switch" => said!("one of two values is written `if C then a else b`"),
+        "if" | "iif" | "ifelse" | "case" | "switch" => {
+            said!("one of two values is written `if C then a else b`")
+        }
         "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
             said!("write `x is missing`; a text that is empty is `x == \"\"`")
         }
         "exists" | "defined" | "isset" | "is_defined" | "notnull" => said!("write `x is present`"),
-        "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => said!("`x ?? y` is y where x is missing"),
+        "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => {
+            said!("`x ?? y` is y where x is missing")
+        }
         "count" | "countif" => {
-            said!("`len(list)` is the length of a list, and `count x in list: x > 3` the number of elements for which a condition holds")
+            said!(
+                "`len(list)` is the length of a list, and `count x in list: x > 3` the number of elements for which a condition holds"
+            )
         }
         "some" | "every" | "filter" | "exist" => {
             said!("write `any x in list: condition` or `all x in list: condition`")

@@ -27,8 +27,15 @@ impl<'a> Checker<'a> {
             _ => {
                 let value = self.value(expr)?;
                 let Some(json) = as_json(&value) else {
-                    let help = said!("metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`");
-                    return self.fail(Code::ConstantWanted, expr.span, said!("a constant is wanted here"), help);
+                    let help = said!(
+                        "metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`"
+                    );
+                    return self.fail(
+                        Code::ConstantWanted,
+                        expr.span,
+                        said!("a constant is wanted here"),
+                        help,
+                    );
                 };
                 Ok(json.clone())
             }

@@ -33,7 +33,8 @@ impl<'a> Checker<'a> {
             self.diagnostics.push(duplicate(said!("entry"), name, first, span));
         } else if matches!(name, crate::sema::hir::ROUTES | "none" | "default") {
             let message = said!("nothing that decides can be named `{name}`");
-            let help = said!("the word has a meaning of its own for decisions and tests; choose another name");
+            let help =
+                said!("the word has a meaning of its own for decisions and tests; choose another name");
             self.emit(Code::ReservedTableName, span, message, help);
         }
         self.push_table(kind, name, Some(span), docs)
@@ -118,14 +119,17 @@ impl<'a> Checker<'a> {
     fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             let message = said!("this branch has a meaning in place of conditions");
-            let help = said!("meanings are for a model that is asked: `choice NAME ask \"question\" {{ … }}`; otherwise write conditions in braces");
+            let help = said!(
+                "meanings are for a model that is asked: `choice NAME ask \"question\" {{ … }}`; otherwise write conditions in braces"
+            );
             return self.fail(Code::BranchForm, meaning.span, message, help);
         }
         let conditions = branch.conditions.as_deref().unwrap_or(&[]);
         if branch.default.is_some() {
             if let [first, .., last] | [first @ last] = conditions {
-                let help =
-                    said!("it answers at its own place whatever they say; remove them, or the word `default`");
+                let help = said!(
+                    "it answers at its own place whatever they say; remove them, or the word `default`"
+                );
                 let place = first.span.to(last.span);
                 return self.fail(Code::BranchForm, place, said!("a default branch has no conditions"), help);
             }
@@ -173,8 +177,9 @@ impl<'a> Checker<'a> {
             if let Some(conditions) = &branch.conditions {
                 let place = conditions.first().map_or(branch.span, |first| first.span);
                 let message = said!("a choice that a model makes has no conditions");
-                let help =
-                    said!("say what the branch means instead: `branch refund \"the customer wants money back\"`");
+                let help = said!(
+                    "say what the branch means instead: `branch refund \"the customer wants money back\"`"
+                );
                 self.emit(Code::BranchForm, place, message, help);
             }
             if let Some(word) = branch.default {

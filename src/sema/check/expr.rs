@@ -108,7 +108,8 @@ impl<'a> Checker<'a> {
                 "with its definitions put in, this is nested more than {} deep",
                 crate::json::MAX_DEPTH
             );
-            let help = said!("no message is nested as deep, so nothing could be equal to it; leave levels out");
+            let help =
+                said!("no message is nested as deep, so nothing could be equal to it; leave levels out");
             return self.fail(Code::ExpansionTooLarge, expr.span, message, help);
         }
         Ok(expr)
@@ -134,7 +135,9 @@ impl<'a> Checker<'a> {
             let help = match value.ty.kinds {
                 kinds if kinds.is_subset(KindSet::NUMBER) => said!("compare it, as in `x > 0`"),
                 kinds if kinds == KindSet::STRING && value.as_const().is_some() => {
-                    said!("each side of `and` and `or` is a whole condition; one of several texts is `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`")
+                    said!(
+                        "each side of `and` and `or` is a whole condition; one of several texts is `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
+                    )
                 }
                 kinds if kinds == KindSet::STRING => {
                     said!("compare or search it, as in `x == \"a\"` or `x contains \"a\"`")
@@ -252,7 +255,11 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
             return self.report_type(diagnostic.here(list.ty.in_words()), &list);
         }
-        self.constrain(&list, KindSet::LIST, &Reason::Fixed(said!("a list, since its elements are looked at")));
+        self.constrain(
+            &list,
+            KindSet::LIST,
+            &Reason::Fixed(said!("a list, since its elements are looked at")),
+        );
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
         let bound = self.new_var(&var.node, element.kinds);
         let expr = Expr { kind: ExprKind::Var(bound.id), ty: element, optional: false, span: var.span };

@@ -136,8 +136,10 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let mut entries = self.constant_map(&tool.entries).unwrap_or_default();
-            let parameter = self.tool_entry(tool, &mut entries, "parameter", said!("a text"), Json::is_string);
-            let endpoint = self.tool_entry(tool, &mut entries, "endpoint", said!("a record"), Json::is_object);
+            let parameter =
+                self.tool_entry(tool, &mut entries, "parameter", said!("a text"), Json::is_string);
+            let endpoint =
+                self.tool_entry(tool, &mut entries, "endpoint", said!("a record"), Json::is_object);
             self.known_keys(said!("flow tool"), &tool.entries, &["endpoint", "parameter"]);
             if let Some(record) = tool.entries.iter().find(|(key, _)| key.node == "endpoint")
                 && let ast::ExprKind::Record(written) = &record.1.kind
@@ -145,7 +147,8 @@ impl<'a> Checker<'a> {
                 self.known_keys(said!("endpoint"), written, &["url", "method", "headers", "body"]);
             }
             if endpoint.is_object() && !endpoint["url"].is_string() {
-                let help = said!("write the address: `endpoint: {{ url: \"https://flows.example.com/run\" }}`");
+                let help =
+                    said!("write the address: `endpoint: {{ url: \"https://flows.example.com/run\" }}`");
                 self.emit(Code::FlowTool, name.span, said!("the endpoint has no `url`"), help);
             }
             self.program.flow_tool = Some(FlowTool {
@@ -256,9 +259,14 @@ impl<'a> Checker<'a> {
     fn pattern(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {
-            let message = if pattern.is_empty() { said!("this pattern is empty") } else { said!("this pattern is blank") };
-            let help =
-                said!("white space around a pattern is not looked at, so nothing is left to look for; remove it");
+            let message = if pattern.is_empty() {
+                said!("this pattern is empty")
+            } else {
+                said!("this pattern is blank")
+            };
+            let help = said!(
+                "white space around a pattern is not looked at, so nothing is left to look for; remove it"
+            );
             return self.fail(Code::BlankPattern, span, message, help);
         }
         let mode = TestMode { text: TextMode { fold: true, form: Form::None }, ..TestMode::default() };
@@ -307,9 +315,9 @@ impl<'a> Checker<'a> {
         let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
         let label = said!("`{}` of the flow `{flow}` answers first", first.shown);
         self.diagnostics.push(
-            Diagnostic::new(Code::PatternHidden, pattern.span, message)
-                .label(first.span, label)
-                .help(said!("patterns are tried in the order of the file: put the longer one first, or remove it")),
+            Diagnostic::new(Code::PatternHidden, pattern.span, message).label(first.span, label).help(said!(
+                "patterns are tried in the order of the file: put the longer one first, or remove it"
+            )),
         );
     }
 

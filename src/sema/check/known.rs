@@ -66,7 +66,9 @@ impl Checker<'_> {
             return Ok(());
         }
         let message = said!("`{}` is no network", text::on_one_line(text));
-        let help = said!("write an address and the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or one address");
+        let help = said!(
+            "write an address and the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or one address"
+        );
         self.fail(Code::BadNetwork, span, message, help)
     }
 

@@ -51,8 +51,7 @@ impl<'a> Checker<'a> {
             let help = said!("leave `{of}` out, or write a list: `[…]`");
             diagnostic(Code::ListWanted, message, Some(help))
         } else if row.op == Op::In && no_list {
-            let message =
-                said!("`{written}` wants a list or a range on its right side, and this is {other}");
+            let message = said!("`{written}` wants a list or a range on its right side, and this is {other}");
             let help = match (right.ty.kinds, left.ty.kinds) {
                 (KindSet::STRING, KindSet::STRING) => {
                     said!("to look for a text in another, write `long contains short`")
@@ -131,20 +130,20 @@ fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
         [left, right].iter().any(|side| matches!(side.kind, ExprKind::Call(called, _) if called == function))
     };
     if calls(Function::Weekday) {
-        return Some(
-            said!("`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday"),
-        );
+        return Some(said!(
+            "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday"
+        ));
     }
     let versions = [left, right].iter().any(|side| side.ty.kinds == KindSet::VERSION);
     if versions && right.ty.kinds == KindSet::LIST {
-        return Some(
-            said!("a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`"),
-        );
+        return Some(said!(
+            "a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`"
+        ));
     }
     if versions {
-        return Some(
-            said!("both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side"),
-        );
+        return Some(said!(
+            "both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side"
+        ));
     }
     if calls(Function::Hour) {
         return Some(said!("`hour` gives a number from 0 to 23: write `hour(x) >= 9`"));
@@ -169,9 +168,9 @@ fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
     } else if number_and_text && constant(&Ty::INT) {
         Some(said!("a text is written in quotes"))
     } else if time_and_text || date {
-        Some(
-            said!("a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`"),
-        )
+        Some(said!(
+            "a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`"
+        ))
     } else {
         None
     }

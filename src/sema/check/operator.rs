@@ -54,7 +54,9 @@ impl<'a> Checker<'a> {
                 };
                 let help = match row.op {
                     Op::Eq | Op::Ne => {
-                        said!("use the condition itself, or `not` before it, instead of comparing it with `true` or `false`")
+                        said!(
+                            "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`"
+                        )
                     }
                     _ => said!("join conditions with `and` and `or`; parentheses tell what belongs together"),
                 };
@@ -74,7 +76,7 @@ impl<'a> Checker<'a> {
                     _ => "not in",
                 };
                 let message = said!("`{} {}` is ambiguous", row.spelling, given.spelling());
-                                return self.report(
+                return self.report(
                     Diagnostic::new(Code::NotEqualAny, place, message)
                         .help(match better {
                             "in" => said!("write `in` for \"is an element of\""),

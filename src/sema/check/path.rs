@@ -186,7 +186,9 @@ impl<'a> Checker<'a> {
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
         let (near, what) = match word {
             Some(word) => (Some(word), said!("a word of the language")),
-            None => (self.nearest(name, values.map(|symbol| symbol.name.node.as_str())), said!("a definition")),
+            None => {
+                (self.nearest(name, values.map(|symbol| symbol.name.node.as_str())), said!("a definition"))
+            }
         };
         if let Some(near) = near {
             let message = said!("`{name}` is read from the message, and `{near}` is {what}");
@@ -255,7 +257,11 @@ impl<'a> Checker<'a> {
                 .help(said!("a list is indexed by an int, a dict by a string"));
             return self.report_type(diagnostic, &base);
         }
-        self.constrain(&base, union(containers.into_iter()), &Reason::Fixed(said!("something that is indexed")));
+        self.constrain(
+            &base,
+            union(containers.into_iter()),
+            &Reason::Fixed(said!("something that is indexed")),
+        );
         self.constrain(&index, union(keys.into_iter()), &Reason::Fixed(said!("an index")));
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
@@ -301,7 +307,8 @@ impl<'a> Checker<'a> {
         }
         if !value.ty.kinds.overlaps(readable) {
             let message = said!("{} can never be read as {wanted}", value.ty.with_article());
-            let diagnostic = Diagnostic::new(Code::OperatorType, span, message).label(ty.span, said!("this type"));
+            let diagnostic =
+                Diagnostic::new(Code::OperatorType, span, message).label(ty.span, said!("this type"));
             return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {

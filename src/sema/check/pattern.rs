@@ -53,7 +53,9 @@ impl<'a> Checker<'a> {
             return Ok(());
         }
         let message = said!("the expression of `matches` must be constant outside a `choice`");
-        let help = said!("write it here, or in a `list` or `let`; for several write `matches any [r\"…\", …]`, and for a text of the message `contains` or `like`");
+        let help = said!(
+            "write it here, or in a `list` or `let`; for several write `matches any [r\"…\", …]`, and for a text of the message `contains` or `like`"
+        );
         self.fail(Code::RegexNotConstant, right.span, message, help)
     }
 
@@ -131,7 +133,9 @@ impl<'a> Checker<'a> {
         // A raw string is meant as it stands.
         if !written.starts_with('r') && text.split("${").skip(1).any(named) {
             let message = said!("nothing is put in the place of `${{…}}`: this text stands for itself");
-            let help = said!("texts are put together with `join([\"a\", b], \"\")`; a text that is meant as it stands is written raw, as r\"…\"");
+            let help = said!(
+                "texts are put together with `join([\"a\", b], \"\")`; a text that is meant as it stands is written raw, as r\"…\""
+            );
             self.emit(Code::TemplateText, span, message, help);
         }
     }
@@ -228,7 +232,9 @@ impl<'a> Checker<'a> {
 /// The finding about a regular expression that needs too much memory.
 pub(crate) fn regex_too_large(place: Span) -> Diagnostic {
     Diagnostic::new(Code::RegexTooLarge, place, said!("this regular expression is too large when compiled"))
-        .help(said!("bound its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"))
+        .help(said!(
+            "bound its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"
+        ))
 }
 
 /// True when a part still has parameters of a `def` in it.

@@ -98,7 +98,9 @@ impl<'a> Checker<'a> {
                 self.diagnostics.push(
                     Diagnostic::new(Code::EqualRank, rank.span, message)
                         .label(first, said!("the first one"))
-                        .help(said!("of several decisions the one of least rank runs first, so give each its own")),
+                        .help(said!(
+                            "of several decisions the one of least rank runs first, so give each its own"
+                        )),
                 );
             }
             if let Some(name) = &payload.fallback

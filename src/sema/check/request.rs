@@ -110,10 +110,14 @@ impl<'a> Checker<'a> {
         let definition = symbols.definitions.get(REQUEST).map(|symbol| symbol.name.span);
         if let Some(place) = input.or(definition) {
             self.diagnostics.push(
-                Diagnostic::new(Code::RequestTaken, place, said!("`request` is the analysis of the message's text"))
-                    .here(said!("declared as something else"))
-                    .label(first, said!("the analysis is declared from here on"))
-                    .help(said!("give the field or definition another name")),
+                Diagnostic::new(
+                    Code::RequestTaken,
+                    place,
+                    said!("`request` is the analysis of the message's text"),
+                )
+                .here(said!("declared as something else"))
+                .label(first, said!("the analysis is declared from here on"))
+                .help(said!("give the field or definition another name")),
             );
         }
     }
@@ -143,7 +147,8 @@ impl<'a> Checker<'a> {
         let span = written.span;
         let ast::ExprKind::Literal(Literal::String(pattern)) = &written.kind else {
             let message = said!("a regular expression in quotes is wanted here");
-            let help = said!("an entity's fields are known from its expressions, so each is written in place");
+            let help =
+                said!("an entity's fields are known from its expressions, so each is written in place");
             return self.fail(Code::ConstantWanted, span, message, help);
         };
         self.pattern_fits(pattern, entity.ignore_case, span)?;
@@ -212,7 +217,8 @@ impl<'a> Checker<'a> {
         }
         let value = self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
         let Some(json) = as_json(&value) else {
-            let help = said!("write them in place or in a `list`; they are read once, when the rules are loaded");
+            let help =
+                said!("write them in place or in a `list`; they are read once, when the rules are loaded");
             return self.fail(Code::ConstantWanted, list.span, said!("these words must be constants"), help);
         };
         let elements = Value::from_json(json).elements().into_iter().flatten();

@@ -114,7 +114,8 @@ impl<'a> Checker<'a> {
         if !setting.of_file {
             if let Some(first) = self.analysed.settings.get(setting.name) {
                 let diagnostic = duplicate(said!("setting"), setting.name, *first, name.span);
-                self.diagnostics.push(diagnostic.help(said!("it is one for all files; say it in one of them")));
+                self.diagnostics
+                    .push(diagnostic.help(said!("it is one for all files; say it in one of them")));
                 return;
             }
             self.analysed.settings.insert(setting.name, name.span);

@@ -19,8 +19,9 @@ impl<'a> Checker<'a> {
             let name = symbol.name;
             if matches!(name.node.as_str(), ROUTES | "none" | "default") {
                 let message = said!("a table cannot be named `{}`", name.node);
-                let help =
-                    said!("`routes` is the entry that holds the routes outside any table; choose another name");
+                let help = said!(
+                    "`routes` is the entry that holds the routes outside any table; choose another name"
+                );
                 self.emit(Code::ReservedTableName, name.span, message, help);
             }
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
@@ -47,7 +48,8 @@ impl<'a> Checker<'a> {
                     }
                     if name == "default" || name == "none" {
                         let message = said!("a route cannot be named `{name}`");
-                        let help = said!("decisions and tests use the word for their own; choose another name");
+                        let help =
+                            said!("decisions and tests use the word for their own; choose another name");
                         self.emit(Code::ReservedTableName, *span, message, help);
                     }
                     match self.route(route, statement, table) {
@@ -64,7 +66,9 @@ impl<'a> Checker<'a> {
                             Diagnostic::new(Code::SecondDefault, place, said!("there is already a default"))
                                 .here(said!("a second default"))
                                 .label(first, said!("the first one"))
-                                .help(said!("keep one; it answers when no route of its table does, wherever it stands")),
+                                .help(said!(
+                                    "keep one; it answers when no route of its table does, wherever it stands"
+                                )),
                         );
                     }
                     default.get_or_insert(statement.span);
@@ -211,8 +215,8 @@ impl<'a> Checker<'a> {
         };
         let Some(param) = params.get(&name.node) else {
             let message = said!("`{}` has no argument `{}`", handler.node, name.node);
-            let diagnostic =
-                Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, said!("declared here"));
+            let diagnostic = Diagnostic::new(Code::UnknownArgument, name.span, message)
+                .label(*declared, said!("declared here"));
             let help = match params.fields.is_empty() {
                 true => said!("it takes no arguments"),
                 false => said!("its arguments are {}", listed(params.names())),
@@ -272,7 +276,12 @@ impl<'a> Checker<'a> {
                 let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
                 if let Some(place) = places.get(&(at, to)) {
                     let message = said!("jumps lead through more than {MAX_JUMPS} tables");
-                    self.emit(Code::JumpsTooDeep, *place, message, said!("let tables jump to their goal directly"));
+                    self.emit(
+                        Code::JumpsTooDeep,
+                        *place,
+                        message,
+                        said!("let tables jump to their goal directly"),
+                    );
                 }
             }
         }

@@ -66,7 +66,9 @@ impl<'a> Checker<'a> {
                 _ => expect.span,
             };
             if fields == 0 && values == 0 {
-                let help = said!("write a test of its own, or name the fields that differ: `given text`, and `expect ROUTE for \"…\"` for each case");
+                let help = said!(
+                    "write a test of its own, or name the fields that differ: `given text`, and `expect ROUTE for \"…\"` for each case"
+                );
                 return self.fail(
                     Code::UnknownExpectation,
                     place,
@@ -240,7 +242,9 @@ impl<'a> Checker<'a> {
                 }
             },
             _ => {
-                let help = said!("write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`");
+                let help = said!(
+                    "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`"
+                );
                 return self.fail(Code::UnknownExpectation, place, said!("a test expects one route"), help);
             }
         };
@@ -301,11 +305,12 @@ impl<'a> Checker<'a> {
         let Program { tables, rules, flows, .. } = &self.program;
         let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
         let (what, help) = match kind {
-            TableKind::Choice => (
-                said!("branch"),
-                said!("a test of a choice expects the id of a branch, or `none`"),
-            ),
-            TableKind::Flows => (said!("flow"), said!("a test of flows expects the name of a flow, or `none`")),
+            TableKind::Choice => {
+                (said!("branch"), said!("a test of a choice expects the id of a branch, or `none`"))
+            }
+            TableKind::Flows => {
+                (said!("flow"), said!("a test of flows expects the name of a flow, or `none`"))
+            }
             _ => (said!("route"), said!("a test expects the name of a route, `default` or `none`")),
         };
         let message = said!("there is no {what} `{}`", name.node);
@@ -365,7 +370,9 @@ fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     };
     if !fits {
         let kind = value.kind();
-        return wrong(kind.map_or(Message::verbatim("null"), |kind| Ty::plain(KindSet::of(kind)).with_article()));
+        return wrong(
+            kind.map_or(Message::verbatim("null"), |kind| Ty::plain(KindSet::of(kind)).with_article()),
+        );
     }
     match (json, ty.fields()) {
         (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {

@@ -83,9 +83,7 @@ impl<'a> Checker<'a> {
                 let built_in = Ty::BUILTIN_NAMES.join(", ");
                 let diagnostic =
                     Diagnostic::new(Code::UnknownType, written.span, said!("there is no type `{name}`"))
-                        .help(said!(
-                            "the built-in types are {built_in}; `type {name} = …` declares another"
-                        ))
+                        .help(said!("the built-in types are {built_in}; `type {name} = …` declares another"))
                         .did_you_mean(written.span, meant);
                 self.report_unknown(name, diagnostic)
             }
@@ -191,8 +189,9 @@ impl<'a> Checker<'a> {
         for Spanned { node: permission, span } in requires {
             if permission.trim().is_empty() {
                 let message = said!("a permission without a name can never be granted");
-                let help =
-                    said!("name the permission that whoever calls must have: `requires permission \"execute\"`");
+                let help = said!(
+                    "name the permission that whoever calls must have: `requires permission \"execute\"`"
+                );
                 self.emit(Code::BlankPermission, *span, message, help);
             } else if !permissions.iter().any(|known| **known == **permission) {
                 permissions.push(permission.as_str().into());

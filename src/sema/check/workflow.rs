@@ -54,8 +54,7 @@ impl<'a> Checker<'a> {
         let time_limit = node.within.as_ref().map(|limit| self.time_limit(limit)).transpose();
         let router = node.router.as_ref().map(|router| self.router_named(router)).transpose();
         if node.kind.node == PARALLEL && !(node.config.is_empty() && node.within.is_none()) {
-            let message =
-                said!("the parallel node `{}` has no processor that would read this", node.id.node);
+            let message = said!("the parallel node `{}` has no processor that would read this", node.id.node);
             let help = said!("write it at the nodes that it runs side by side");
             self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
         }

@@ -44,7 +44,9 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                         let message = said!("the condition of `{}` can never hold", route.name);
                         let help = match table.kind {
                             TableKind::Routes => {
-                                said!("its parts are constant and contradict it; remove the route or write `disabled`")
+                                said!(
+                                    "its parts are constant and contradict it; remove the route or write `disabled`"
+                                )
                             }
                             _ => said!("its parts are constant and contradict it; remove it"),
                         };

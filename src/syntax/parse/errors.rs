@@ -176,10 +176,14 @@ impl<'a> Failure<'_, 'a> {
             Rule::default_statement => said!("`default -> default_handler`"),
             Rule::table_statement => said!("`table billing {{ … }}`"),
             Rule::choice_statement => {
-                said!("`choice size {{ default branch small  branch large any {{ ctx.total >= 100; ctx.items > 20 }} }}`")
+                said!(
+                    "`choice size {{ default branch small  branch large any {{ ctx.total >= 100; ctx.items > 20 }} }}`"
+                )
             }
             Rule::flow_statement if self.is_flow_tool() => {
-                said!("`flow tool flow_executor \"Starts a flow.\" {{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`")
+                said!(
+                    "`flow tool flow_executor \"Starts a flow.\" {{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`"
+                )
             }
             Rule::flow_statement => {
                 said!("`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`")
@@ -188,7 +192,9 @@ impl<'a> Failure<'_, 'a> {
                 said!("`router check(output) {{ when output.ok -> next[1]  otherwise -> next[0] loopback }}`")
             }
             Rule::workflow_statement => {
-                said!("`workflow review {{ node draft echo -> ballot  node ballot vote {{ threshold: 0.6 }} -> draft, done by verdict  node done echo }}`")
+                said!(
+                    "`workflow review {{ node draft echo -> ballot  node ballot vote {{ threshold: 0.6 }} -> draft, done by verdict  node done echo }}`"
+                )
             }
             Rule::intent_statement => {
                 said!("`intent refund {{ keywords [\"refund\"] examples [\"I want my money back\"] }}`")
@@ -198,7 +204,9 @@ impl<'a> Failure<'_, 'a> {
             _ if is_item(self.rule) && self.wants(Rule::EOI) => {
                 said!("`name: string not blank; closed`: rules are separated by line breaks or `;`")
             }
-            Rule::test_statement => said!("`test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"),
+            Rule::test_statement => {
+                said!("`test \"a refund\" {{ given text = \"refund\"  expect refunds }}`")
+            }
             _ => return None,
         })
     }
@@ -283,7 +291,9 @@ impl<'a> Failure<'_, 'a> {
             let message = said!("a priority is a whole number, found {}", self.found_words());
             let help = match found {
                 "=" | ":" => said!("remove the `{found}`: write `priority 10`"),
-                _ => said!("write for example `priority 10`; higher ones are tried first, without one it is 0"),
+                _ => {
+                    said!("write for example `priority 10`; higher ones are tried first, without one it is 0")
+                }
             };
             return self.unexpected(message, help);
         }
@@ -375,9 +385,8 @@ impl<'a> Failure<'_, 'a> {
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = said!("the condition of a route stands after `when`, not `{found}`");
             return match found {
-                "unless" => {
-                    self.unexpected(message, said!("write `when CONDITION unless EXCEPTION`, or `when not (…)`"))
-                }
+                "unless" => self
+                    .unexpected(message, said!("write `when CONDITION unless EXCEPTION`, or `when not (…)`")),
                 _ => Some(foreign::syntax(span, message, "when")),
             };
         }
@@ -386,8 +395,9 @@ impl<'a> Failure<'_, 'a> {
             return self.unexpected(message, said!("write `route NAME when CONDITION -> HANDLER`"));
         }
         if found == "->" || found == "=>" {
-            let help =
-                said!("write `when` and a condition before `->`; for what is left over write `default -> HANDLER`");
+            let help = said!(
+                "write `when` and a condition before `->`; for what is left over write `default -> HANDLER`"
+            );
             return self.unexpected(said!("a route without a condition"), help);
         }
         if self.at_end() {
@@ -414,8 +424,9 @@ impl<'a> Failure<'_, 'a> {
         if let Some(word) = word.filter(|word| nearest(self.text(*word), ["otherwise"]).is_some()) {
             return wrong(word);
         }
-        let help =
-            said!("write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`");
+        let help = said!(
+            "write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`"
+        );
         self.unexpected(said!("a case without a condition"), help)
     }
 

@@ -298,7 +298,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
             (PieceKind::Group, _) => said!("only a name is called: `name(argument)`"),
             (PieceKind::Member, _) => {
-                said!("only a name or field has fields; an operator stands between its operands, as in `x contains \"a\"`")
+                said!(
+                    "only a name or field has fields; an operator stands between its operands, as in `x contains \"a\"`"
+                )
             }
             (PieceKind::Braces, _) => said!("conditions in braces stand after `all`, `any` or `none`"),
             _ if unit.is_some_and(|unit| literal::unit_meant(unit).is_some()) => {
@@ -445,7 +447,11 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if self.spelling(1) != Some("case") {
             let (span, found) = self.cx.found_at(word.end);
             let message = said!("expected `case`, found {found}");
-            return Err(self.report(unexpected(span, message, said!("write `ignoring case` or `matching case`"))));
+            return Err(self.report(unexpected(
+                span,
+                message,
+                said!("write `ignoring case` or `matching case`"),
+            )));
         }
         self.at += 2;
         Ok(word.to(self.place(self.at - 1)))

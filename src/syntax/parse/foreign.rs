@@ -46,13 +46,17 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
 pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "between" => {
-            said!("a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last")
+            said!(
+                "a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last"
+            )
         }
         "not" => said!("operators are written in small letters, as in `x not like \"a*\"`"),
         "is" => said!("write `x is missing` or `x is present`; two values are compared by `==`"),
         "exists" | "defined" | "isdefined" | "notnull" => said!("write `x is present`"),
         "isnull" | "absent" | "undefined" => said!("write `x is missing`"),
-        "does" | "do" | "doesnt" | "dont" => said!("`not` stands before the operator: `x not contains \"a\"`"),
+        "does" | "do" | "doesnt" | "dont" => {
+            said!("`not` stands before the operator: `x not contains \"a\"`")
+        }
         "at" | "greater" | "less" | "more" | "larger" | "smaller" => {
             said!("numbers and times are compared by `<`, `<=`, `>` and `>=`")
         }
@@ -61,10 +65,14 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
         "then" => said!("the handler stands after `->`"),
         "where" => said!("the condition on each element stands behind `:`, as in `any x in list: x > 3`"),
         "?" => {
-            said!("what is missing never matches, so fields are read as `a.b.c`; one of two values is written `if C then a else b`")
+            said!(
+                "what is missing never matches, so fields are read as `a.b.c`; one of two values is written `if C then a else b`"
+            )
         }
         "!" | "!~" => said!("negation is `not` before a condition or an operator: `x not matches r\"a\"`"),
-        "+=" | "-=" | "++" | "--" => said!("rules only read: a value has a name by `let`, and nothing changes it"),
+        "+=" | "-=" | "++" | "--" => {
+            said!("rules only read: a value has a name by `let`, and nothing changes it")
+        }
         "**" => said!("there are no powers: write `x * x`"),
         _ => return None,
     })
@@ -91,7 +99,9 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
 }
 
 /// The remedy for two ways in the manner of other languages.
-pub(super) const NO_IF: Message = said!("one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left");
+pub(super) const NO_IF: Message = said!(
+    "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left"
+);
 
 /// A word or sign for "ignoring case" of another language.
 pub(super) fn is_ignore_case(word: &str) -> bool {
@@ -172,7 +182,9 @@ pub(super) fn schema_help(word: &str) -> Option<Message> {
         "notempty" | "nonempty" | "notblank" | "notnull" => {
             said!("a text that must not be blank is `name: string not blank`")
         }
-        "=" | ":=" => said!("what stands for a missing value follows `default`: write `name: type default value`"),
+        "=" | ":=" => {
+            said!("what stands for a missing value follows `default`: write `name: type default value`")
+        }
         "," => said!("items are separated by line breaks or `;`"),
         _ => return None,
     })
@@ -185,7 +197,9 @@ pub(super) fn is_help(word: &str, next: &str) -> Message {
         ("in", _) => said!("leave `is` out: write `x in [\"a\", \"b\"]`"),
         ("not", _) => said!("two values are compared by `!=`"),
         ("empty" | "blank", _) => {
-            said!("write `x == \"\"` for a text, `len(x) == 0` for a list, and `x is missing` for what is not there")
+            said!(
+                "write `x == \"\"` for a text, `len(x) == 0` for a list, and `x is missing` for what is not there"
+            )
         }
         ("greater" | "less" | "more" | "at" | "above" | "below", _) => {
             said!("numbers and times are compared by `<`, `<=`, `>` and `>=`")

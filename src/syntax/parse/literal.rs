@@ -47,10 +47,10 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
         let value = plain.parse::<i128>().ok().and_then(|value| value.checked_mul(i128::from(factor) * sign));
         let value = value.and_then(|value| i64::try_from(value).ok());
         return value.map(Literal::Int).ok_or_else(|| {
-            range_error(
-                said!("whole numbers lie between -9223372036854775808 and 9223372036854775807; \
-                 with `.0` behind it the number is a float"),
-            )
+            range_error(said!(
+                "whole numbers lie between -9223372036854775808 and 9223372036854775807; \
+                 with `.0` behind it the number is a float"
+            ))
         });
     }
     let value: f64 = plain.parse().unwrap_or(f64::INFINITY);

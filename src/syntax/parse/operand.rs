@@ -20,7 +20,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             "not" => Op::Not,
             "-" => Op::Neg,
             "!" => {
-                let _: Failed = self.report(foreign::syntax(span, said!("negation is written `not`"), "not "));
+                let _: Failed =
+                    self.report(foreign::syntax(span, said!("negation is written `not`"), "not "));
                 Op::Not
             }
             _ => return self.operand(),
@@ -56,8 +57,14 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                     let here = piece.span;
                     // `contains any of ["a"]` would read a field `of`, which nobody means.
                     if node.expr.span.end != here.start {
-                        let help = said!("an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`");
-                        return Err(self.report(unexpected(here, said!("a list cannot follow a value"), help)));
+                        let help = said!(
+                            "an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"
+                        );
+                        return Err(self.report(unexpected(
+                            here,
+                            said!("a list cannot follow a value"),
+                            help,
+                        )));
                     }
                     let (mut inner, inner_height) = self.elements(piece)?;
                     if inner.len() != 1 {
@@ -335,7 +342,11 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             Some(part) if part.as_rule() == Rule::conditions => {
                 let help = said!("conditions in braces stand after `all`, `any` or `none`");
                 let span = self.cx.span(&part);
-                return Err(self.report(unexpected(span, said!("expected `key: value`, found a condition"), help)));
+                return Err(self.report(unexpected(
+                    span,
+                    said!("expected `key: value`, found a condition"),
+                    help,
+                )));
             }
             _ => {}
         }

@@ -1,9 +1,9 @@
 //! Grammar rules in the author's language: terminals as their table says, constructs as listed here. A test holds
 //! that every rule has a phrase, or is one that nobody is told to be expected, so no rule's name gets into a message.
 
-use crate::diag::Message;
 use super::Rule;
 use super::terminals::TERMINALS;
+use crate::diag::Message;
 
 /// The phrase for what is behind a statement's last token.
 pub(super) const END: Message = said!("the end of the statement");
@@ -60,7 +60,9 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
         R::message | R::field_clause | R::outcome_clause => said!("`else` and a message"),
         R::include_args | R::include_arg => said!("an argument"),
         R::private => said!("`@private`"),
-        R::expression | R::piece | R::quantified | R::conditional | R::run | R::atom | R::member => said!("a value"),
+        R::expression | R::piece | R::quantified | R::conditional | R::run | R::atom | R::member => {
+            said!("a value")
+        }
         R::group | R::brackets | R::braces | R::quantifier | R::cast => said!("a value"),
         R::entries | R::entry | R::entry_start => said!("a key"),
         R::conditions => said!("a condition"),
@@ -79,7 +81,9 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
         R::given => said!("`given`"),
         R::expect => said!("`expect`"),
         R::path => said!("a name"),
-        R::field_item | R::require_item | R::forbid_item | R::compiles_item | R::closed_item => said!("a rule"),
+        R::field_item | R::require_item | R::forbid_item | R::compiles_item | R::closed_item => {
+            said!("a rule")
+        }
         R::let_item | R::include_item | R::each_item => said!("a rule"),
         _ => {
             let name = format!("{rule:?}");
@@ -122,4 +126,3 @@ pub(super) fn is_piece(rule: Rule) -> bool {
             | R::clause
     )
 }
-

@@ -81,7 +81,10 @@ fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut V
         let (message, help) = match code {
             Code::BidiInString => (
                 said!("the invisible character {} in a string changes the order of the text", number(c)),
-                said!("if it is meant, write `{}`", c.escape_unicode().to_string().to_uppercase().replacen('U', "u", 1)),
+                said!(
+                    "if it is meant, write `{}`",
+                    c.escape_unicode().to_string().to_uppercase().replacen('U', "u", 1)
+                ),
             ),
             _ => (
                 said!("the invisible character {} outside a string changes the order of the text", number(c)),
@@ -167,7 +170,9 @@ fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
             .help(said!("a raw string may span lines and ends with `\"{hashes}`"));
     }
     let help = if slice.ends_with("\\\"") {
-        said!("the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash")
+        said!(
+            "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
+        )
     } else {
         said!("close it with `\"` on the same line; for a line break within it write `\\n`")
     };
@@ -179,7 +184,8 @@ fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
     inner.next();
     inner.next_back();
     let inner = inner.as_str();
-    let diagnostic = Diagnostic::new(Code::Unexpected, span, said!("strings stand in straight double quotes"));
+    let diagnostic =
+        Diagnostic::new(Code::Unexpected, span, said!("strings stand in straight double quotes"));
     if inner.contains(['"', '\\']) {
         return diagnostic.help(said!("write `\"…\"`"));
     }

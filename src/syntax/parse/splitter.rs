@@ -4,7 +4,6 @@
 //! such a word stands at the margin (or, inside a table, at the indentation of the table's
 //! statements), the bracket was forgotten: the word closes whatever is open.
 
-
 use super::stream::{Sig, Stream};
 use super::terminals::{self, Terminal};
 use crate::diag::{Code, Diagnostic, Message, nearest, one_of};
@@ -403,13 +402,15 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         return diagnostic.help(said!("comments start with `#`"));
     }
     if found == "-" {
-        return diagnostic
-            .help(said!("statements follow each other without marks: `route NAME when CONDITION -> HANDLER`"));
+        return diagnostic.help(said!(
+            "statements follow each other without marks: `route NAME when CONDITION -> HANDLER`"
+        ));
     }
     let lower = found.to_lowercase();
     if lower == "if" {
-        return diagnostic
-            .help(said!("write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left"));
+        return diagnostic.help(said!(
+            "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left"
+        ));
     }
     if terminals::statements().any(|word| word == found) {
         return diagnostic.help(said!("write `{shown}` without the `:` behind it"));

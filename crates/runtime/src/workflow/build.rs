@@ -213,12 +213,10 @@ impl WorkflowBuilder {
         let processor = match (node.parallel, self.processors.get(id), self.factories.get(&node.kind)) {
             (true, _, _) => None,
             (false, Some(processor), _) => Some(processor.clone()),
-            (false, None, Some(factory)) => Some(
-                factory(&node).map_err(|error| {
-                    let error = error.to_string();
-                    missing(said!("the processor of `{id}` cannot be made: {error}"))
-                })?,
-            ),
+            (false, None, Some(factory)) => Some(factory(&node).map_err(|error| {
+                let error = error.to_string();
+                missing(said!("the processor of `{id}` cannot be made: {error}"))
+            })?),
             (false, None, None) => {
                 let kind = &node.kind;
                 return Err(missing(said!("`{id}` has no processor: the kind `{kind}` is not registered")));

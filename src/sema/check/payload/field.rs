@@ -264,8 +264,7 @@ impl<'a> Checker<'a> {
         let value = self.program.value(id);
         if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
-            let message =
-                said!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
+            let message = said!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
             let diagnostic = Diagnostic::new(Code::DefaultType, value.span, message)
                 .label(field.ty.span, said!("declared here"))
                 .help(said!("give a value of the field's type"));

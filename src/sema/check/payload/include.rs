@@ -57,12 +57,7 @@ impl<'a> Checker<'a> {
             let chain = self.payload.groups.join(" → ");
             self.payload.groups.pop();
             let message = said!("the group `{}` is part of itself", name.node);
-            return self.fail(
-                Code::GroupCycle,
-                name.span,
-                message,
-                said!("the chain is {chain}; break it"),
-            );
+            return self.fail(Code::GroupCycle, name.span, message, said!("the chain is {chain}; break it"));
         }
         Ok(())
     }
@@ -80,11 +75,15 @@ impl<'a> Checker<'a> {
         let (message, help) = match deep {
             true => (
                 said!("groups and `each` blocks stand in each other more than {MAX_NESTED} deep here"),
-                said!("include the innermost groups directly, or judge the inner objects by a payload of their own"),
+                said!(
+                    "include the innermost groups directly, or judge the inner objects by a payload of their own"
+                ),
             ),
             false => (
                 said!("with its groups put in, this payload has more than {MAX_ITEMS} items"),
-                said!("groups that include each other several times grow quickly; include each once, or split the payload"),
+                said!(
+                    "groups that include each other several times grow quickly; include each once, or split the payload"
+                ),
             ),
         };
         self.fail(Code::ExpansionTooLarge, span, message, help)

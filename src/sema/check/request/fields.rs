@@ -106,7 +106,12 @@ impl<'a> Checker<'a> {
         }
         let Some((name, place)) = path.part(2) else {
             let help = said!("ask for one of them: {}", listed(entities.names()));
-            return self.fail(Code::UnknownField, span, said!("`request.entities` is no value of its own"), help);
+            return self.fail(
+                Code::UnknownField,
+                span,
+                said!("`request.entities` is no value of its own"),
+                help,
+            );
         };
         let symbol = self.symbols.entities.get(name);
         match symbol.filter(|symbol| self.symbols.sees(span.file, symbol.name.span)) {
@@ -118,7 +123,13 @@ impl<'a> Checker<'a> {
             }
             None => {
                 let names: Vec<&'a str> = entities.names().collect();
-                self.unknown_part(name, place, said!("there is no entity"), &names, symbol.map(|s| s.name.span))
+                self.unknown_part(
+                    name,
+                    place,
+                    said!("there is no entity"),
+                    &names,
+                    symbol.map(|s| s.name.span),
+                )
             }
         }
     }
@@ -195,7 +206,9 @@ impl<'a> Checker<'a> {
     }
 
     fn not_analysed<T>(&mut self, span: Span, message: Message, help: Message) -> Checked<T> {
-        self.report(Diagnostic::new(Code::NotAnalysed, span, message).here(said!("asked for here")).help(help))
+        self.report(
+            Diagnostic::new(Code::NotAnalysed, span, message).here(said!("asked for here")).help(help),
+        )
     }
 }
 

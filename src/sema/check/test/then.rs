@@ -28,8 +28,9 @@ impl<'a> Checker<'a> {
         };
         match (kind, expected) {
             (_, Expect::Nothing) => {
-                let help =
-                    said!("where nothing is chosen there is no handler and no next node; write `expect none` alone");
+                let help = said!(
+                    "where nothing is chosen there is no handler and no next node; write `expect none` alone"
+                );
                 self.fail(Code::UnknownExpectation, place, said!("`none` leads nowhere"), help)
             }
             (TableKind::Router, _) => {
@@ -50,10 +51,16 @@ impl<'a> Checker<'a> {
         number: &Spanned<Literal>,
     ) -> Checked<(Arc<str>, f64)> {
         if !matches!(expected, Expect::Flow(_)) {
-            let help =
-                said!("the built-in classifier gives intent flows a score: `expect flows.refund score >= 0.6`");
+            let help = said!(
+                "the built-in classifier gives intent flows a score: `expect flows.refund score >= 0.6`"
+            );
             let place = sign.span.to(number.span);
-            return self.fail(Code::UnknownExpectation, place, said!("only an intent flow has a score"), help);
+            return self.fail(
+                Code::UnknownExpectation,
+                place,
+                said!("only an intent flow has a score"),
+                help,
+            );
         }
         if !matches!(sign.node.as_str(), ">=" | ">" | "<=" | "<") {
             let help = said!("write `>=`, `>`, `<=` or `<` and a number from 0 to 1");
@@ -67,7 +74,12 @@ impl<'a> Checker<'a> {
         };
         if !(0.0..=1.0).contains(&bound) {
             let help = said!("it is 0 where nothing fits and 1 where all does");
-            return self.fail(Code::UnknownExpectation, number.span, said!("a score lies between 0 and 1"), help);
+            return self.fail(
+                Code::UnknownExpectation,
+                number.span,
+                said!("a score lies between 0 and 1"),
+                help,
+            );
         }
         Ok((sign.node.as_str().into(), bound))
     }

@@ -43,11 +43,14 @@ impl Failure<'_, '_> {
         match self.found {
             "=" if self.wants(Rule::colon) => swap(":", said!("a name and its value are joined")),
             ":" if self.wants(Rule::equals) => swap("=", said!("a name and its value are joined")),
-            ":" if self.is_behind("when") => self
-                .unexpected(said!("the condition follows `when` at once"), said!("remove the `:`: write `when CONDITION`")),
-            ":" if self.wants(Rule::close_bracket) => {
-                self.unexpected(said!("an index is one value"), said!("write `list[0]`; there are no parts of a list"))
-            }
+            ":" if self.is_behind("when") => self.unexpected(
+                said!("the condition follows `when` at once"),
+                said!("remove the `:`: write `when CONDITION`"),
+            ),
+            ":" if self.wants(Rule::close_bracket) => self.unexpected(
+                said!("an index is one value"),
+                said!("write `list[0]`; there are no parts of a list"),
+            ),
             ":" if self.is_behind("rank") => {
                 self.unexpected(said!("the rank follows without `:`"), said!("write for example `rank 3`"))
             }
@@ -60,13 +63,15 @@ impl Failure<'_, '_> {
                     said!("the cases of a router are not separated by `{}`", self.found),
                     said!("remove the `{}`", self.found),
                 ),
-            ";" if self.wants(Rule::close_bracket) => swap(",", said!("the elements of a list are separated")),
-            "," if self.wants(Rule::EOI) && self.rule == Rule::list_statement => {
-                self.unexpected(said!("several values stand in brackets"), said!("write a list: `[\"a\", \"b\"]`"))
+            ";" if self.wants(Rule::close_bracket) => {
+                swap(",", said!("the elements of a list are separated"))
             }
-            "," if self.wants(Rule::EOI) && self.is_route() => {
-                self.unexpected(said!("a route leads to one handler"), said!("write a route for each handler"))
-            }
+            "," if self.wants(Rule::EOI) && self.rule == Rule::list_statement => self.unexpected(
+                said!("several values stand in brackets"),
+                said!("write a list: `[\"a\", \"b\"]`"),
+            ),
+            "," if self.wants(Rule::EOI) && self.is_route() => self
+                .unexpected(said!("a route leads to one handler"), said!("write a route for each handler")),
             _ => None,
         }
     }
@@ -78,7 +83,9 @@ impl Failure<'_, '_> {
         if self.wants(Rule::kw_then) || self.wants(Rule::kw_else) && !super::is_item(self.rule) {
             let word = if self.wants(Rule::kw_then) { "then" } else { "else" };
             let message = said!("expected `{word}`, found {}", self.found_words());
-            let help = said!("one of two values is written `if C then a else b`; a field whose name is `if` stands in backquotes");
+            let help = said!(
+                "one of two values is written `if C then a else b`; a field whose name is `if` stands in backquotes"
+            );
             return self.unexpected(message, help);
         }
         match self.found {
@@ -144,10 +151,14 @@ impl Failure<'_, '_> {
                 said!("only `list` and `dict` have a type inside"),
                 said!("write `list<string>`, or `dict<int>` for values by their names"),
             ),
-            "," if self.wants(Rule::greater) => {
-                (said!("the keys of a dict are always strings"), said!("write the type of its values alone: `dict<int>`"))
-            }
-            "=" => (said!("a field has no default here"), said!("give it where the field is used: `x ?? \"value\"`")),
+            "," if self.wants(Rule::greater) => (
+                said!("the keys of a dict are always strings"),
+                said!("write the type of its values alone: `dict<int>`"),
+            ),
+            "=" => (
+                said!("a field has no default here"),
+                said!("give it where the field is used: `x ?? \"value\"`"),
+            ),
             "|" => (
                 said!("a field has one type"),
                 said!("what may be missing or null has `?` behind its name: `name?: string`"),
@@ -191,12 +202,13 @@ impl Failure<'_, '_> {
             }
             (_, "not") => (
                 said!("only `not blank` stands here"),
-                said!("write `not blank` for a text; for a list write a rule: `require \"tags.some\" at tags: len(tags) > 0`"),
+                said!(
+                    "write `not blank` for a text; for a list write a rule: `require \"tags.some\" at tags: len(tags) > 0`"
+                ),
             ),
-            (Rule::field_item, _) if self.wants(Rule::EOI) => (
-                said!("`{}` is no part of a field", self.cx.short(self.span)),
-                foreign::schema_help(found)?,
-            ),
+            (Rule::field_item, _) if self.wants(Rule::EOI) => {
+                (said!("`{}` is no part of a field", self.cx.short(self.span)), foreign::schema_help(found)?)
+            }
             (_, ",") => (said!("items are not separated by `,`"), said!("begin a new line, or write `;`")),
             _ => return None,
         };
@@ -234,7 +246,8 @@ impl Failure<'_, '_> {
             && number(self.before().map(|token| token.kind))
             && number(self.cx.sigs.get(self.at + 1).map(|sig| sig.token.kind))
         {
-            let help = said!("compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\"");
+            let help =
+                said!("compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\"");
             return self.unexpected(said!("a time of day is no value"), help);
         }
         None
