@@ -115,7 +115,6 @@ pub struct Unit {
     pub lists: HashMap<String, Vec<String>>,
 }
 
-/// A rule set's files, imported ones before their importers; the main file is the last.
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_words())
@@ -130,6 +129,7 @@ impl Argument for LoadError {
     }
 }
 
+/// A rule set's files, imported ones before their importers; the main file is the last.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Their texts.

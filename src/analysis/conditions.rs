@@ -3,7 +3,7 @@
 use super::report::Report;
 use super::solver::{Answer, Solver};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::eval::operands;
 use crate::ops::Op;
 use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
@@ -146,7 +146,7 @@ fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Dia
 }
 
 /// The values of the function beside a constant, in words.
-fn values(test: &Predicate) -> Option<&'static str> {
+fn values(test: &Predicate) -> Option<Message> {
     let of = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),
         _ => None,
@@ -157,18 +157,18 @@ fn values(test: &Predicate) -> Option<&'static str> {
     };
     let (function, args) = of(&test.left).or_else(|| of(right?))?;
     Some(match function {
-        Function::Hour => "`hour` gives 0 to 23",
-        Function::Minute => "`minute` gives 0 to 59",
-        Function::Weekday => "`weekday` gives 1 for Monday to 7 for Sunday",
-        Function::Day => "`day` gives 1 to 31",
-        Function::Month => "`month` gives 1 to 12",
-        Function::Similarity => "`similarity` gives 0 to 1",
-        Function::Bucket if args <= 2 => "`bucket` gives 0 to 99",
-        Function::Len => "`len` is never below 0",
-        Function::Abs => "`abs` is never below 0",
-        Function::Lower => "`lower` leaves no letter in upper case",
-        Function::Upper => "`upper` leaves no letter in lower case",
-        Function::Trim => "`trim` leaves no white space at the ends",
+        Function::Hour => said!("`hour` gives 0 to 23"),
+        Function::Minute => said!("`minute` gives 0 to 59"),
+        Function::Weekday => said!("`weekday` gives 1 for Monday to 7 for Sunday"),
+        Function::Day => said!("`day` gives 1 to 31"),
+        Function::Month => said!("`month` gives 1 to 12"),
+        Function::Similarity => said!("`similarity` gives 0 to 1"),
+        Function::Bucket if args <= 2 => said!("`bucket` gives 0 to 99"),
+        Function::Len => said!("`len` is never below 0"),
+        Function::Abs => said!("`abs` is never below 0"),
+        Function::Lower => said!("`lower` leaves no letter in upper case"),
+        Function::Upper => said!("`upper` leaves no letter in lower case"),
+        Function::Trim => said!("`trim` leaves no white space at the ends"),
         _ => return None,
     })
 }

@@ -116,9 +116,9 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     let kind = program.tables[rule.table.index()].kind;
     let names: Vec<String> = above.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
     let takes = match names.as_slice() {
-        [one] => format!("{one} takes all its inputs"),
-        [first, second] => format!("{first} and {second} together take all its inputs"),
-        _ => format!("{} others together take all its inputs", names.len()),
+        [one] => said!("{one} takes all its inputs"),
+        [first, second] => said!("{first} and {second} together take all its inputs"),
+        _ => said!("{} others together take all its inputs", names.len()),
     };
     let mut found = Diagnostic::new(
         Code::RouteHidden,
@@ -175,7 +175,7 @@ fn ties(
         });
         let (other, message, takes) = match implied {
             Some(other) => {
-                (other, message, format!("whatever `{}` takes the other would take too", rule.name))
+                (other, message, said!("whatever `{}` takes the other would take too", rule.name))
             }
             None if strict => {
                 let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(left).copied();
@@ -189,7 +189,7 @@ fn ties(
                     }
                 });
                 let Some((other, message)) = together else { continue };
-                (other, message, "both hold for some inputs".to_owned())
+                (other, message, said!("both hold for some inputs"))
             }
             None => continue,
         };

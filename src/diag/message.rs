@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Message {
     template: Cow<'static, str>,
-    /// What stands in each hole, in the template's order.
+    /// The content of each hole, in the template's order.
     holes: Vec<Hole>,
     /// The English text; empty where it is the template.
     english: String,
@@ -222,16 +222,6 @@ impl Serialize for Message {
 impl From<Message> for String {
     fn from(message: Message) -> String {
         message.as_str().to_owned()
-    }
-}
-
-/// What is put together of words and phrases reads as one message.
-impl FromIterator<Message> for Message {
-    fn from_iter<I: IntoIterator<Item = Message>>(parts: I) -> Message {
-        parts.into_iter().fold(Message::default(), |before, part| match before.is_empty() {
-            true => part,
-            false => Message::new("{}{}", vec![Hole::Words(before), Hole::Words(part)]),
-        })
     }
 }
 

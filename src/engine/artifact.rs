@@ -6,7 +6,6 @@ use super::files::open_regular;
 use crate::artifact::{self, ArtifactError, Contents};
 use crate::diag::{Argument, Code, Diagnostic, Message};
 use crate::text;
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
 

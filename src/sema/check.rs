@@ -20,6 +20,7 @@ mod path;
 mod pattern;
 mod payload;
 mod read;
+mod reason;
 mod request;
 mod scope;
 mod settings;

@@ -1,7 +1,6 @@
 //! Conditions that come as texts while the program runs, such as those on the edges of a plan: compiled and
 //! type-checked like the condition of a route, and decided by the same engines.
 
-use crate::diag::Message;
 use crate::engine::{CompileError, Rules};
 use serde_json::Value as Json;
 use std::fmt::Write;

@@ -44,7 +44,7 @@ pub fn told(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     }
 }
 
-/// So many of something: its word for one, and for more.
+/// A number of things, by the word for one and for more.
 pub fn counted(count: usize, one: Message, more: Message) -> Message {
     said!("{count} {}", if count == 1 { one } else { more })
 }

@@ -309,13 +309,13 @@ fn operator_help(name: &str) -> Option<Message> {
     Some(help.to_owned())
 }
 
-fn count(least: usize, most: usize, variadic: bool) -> String {
+fn count(least: usize, most: usize, variadic: bool) -> Message {
     match (least, most, variadic) {
-        (1, 1, false) => "one argument".to_owned(),
-        (least, most, false) if least == most => format!("{most} arguments"),
-        (least, most, false) if least + 1 == most => format!("{least} or {most} arguments"),
-        (least, most, false) => format!("{least} to {most} arguments"),
-        (least, _, true) => format!("{least} or more arguments"),
+        (1, 1, false) => said!("one argument"),
+        (least, most, false) if least == most => said!("{most} arguments"),
+        (least, most, false) if least + 1 == most => said!("{least} or {most} arguments"),
+        (least, most, false) => said!("{least} to {most} arguments"),
+        (least, _, true) => said!("{least} or more arguments"),
     }
 }
 

@@ -10,7 +10,6 @@ use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Field, Inner, Kind, KindSet, Record, Ty};
 use hashbrown::{HashMap, HashSet, HashTable};
-use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@
 use super::Checker;
 use super::read::union;
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic, Message};
+use crate::diag::{Code, Diagnostic, Message, listed};
 use crate::ops::{Op, OpInfo, Quantity, Right, Search};
 use crate::sema::hir::{Expr, ExprKind};
 use crate::syntax::ast;
-use crate::ty::{KindSet, Ty};
+use crate::ty::{Kind, KindSet, Ty};
 
 impl<'a> Checker<'a> {
     /// The diagnostic on an operator of which no form takes these operands.
@@ -107,10 +107,31 @@ fn finds_elements(row: &OpInfo) -> bool {
 }
 
 /// "numbers and datetimes" for a sentence about what an operator works on.
-fn expected(kinds: KindSet) -> String {
-    let words: Vec<String> =
-        kinds.to_string().split(" or ").map(|word| word.replace(", ", "s, ") + "s").collect();
-    words.join(" and ")
+fn expected(kinds: KindSet) -> Message {
+    let number = KindSet::NUMBER.is_subset(kinds);
+    let plural = |kind: Kind| {
+        Some(match kind {
+            Kind::Int if number => said!("numbers"),
+            Kind::Float if number => return None,
+            Kind::Bool => said!("bools"),
+            Kind::Int => said!("ints"),
+            Kind::Float => said!("floats"),
+            Kind::String => said!("strings"),
+            Kind::DateTime => said!("datetimes"),
+            Kind::List => said!("lists"),
+            Kind::Dict => said!("dicts"),
+            Kind::Version => said!("versions"),
+        })
+    };
+    let mut words: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
+        true => vec![said!("anys")],
+        false => kinds.iter().filter_map(plural).collect(),
+    };
+    match (words.pop(), words.is_empty()) {
+        (None, _) => Message::default(),
+        (Some(only), true) => only,
+        (Some(last), false) => said!("{} and {last}", listed(words)),
+    }
 }
 
 fn left_help(row: &OpInfo, left: &Ty) -> Option<Message> {

@@ -1,7 +1,7 @@
 //! The constant right sides of text operators: regular expressions must be valid, keywords able to
 //! match.
 
-use super::{Checked, Checker};
+use super::{reason, Checked, Checker};
 use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::{Op, Right, Search, TestMode};
 use crate::sema::hir::{Const, Expr, ExprKind, Part, Pattern};
@@ -203,14 +203,14 @@ impl<'a> Checker<'a> {
         let (kind, at, unsupported) = match &*error {
             Parse(error) => {
                 let unsupported = match error.kind() {
-                    ErrorKind::UnsupportedLookAround => Some("look-around"),
-                    ErrorKind::UnsupportedBackreference => Some("a back-reference"),
+                    ErrorKind::UnsupportedLookAround => Some(said!("look-around")),
+                    ErrorKind::UnsupportedBackreference => Some(said!("a back-reference")),
                     _ => None,
                 };
-                (error.kind().to_string(), error.span().start.column, unsupported)
+                (reason::of(&error.kind().to_string()), error.span().start.column, unsupported)
             }
-            Translate(error) => (error.kind().to_string(), error.span().start.column, None),
-            _ => (error.to_string(), 1, None),
+            Translate(error) => (reason::of(&error.kind().to_string()), error.span().start.column, None),
+            _ => (Message::verbatim(error.to_string()), 1, None),
         };
         let pattern = shown(pattern);
         let diagnostic = match unsupported {

@@ -155,7 +155,7 @@ impl<'a> Checker<'a> {
                 known.private |= field.private;
             } else if let [Some(first), Some(second)] = places.map(|places| places.get(path)) {
                 let declared =
-                    |field: &Field| format!("{}{}", if field.optional { "optional " } else { "" }, field.ty);
+                    |field: &Field| if field.optional { said!("optional {}", field.ty) } else { field.ty.in_words() };
                 let (name, known, field) = (path.join("."), declared(known), declared(field));
                 let message = said!("the input `{name}` is declared as {known} and as {field}");
                 self.diagnostics.push(

@@ -1,7 +1,7 @@
 //! Workflows: each node with its router, and then the graph as a whole.
 
 use super::{Checked, Checker, listed};
-use crate::diag::{Code, Diagnostic, Message};
+use crate::diag::{Code, Diagnostic};
 use crate::graph::{self, Finding, FindingKind, NodeId, Severity};
 use crate::sema::hir::{MAX_GRAPH, Node, PARALLEL, TableId, TableKind, Workflow};
 use crate::sema::resolve::duplicate;

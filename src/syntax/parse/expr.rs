@@ -447,11 +447,8 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         if self.spelling(1) != Some("case") {
             let (span, found) = self.cx.found_at(word.end);
             let message = said!("expected `case`, found {found}");
-            return Err(self.report(unexpected(
-                span,
-                message,
-                said!("write `ignoring case` or `matching case`"),
-            )));
+            let help = said!("write `ignoring case` or `matching case`");
+            return Err(self.report(unexpected(span, message, help)));
         }
         self.at += 2;
         Ok(word.to(self.place(self.at - 1)))

@@ -191,9 +191,12 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     fn value_wanted(&mut self) -> Failed {
         let before = self.at.checked_sub(1).map(|index| self.place(index));
         let (span, found) = self.cx.found_at(self.peek().map_or(self.end, |piece| piece.span.start));
-        let after = before.map_or(String::new(), |before| format!(" after `{}`", self.cx.short(before)));
+        let message = match before.map(|before| self.cx.short(before)) {
+            Some(before) => said!("expected a value after `{before}`, found {found}"),
+            None => said!("expected a value, found {found}"),
+        };
         let diagnostic =
-            Diagnostic::new(Code::Unexpected, span, said!("expected a value{after}, found {found}"));
+            Diagnostic::new(Code::Unexpected, span, message);
         let called = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Group);
         let logic = before.map(|before| &self.cx.text[before.range()]);
         let help = match self.spelling(0) {
