@@ -18,8 +18,15 @@ struct Editor {
 
 impl Editor {
     fn start(folder: &Path) -> Editor {
+        Editor::start_in(folder, "en-GB", &[])
+    }
+
+    /// An editor that shows itself in a language, and starts the server with these arguments.
+    fn start_in(folder: &Path, locale: &str, args: &[&str]) -> Editor {
         let mut server = Command::new(assert_cmd::cargo::cargo_bin!("rulec"))
             .args(["lsp", "--stdio"])
+            .args(args)
+            .env_remove("RULEC_LANG")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -28,7 +35,7 @@ impl Editor {
         let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().expect("a pipe")));
         let mut editor = Editor { server, to, from, asked: 0, told: Vec::new() };
         let folders = json!([{ "uri": uri(folder), "name": "folder" }]);
-        let started = editor.ask("initialize", json!({ "capabilities": {}, "workspaceFolders": folders }));
+        let started = editor.ask("initialize", json!({ "capabilities": {}, "locale": locale, "workspaceFolders": folders }));
         assert_eq!(started.expect("it starts")["serverInfo"]["name"], "rulec");
         editor.tell("initialized", json!({}));
         editor
@@ -234,6 +241,36 @@ fn every_request_of_an_editor_is_answered() {
 }
 
 /// A file that others import has no `input` of its own: it is judged as a part of them, with what is open and not saved.
+/// Findings and fixes are told in the editor's language, unless another is asked for.
+#[test]
+fn findings_are_told_in_the_language_of_the_editor() {
+    let folder = Folder::new();
+    let cases: [(&str, &[&str], bool); 4] =
+        [("zh-cn", &[], true), ("en", &["--lang", "zh"], true), ("zh", &["--lang", "en"], false), ("fr", &[], false)];
+    for (locale, args, chinese) in cases {
+        let mut editor = Editor::start_in(folder.dir.path(), locale, args);
+        let file = uri(&folder.dir.path().join("a.rules"));
+        editor.open(&file, "route a when text == 'x' -> h");
+        let found = loop {
+            let message = if editor.told.is_empty() { editor.read() } else { editor.told.remove(0) };
+            if message["method"] == "textDocument/publishDiagnostics" {
+                break message["params"]["diagnostics"][0].clone();
+            }
+        };
+        let told = found["message"].as_str().expect("a text");
+        let expected = match chinese {
+            true => "字符串写在直的双引号里\n帮助：请写 `\"x\"`",
+            false => "strings stand in straight double quotes\nhelp: write `\"x\"`",
+        };
+        assert_eq!(told, expected, "{locale} {args:?}");
+        let context = json!({ "diagnostics": [found] });
+        let asked = json!({ "textDocument": { "uri": file }, "range": found["range"], "context": context });
+        let fixes = editor.ask("textDocument/codeAction", asked).expect("an answer");
+        let title = if chinese { "把 `'x'` 替换为 `\"x\"`" } else { "replace `'x'` by `\"x\"`" };
+        assert_eq!(fixes[0]["title"], title, "{locale} {args:?}");
+    }
+}
+
 #[test]
 fn files_that_others_import_are_judged_with_them() {
     let folder = Folder::new();
