@@ -2,7 +2,9 @@
 //!
 //! | part | what it holds |
 //! |---|---|
-//! | header | magic bytes, the format's number, what the numbers of operators and functions mean, the version of rulec, the SHA-256 of the rest |
+//! | header | magic bytes, the format's number, what the numbers of operators and functions mean, the version of rulec |
+//! | signature | a byte that says whether there is one; the public key, and the signature of header and hash by the private one |
+//! | hash | the SHA-256 of the rest |
 //! | conditions | the conditions of the rules, each by itself, which are read again when somebody asks |
 //! | files | the sources with their texts, or without |
 //! | warnings | what the compiler had to say |
@@ -13,6 +15,9 @@
 //! rules, which are what is kept. Equal rules give equal bytes.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+#[cfg(feature = "signatures")]
+pub(crate) mod signature;
 
 use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
 use crate::diag::{Diagnostic, Message};
@@ -41,6 +46,12 @@ pub enum ArtifactError {
     Version(String),
     /// Its decisions depend on other data of time zones.
     Zones(Arc<str>),
+    /// It is not signed, and a signature is demanded.
+    Unsigned,
+    /// It is signed with a key that is not trusted.
+    Untrusted(String),
+    /// Its signature was not made with the key that it names.
+    Forged(String),
     /// It is shorter or longer than it was, or other bytes stand in it.
     Damaged,
     /// Its content makes no sense.
@@ -59,6 +70,11 @@ impl ArtifactError {
                 let known = zone::version();
                 said!("it was built with the time zones of {written}, and this rulec knows those of {known}")
             }
+            ArtifactError::Unsigned => {
+                said!("it is not signed, and only what a trusted key has signed is loaded")
+            }
+            ArtifactError::Untrusted(key) => said!("it is signed with the key {key}, which is not trusted"),
+            ArtifactError::Forged(key) => said!("its signature is not by the key {key} that it names"),
             ArtifactError::Damaged => {
                 said!("it was damaged after it was built: its content is not what its header says")
             }
@@ -95,11 +111,33 @@ pub fn is_artifact(beginning: &[u8]) -> bool {
 
 /// The SHA-256 that an artifact's header says its content has: a name for the rules in it.
 pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH]> {
-    header(artifact).ok().map(|(hash, _)| hash)
+    parted(artifact).ok().map(|parted| *parted.hash)
 }
 
-/// Writes an artifact; without the texts of the sources when they are stripped.
-pub fn write(program: &Program, sources: &SourceMap, warnings: &[Diagnostic], strip: bool) -> Vec<u8> {
+/// The signature of an artifact's header and hash.
+#[derive(Debug)]
+pub struct Signed {
+    /// The public key, in 32 bytes.
+    pub key: [u8; 32],
+    pub signature: [u8; 64],
+}
+
+/// The parts of an artifact before anything is believed.
+struct Parted<'a> {
+    header: &'a [u8],
+    signed: Option<Signed>,
+    hash: &'a [u8; HASH],
+    body: &'a [u8],
+}
+
+/// Writes an artifact; without the texts of the sources when they are stripped. `sign` is handed what is to be signed.
+pub fn write(
+    program: &Program,
+    sources: &SourceMap,
+    warnings: &[Diagnostic],
+    strip: bool,
+    sign: impl FnOnce(&[u8]) -> Option<Signed>,
+) -> Vec<u8> {
     let mut writer = Writer::new();
     sources.write(strip, &mut writer);
     writer.number(warnings.len() as u64);
@@ -124,15 +162,24 @@ pub fn write(program: &Program, sources: &SourceMap, warnings: &[Diagnostic], st
     file.extend(vocabulary().to_le_bytes());
     file.push(version.len() as u8);
     file.extend(version.bytes());
-    file.extend(Sha256::digest(&body));
+    let hash = Sha256::digest(&body);
+    match sign(&to_sign(&file, &hash)) {
+        None => file.push(0),
+        Some(Signed { key, signature }) => {
+            file.push(1);
+            file.extend(key);
+            file.extend(signature);
+        }
+    }
+    file.extend(hash);
     file.extend(body);
     file
 }
 
 /// Reads an artifact, and verifies its program.
 pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
-    let (hash, body) = header(artifact)?;
-    if Sha256::digest(body)[..] != hash {
+    let Parted { hash, body, .. } = parted(artifact)?;
+    if Sha256::digest(body)[..] != hash[..] {
         return Err(ArtifactError::Damaged);
     }
     let mut reader = Reader::new(body, Counts::default());
@@ -159,8 +206,8 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     Ok(Contents { program, sources, warnings })
 }
 
-/// The hash in the header, and what follows it.
-fn header(artifact: &[u8]) -> Result<([u8; HASH], &[u8]), ArtifactError> {
+/// Takes an artifact of this version apart.
+fn parted(artifact: &[u8]) -> Result<Parted<'_>, ArtifactError> {
     let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
     let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;
     let (words, rest) = rest.split_first_chunk::<8>().ok_or(ArtifactError::Damaged)?;
@@ -174,8 +221,50 @@ fn header(artifact: &[u8]) -> Result<([u8; HASH], &[u8]), ArtifactError> {
             if version == env!("CARGO_PKG_VERSION") { version + " of another day" } else { version };
         return Err(ArtifactError::Version(version));
     }
+    let header = &artifact[..artifact.len() - rest.len()];
+    let (signed, rest) = match rest.split_first().ok_or(ArtifactError::Damaged)? {
+        (0, rest) => (None, rest),
+        (1, rest) => {
+            let (key, rest) = rest.split_first_chunk::<32>().ok_or(ArtifactError::Damaged)?;
+            let (signature, rest) = rest.split_first_chunk::<64>().ok_or(ArtifactError::Damaged)?;
+            (Some(Signed { key: *key, signature: *signature }), rest)
+        }
+        _ => return Err(ArtifactError::Damaged),
+    };
     let (hash, body) = rest.split_first_chunk::<HASH>().ok_or(ArtifactError::Damaged)?;
-    Ok((*hash, body))
+    Ok(Parted { header, signed, hash, body })
+}
+
+/// Returns whether an artifact is signed by one of the keys. Nothing else of it has been read then.
+///
+/// # Errors
+/// When it is no artifact of this version, or keys are given and none of them has signed it.
+#[cfg(feature = "signatures")]
+pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result<bool, ArtifactError> {
+    if keys.is_empty() {
+        return Ok(false);
+    }
+    let Parted { header, signed, hash, .. } = parted(artifact)?;
+    let (signed, message) = (signed.ok_or(ArtifactError::Unsigned)?, to_sign(header, hash));
+    if keys.iter().any(|key| key.verifies(&message, &signed)) {
+        return Ok(true);
+    }
+    let name = hexadecimal(&signed.key);
+    Err(if keys.iter().any(|key| key.is(&signed.key)) {
+        ArtifactError::Forged(name)
+    } else {
+        ArtifactError::Untrusted(name)
+    })
+}
+
+/// The message that a signature is made of. The first words keep it from meaning anything elsewhere.
+fn to_sign(header: &[u8], hash: &[u8]) -> Vec<u8> {
+    [b"rulec artifact signature\0", header, hash].concat()
+}
+
+/// Bytes as people compare them.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A hash (FNV-1a) of what the numbers of operators and functions mean: they are written by their

@@ -31,7 +31,7 @@ mod tests;
 
 pub use index::{Entry, Index, Kind, Occurrence, Symbol, SymbolId};
 
-use crate::analysis::Finding;
+use crate::analysis::{AnalysisOptions, Finding};
 use crate::diag::Diagnostic;
 use crate::engine::{Compiler, Rules};
 use crate::loader::Loader;
@@ -77,8 +77,8 @@ impl Analysis {
 
     /// The findings of the analysis of what rules do to each other, which takes longer than compiling; none while
     /// there are errors.
-    pub fn findings(&self) -> Vec<Finding> {
-        self.rules.as_ref().map(Rules::analyse).unwrap_or_default()
+    pub fn findings(&self, options: AnalysisOptions) -> Vec<Finding> {
+        self.rules.as_ref().map(|rules| rules.analyse_with(options)).unwrap_or_default()
     }
 
     /// The file of that name.

@@ -87,6 +87,8 @@ mod vm;
 mod walk;
 
 pub use analysis::{AnalysisOptions, Finding, cost, diff, why_not};
+#[cfg(feature = "signatures")]
+pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Message, Renderer, Severity};
 pub use engine::{
     Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,

@@ -1,7 +1,7 @@
 //! Explanations as data: every step of a decision, as the reference evaluator reports it while it
 //! decides. `trace/record.rs` listens and puts tables and routes together; `trace/cond.rs` makes the
 //! nodes of conditions, `trace/operand.rs` lists values and says why one is missing,
-//! `trace/private.rs` knows what must not be shown. None of them decides anything; for the sentences
+//! `trace/private.rs` knows what must not be shown, `trace/truths.rs` adds up many decisions. None of them decides anything; for the sentences
 //! on what is missing they ask the evaluator for values.
 
 mod cond;
@@ -13,6 +13,7 @@ mod record;
 mod request;
 #[cfg(test)]
 mod tests;
+mod truths;
 
 pub use data::{
     DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,
@@ -20,6 +21,7 @@ pub use data::{
 };
 pub use private::{MASK, masked_args, masked_message};
 pub use quote::{Location, Source};
+pub use truths::{Seen, Truths};
 
 use crate::decision::Choice;
 use crate::eval::Evaluator;

@@ -257,9 +257,9 @@ fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Behind the magic bytes, the format, the vocabulary and the version.
+/// Behind the magic bytes, the format, the vocabulary, the version, and the byte that says there is no signature.
 fn hash_at(bytes: &[u8]) -> usize {
-    21 + usize::from(bytes[20])
+    22 + usize::from(bytes[20])
 }
 
 /// The answer of an engine with all that it says of it.

@@ -17,7 +17,7 @@ mod golden;
 use chinese::{english_in, is_chinese};
 use rulec::internals::json;
 use rulec::internals::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
-use rulec::{Code, Compiler, Diagnostic, Language, Rules};
+use rulec::{Code, Compiler, Diagnostic, Language, Rules, VerifyingKey};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -187,6 +187,12 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             }
             let error = Rules::from_artifact(&bytes).expect_err("it cannot be loaded");
             codes(error.diagnostics())
+        }
+        Code::ArtifactUntrusted => {
+            let rules: Rules = compiler.compile_with(&files(wrong), MAIN).expect("the rules are right");
+            let key = VerifyingKey::from_pem(include_str!("keys/only-for-tests.pub")).expect("a key");
+            let error = Compiler::new().trust(key).load_artifact(&rules.to_artifact(false));
+            codes(error.expect_err("nobody has signed it").diagnostics())
         }
         Code::TooComplex => {
             let list = vec!["ctx.tag"; usize::from(u16::MAX) + 1].join(", ");

@@ -3,6 +3,8 @@
 //! stay the same, and formatting twice changes nothing more.
 
 mod support;
+#[path = "../benches/peers/src/workload/mod.rs"]
+mod workload;
 
 use rulec::internals::sema::hir::{Condition, Program};
 use rulec::internals::syntax::format::format;
@@ -13,9 +15,13 @@ use std::path::{Path, PathBuf};
 use support::generate::Generator;
 use support::generate::payload::Payloads;
 use support::random::Random;
+use workload::detection::Detection;
+use workload::{Density, Shape, Variant, Workload};
 
 const PROGRAMS: u64 = 150;
 const MUTATIONS: u64 = 3_000;
+/// The size of the large files, about.
+const BYTES: u64 = 100_000;
 
 /// A number of rounds, or as many as the environment asks for.
 fn rounds(variable: &str, usual: u64) -> u64 {
@@ -173,6 +179,39 @@ fn random_programs_keep_their_meaning() {
     }
     eprintln!("{bytes} bytes of programs were formatted");
     assert!(bytes as u64 > programs * 3_000, "only {bytes} bytes were formatted");
+}
+
+/// The same tokens with other white space between them, line breaks among it, where there was some.
+fn scattered(random: &mut Random, text: &str) -> String {
+    let scattered = |token: Token| match token.kind {
+        TokenKind::White | TokenKind::Newline => {
+            random.pick(&[" ", "\n", "   ", " \n\n\n  ", "\t"]).to_owned()
+        }
+        // A comment ends with its line.
+        kind if kind.is_trivia() => format!("{}\n", token.text(text)),
+        _ => token.text(text).to_owned(),
+    };
+    tokens(text, 0).map(scattered).collect()
+}
+
+/// Two files of `RULEC_BYTES` each, at once.
+#[test]
+fn large_files_keep_their_meaning() {
+    let here = root().join("large.rules");
+    let bytes = rounds("RULEC_BYTES", BYTES) as usize;
+    let shape =
+        |routes| Shape { routes, variant: Variant::Mixed, density: Density::Rare, no_key: 5, seed: 3 };
+    let of_routes = |routes| Workload::new(shape(routes)).source();
+    let of_detection = |rules| Detection::new(rules, 5).source();
+    for source in [&of_routes as &dyn Fn(usize) -> String, &of_detection] {
+        let text = source(bytes * 200 / source(200).len());
+        assert!(text.len() > bytes / 2, "only {} bytes", text.len());
+        let text = scattered(&mut Random::new(1), &text);
+        let began = std::time::Instant::now();
+        let formatted = format(&text).unwrap_or_else(|changed| panic!("{changed}")).text;
+        eprintln!("{} bytes laid out as {} in {:?}", text.len(), formatted.len(), began.elapsed());
+        check(&here, &text);
+    }
 }
 
 /// A text with tokens lost, doubled, put in and moved, and white space changed.

@@ -86,7 +86,8 @@ fn artifacts_with_zones_are_refused_under_other_data() {
         assert!(Rules::from_artifact(&bytes).is_ok(), "{condition}");
         let mut contents = artifact::read(&bytes).expect("it can be read");
         contents.program.zones = contents.program.zones.map(|_| "1999a".into());
-        let other = artifact::write(&contents.program, &contents.sources, &contents.warnings, false);
+        let other =
+            artifact::write(&contents.program, &contents.sources, &contents.warnings, false, |_| None);
         match Rules::from_artifact(&other) {
             Ok(_) => assert!(!zoned, "{condition}"),
             Err(error) => {

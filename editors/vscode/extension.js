@@ -12,14 +12,15 @@ async function start() {
   const server = { command, args: ["lsp"], transport: TransportKind.stdio };
   client = new LanguageClient("rulec", "Rules", server, {
     documentSelector: [{ language: "rules" }],
-    synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/*.{rules,txt}") },
     middleware: { executeCommand: ran },
   });
   try {
     await client.start();
   } catch (error) {
     const settings = "Open settings";
-    const message = `\`${command} lsp\` cannot be started: ${error.message}. Install rulec, or name it in \`rulec.path\`.`;
+    // The client tells some faults as texts.
+    const why = error?.message ?? error;
+    const message = `\`${command} lsp\` cannot be started: ${why}. Install rulec, or name it in \`rulec.path\`.`;
     if ((await vscode.window.showErrorMessage(message, settings)) === settings) {
       vscode.commands.executeCommand("workbench.action.openSettings", "rulec.path");
     }

@@ -67,6 +67,7 @@ codes! {
     NoArtifact = "E0012", "a file is no compiled rules file";
     ArtifactVersion = "E0013", "compiled rules are of another version";
     ArtifactDamaged = "E0014", "compiled rules are damaged";
+    ArtifactUntrusted = "E0015", "no trusted key has signed compiled rules";
 
     Unexpected = "E0101", "something else was expected here";
     UnknownStatement = "E0102", "no statement starts with this word";

@@ -3,6 +3,9 @@
 use super::Rules;
 use super::compile::{CompileError, Compiler, lower};
 use super::files::open_regular;
+use super::set::RuleSet;
+#[cfg(feature = "signatures")]
+use crate::artifact::signature::{SigningKey, VerifyingKey};
 use crate::artifact::{self, ArtifactError, Contents};
 use crate::diag::{Argument, Code, Diagnostic, Message};
 use crate::text;
@@ -36,11 +39,32 @@ impl Rules {
     /// not how it reads.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
         let set = self.set();
-        artifact::write(&set.program, &set.sources, &set.warnings, strip_source)
+        artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |_| None)
+    }
+
+    /// The rules as an artifact that is signed, for a service that [trusts](Compiler::trust) the key. Equal rules and
+    /// keys give equal bytes.
+    #[cfg(feature = "signatures")]
+    pub fn to_signed_artifact(&self, strip_source: bool, key: &SigningKey) -> Vec<u8> {
+        let set = self.set();
+        artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |header| {
+            Some(key.sign(header))
+        })
     }
 }
 
 impl Compiler {
+    /// Trusts a key: artifacts are loaded only when it, or another trusted one, has signed them. Where no key is
+    /// trusted signatures are not looked at, and no machine code is made of an artifact unless [`Tier::Jit`] asks for it.
+    ///
+    /// [`Tier::Jit`]: super::Tier::Jit
+    #[cfg(feature = "signatures")]
+    #[must_use]
+    pub fn trust(mut self, key: VerifyingKey) -> Self {
+        self.trusted.push(key);
+        self
+    }
+
     /// Loads an artifact. Its content is held against its hash, its program verified, and host functions
     /// linked and checked as when compiling.
     ///
@@ -70,12 +94,25 @@ impl Compiler {
         })
     }
 
+    /// Returns whether a trusted key has signed the artifact.
+    fn authenticate(&self, bytes: &[u8]) -> Result<bool, CompileError> {
+        #[cfg(feature = "signatures")]
+        return artifact::authenticate(bytes, &self.trusted).map_err(|error| refused(&error));
+        #[cfg(not(feature = "signatures"))]
+        {
+            let _ = bytes;
+            Ok(false)
+        }
+    }
+
     fn load(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
+        let is_signed = self.authenticate(bytes)?;
         let Contents { program, sources, warnings } =
             artifact::read(bytes).map_err(|error| refused(&error))?;
         let mut found = Vec::new();
         let set = lower(program, &mut found, |program, found| self.link(program, found));
         if let Some(set) = set {
+            let set = RuleSet { may_compile: is_signed, ..set };
             return Ok(self.compiled(set, sources, warnings));
         }
         // What compiled when it was built compiles again: all else is damage.
@@ -95,11 +132,16 @@ fn refused(error: &ArtifactError) -> CompileError {
         ArtifactError::Version(_) | ArtifactError::Zones(_) => {
             cannot_load(Code::ArtifactVersion, &error.in_words()).help(AGAIN).into()
         }
+        ArtifactError::Unsigned | ArtifactError::Untrusted(_) | ArtifactError::Forged(_) => {
+            cannot_load(Code::ArtifactUntrusted, &error.in_words()).help(SIGN).into()
+        }
         ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(&error.in_words()),
     }
 }
 
 const AGAIN: Message = said!("build it again from the rules: `rulec build`");
+
+const SIGN: Message = said!("sign it with a key that is trusted here: `rulec build --sign KEY`");
 
 fn damaged(what: &dyn Argument) -> CompileError {
     cannot_load(Code::ArtifactDamaged, what).help(AGAIN).into()

@@ -203,7 +203,11 @@ impl RuleSet {
     /// decision, since their number decides when it is made.
     fn awaits_code(&self, how: How, is_tree: bool) -> bool {
         #[cfg(feature = "jit")]
-        if how.tier == Tier::Auto && self.tiers.pays(is_tree) && self.tiers.code().is_none() {
+        if how.tier == Tier::Auto
+            && self.may_compile
+            && self.tiers.pays(is_tree)
+            && self.tiers.code().is_none()
+        {
             self.tiers.record(&self.bytecode);
             return true;
         }

@@ -39,6 +39,9 @@ pub struct Compiler {
     unlinked: bool,
     tier: Tier,
     indexing: Indexing,
+    /// The keys of which one must have signed an artifact; none when any is taken.
+    #[cfg(feature = "signatures")]
+    pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
 }
 
 impl Compiler {

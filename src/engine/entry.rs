@@ -11,7 +11,7 @@ use crate::diag::nearest;
 use crate::explain::{self, Explanation};
 use crate::json::JsonError;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
-use crate::trace::{SkippedCondition, Tracer};
+use crate::trace::{SkippedCondition, Tracer, Truths};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -173,6 +173,12 @@ impl<'r> Entry<'r> {
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let set = &self.rules.set;
         set.refer(message, |evaluator| explain::explain(evaluator, self.table, &set.sources, show_private))
+    }
+
+    /// Adds the results of all conditions that the decision asks, and of those in what it computes.
+    #[doc(hidden)]
+    pub fn count(&self, message: &Json, truths: &mut Truths) {
+        self.rules.set.refer(message, |evaluator| truths.see_decision(evaluator, self.table));
     }
 }
 

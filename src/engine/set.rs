@@ -30,6 +30,8 @@ pub(crate) struct RuleSet {
     pub plan: OnceLock<Option<Plan>>,
     #[cfg(feature = "jit")]
     pub tiers: Arc<Tiers>,
+    /// False for what came from a file that nobody vouches for: machine code is made of it only when that is asked for.
+    pub may_compile: bool,
     pub hosts: Vec<Host>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
@@ -56,6 +58,7 @@ impl RuleSet {
             plan: OnceLock::new(),
             #[cfg(feature = "jit")]
             tiers: Tiers::new(&bytecode),
+            may_compile: true,
             bytecode: Arc::new(bytecode),
             hosts,
             sources: SourceMap::new(),

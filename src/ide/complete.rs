@@ -181,9 +181,23 @@ impl<'a> Place<'a> {
         names
     }
 
+    /// The fields behind a path that begins with a name bound in the statement around, such as that of an element.
+    fn bound(&self, path: &[&str]) -> Option<Vec<Item>> {
+        let at = self.before.len().checked_sub(2 * path.len())?;
+        let first = self.before.get(at)?;
+        let index = &self.analysis.index;
+        let symbol = &index.symbols[index.at(self.file, first.start)?.symbol];
+        let (kind, mut inner) = symbol.fields.clone()?;
+        inner.extend(path.iter().skip(1).map(|name| (*name).to_owned()));
+        Some(index.fields(&(kind, inner)).map(|symbol| self.shown(symbol)).collect())
+    }
+
     /// The fields that may stand behind the dot of a path.
     fn fields(&self, path: &[&str]) -> Vec<Item> {
         let field = |(name, ty): (String, String)| item(ItemKind::Field, &name, ty);
+        if let Some(items) = self.bound(path) {
+            return items;
+        }
         match path {
             [] => Vec::new(),
             ["request"] => {
@@ -203,7 +217,12 @@ impl<'a> Place<'a> {
     }
 
     fn symbols(&self, kinds: &[Kind]) -> Vec<Item> {
-        let shown = |symbol: &super::Symbol| Item {
+        self.analysis.index.of_kinds(kinds).map(|symbol| self.shown(symbol)).collect()
+    }
+
+    /// A name that the rules declare or use.
+    fn shown(&self, symbol: &super::Symbol) -> Item {
+        Item {
             kind: match symbol.kind {
                 Kind::Handler => ItemKind::Handler,
                 Kind::Type | Kind::Group => ItemKind::Type,
@@ -215,8 +234,7 @@ impl<'a> Place<'a> {
             label: quoted(&symbol.name),
             detail: self.analysis.signature(symbol).lines().next().unwrap_or_default().to_owned(),
             docs: symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default(),
-        };
-        self.analysis.index.of_kinds(kinds).map(shown).collect()
+        }
     }
 
     /// The names and words that a condition or value may begin with.

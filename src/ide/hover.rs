@@ -46,8 +46,12 @@ impl Analysis {
         match symbol.kind {
             Kind::Field => {
                 let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
-                let ty = self.facts.field(&path).map(|(ty, _)| format!(": {ty}"));
-                format!("{}{}", path.join("."), ty.unwrap_or_default())
+                match self.facts.field(&path) {
+                    Some((ty, _)) => format!("{}: {ty}", path.join(".")),
+                    // Such as that of an element of a list.
+                    None if symbol.declared.is_some() => self.declaration(symbol),
+                    None => path.join(".").replace(".[]", "[]"),
+                }
             }
             Kind::Let | Kind::Local => {
                 let ty = symbol.declared.as_ref().and_then(|at| self.facts.of_let(at.name));

@@ -3,12 +3,14 @@
 //! what a name means is decided as the checker decides it.
 
 mod expr;
+mod home;
 mod payload;
 mod statement;
 
 use crate::loader::Loaded;
 use crate::span::{FileId, Span};
-use crate::syntax::ast::{Field, Group, Ident, TypeExpr};
+use crate::syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
+use home::Home;
 use std::collections::HashMap;
 
 /// The thing that a name stands for.
@@ -98,6 +100,8 @@ pub struct Symbol {
     /// The way to it from the top, itself last: `ctx`, `n`. One name for all but fields and what stands in another.
     pub path: Vec<String>,
     pub declared: Option<Declared>,
+    /// The kind and the path of what its fields are declared in, of a name that is bound in one place.
+    pub fields: Option<(Kind, Vec<String>)>,
 }
 
 /// A declaration.
@@ -175,6 +179,16 @@ impl Index {
         &self.occurrences[start..end]
     }
 
+    /// The fields of a value, by the kind and path of what they are declared in.
+    pub fn fields(&self, (kind, path): &(Kind, Vec<String>)) -> impl Iterator<Item = &Symbol> {
+        self.symbols.iter().filter(move |symbol| {
+            symbol.kind == *kind
+                && symbol.path.len() == path.len() + 1
+                && symbol.path.starts_with(path)
+                && symbol.name != home::ELEMENT
+        })
+    }
+
     /// The outline of a file.
     pub fn outline(&self, file: FileId) -> &[Entry] {
         self.outlines.iter().find(|(known, _)| *known == file).map_or(&[], |(_, outline)| outline)
@@ -198,7 +212,9 @@ struct Work<'a> {
     /// The workflows that ask each router.
     asking: HashMap<&'a str, Vec<&'a str>>,
     /// The names bound around the expression at hand, innermost last; those that the language binds have no symbol.
-    scope: Vec<(&'a str, Option<SymbolId>)>,
+    scope: Vec<(&'a str, Option<SymbolId>, Home<'a>)>,
+    /// The values of `let`s.
+    lets: HashMap<&'a str, &'a Expr>,
     /// The payload or group at hand, whose fields `payload` has.
     judged: Option<&'a str>,
 }
@@ -211,7 +227,7 @@ impl<'a> Work<'a> {
             return *known;
         }
         let name = path.last().map_or(String::new(), |name| (*name).to_owned());
-        self.index.symbols.push(Symbol { kind, name, path: key.1.clone(), declared: None });
+        self.index.symbols.push(Symbol { kind, name, path: key.1.clone(), declared: None, fields: None });
         self.by_path.insert(key, self.index.symbols.len() - 1);
         self.index.symbols.len() - 1
     }
@@ -237,16 +253,18 @@ impl<'a> Work<'a> {
     fn local(&mut self, kind: Kind, name: &'a Ident, whole: Span) -> SymbolId {
         let declared = Some(Declared { name: name.span, whole, docs: String::new() });
         let path = vec![name.node.clone()];
-        self.index.symbols.push(Symbol { kind, name: name.node.clone(), path, declared });
+        let name_of = name.node.clone();
+        self.index.symbols.push(Symbol { kind, name: name_of, path, declared, fields: None });
         let id = self.index.symbols.len() - 1;
         self.index.occurrences.push(Occurrence { span: name.span, symbol: id, declares: true });
         id
     }
 
     /// The same, and brings it into scope.
-    fn bind(&mut self, kind: Kind, name: &'a Ident, whole: Span) {
+    fn bind(&mut self, kind: Kind, name: &'a Ident, whole: Span, home: Home<'a>) {
         let id = self.local(kind, name, whole);
-        self.scope.push((&name.node, Some(id)));
+        self.index.symbols[id].fields = self.fields_behind(home.clone());
+        self.scope.push((&name.node, Some(id), home));
     }
 
     fn uses(&mut self, symbol: SymbolId, span: Span) {
@@ -264,7 +282,7 @@ fn entry(kind: Kind, name: &Ident, span: Span) -> Entry {
     Entry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// The owner of a group's parameters: a function may have its name.
-fn group_owner(name: &str) -> String {
-    format!("group {name}")
+/// The path of a group's parameters: a function may have its name, but no name has backquotes.
+fn group_owner(name: &str) -> [&str; 2] {
+    ["`group`", name]
 }

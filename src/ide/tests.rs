@@ -3,6 +3,7 @@
 use super::complete::ItemKind;
 use super::tokens::{Class, coloured, folds};
 use super::{Analysis, Edit, Kind, actions};
+use crate::analysis::AnalysisOptions;
 use crate::bytecode::disasm::disassemble;
 use crate::diag::{Code, Diagnostic};
 use crate::engine::DiskLoader;
@@ -72,6 +73,64 @@ fn names_lead_to_what_declares_them() {
     check("test \"y\" { given text = \"x\" expect rest.ev┃ery }", "route every 12", 3);
     // A statement beside it that cannot be read is no hindrance.
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
+}
+
+/// Names bound to elements, given to a `def` or defined by a `let` have the fields of their types.
+#[test]
+fn fields_behind_bound_names_lead_to_what_declares_them() {
+    const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }
+input { orders: list<Order>, by_day: dict<list<Order>>, user: { name: string } }
+def dear(o: Order) = o.price > 9
+def called(u: { nick: string }) = u.nick == "a"
+let first = orders[0]
+group address { city: string }
+"#;
+    let check = |line: &str, expected: Option<(usize, usize)>| {
+        let (line, at) = marked(line);
+        let text = format!("{SHOP}{line}\n");
+        let found = analysis(&text);
+        let name = found.index.at(MAIN, SHOP.len() as u32 + at);
+        let led = name.map(|name| {
+            let declared = found.index.symbols[name.symbol].declared.as_ref();
+            let line = declared.map_or(0, |at| text[..at.name.start as usize].matches('\n').count() + 1);
+            (line, found.index.places(name.symbol).count())
+        });
+        assert_eq!(led, expected, "{line}");
+    };
+    check("route x when any o in orders: o.pri┃ce > 3 -> h", Some((1, 3)));
+    check("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h", Some((1, 2)));
+    check("route x when orders[1].items[0].sk┃u == \"a\" -> h", Some((1, 2)));
+    check("route x when any o in by_day[\"mo\"]: o.pri┃ce > 3 -> h", Some((1, 3)));
+    check("route x when first.pri┃ce > 3 -> h", Some((1, 3)));
+    check("route x when one.pri┃ce > 3 where one = first -> h", Some((1, 3)));
+    check("def y(u: { nick: string }) = u.ni┃ck == \"b\"", Some((7, 2)));
+    check("route x when any o in orders: o.non┃e > 3 -> h", None);
+    // Without a declaration the places are known, and nothing declares them.
+    check("route x when any o in user.xs: o.b┃ > 3 and o.b < 9 -> h", Some((0, 2)));
+    check("payload p rank 1 { to: address\n require \"r\": to.ci┃ty != \"a\" }", Some((6, 2)));
+    check(
+        "payload p rank 1 { xs: list<address>\n each k, a in xs { require \"r\": a.ci┃ty != \"a\" } }",
+        Some((6, 2)),
+    );
+    check(
+        "payload p rank 1 { to: { city: string }\n require \"r\": payload.to.ci┃ty != to.city }",
+        Some((7, 3)),
+    );
+    let offers = |line: &str| {
+        let (line, at) = marked(line);
+        let items = analysis(&format!("{SHOP}{line}\n")).complete(MAIN, SHOP.len() as u32 + at).items;
+        items.into_iter().map(|item| item.label).collect::<Vec<_>>()
+    };
+    assert_eq!(offers("route x when any o in orders: o.pri┃ > 3 -> h"), ["items", "price"]);
+    let nested = "def y(u: { at: { city: string, zip: string } }) = u.at.ci┃ == \"a\"";
+    assert_eq!(offers(nested), ["city", "zip"]);
+    let of_group = "payload p { xs: list<address>\n each a in xs { require \"r\": a.ci┃ == \"a\" } }";
+    assert_eq!(offers(of_group), ["city"]);
+    // Behind a bracket stands no name, which random edits came upon.
+    assert_eq!(offers("route x when (text).┃ == \"a\" -> h"), Vec::<String>::new());
+    let (line, at) = marked("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
+    let hover = analysis(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
+    assert_eq!(hover.map(|hover| hover.code).as_deref(), Some("sku: string"));
 }
 
 #[test]
@@ -305,7 +364,7 @@ fn lenses_run_tests_and_tell_what_is_hidden() {
     let found = analysis(
         "route a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\ntest \"t\" { given ctx.n = 4 expect a }",
     );
-    let lenses = found.lenses(MAIN, &found.findings());
+    let lenses = found.lenses(MAIN, &found.findings(AnalysisOptions::default()));
     assert_eq!(lenses.iter().filter_map(|lens| lens.test.as_deref()).collect::<Vec<_>>(), ["t"]);
     assert!(lenses.iter().any(|lens| lens.test.is_none() && lens.text.contains('b')), "{lenses:?}");
 }
@@ -322,6 +381,7 @@ fn findings_come_with_what_repairs_them() {
     let offers: Vec<_> = found.diagnostics.iter().flat_map(|one| actions::of(one, &found.sources)).collect();
     let allow =
         offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
+    assert!(!allow.safe, "an editor must not prefer to silence");
     let after = Analysis::of(&edited(&found.sources, &allow.edits), "a.rules");
     assert!(
         after.diagnostics.iter().all(|found| found.code.to_string() != "W0102"),
@@ -387,6 +447,10 @@ fn mutilated_texts_are_answered() {
             let _ = found.complete(MAIN, offset);
             let _ = found.rename(MAIN, offset, "another");
         }
-        let _ = (found.hints(MAIN), found.lenses(MAIN, &found.findings()), folds(&text));
+        let _ = (
+            found.hints(MAIN),
+            found.lenses(MAIN, &found.findings(AnalysisOptions::default())),
+            folds(&text),
+        );
     }
 }

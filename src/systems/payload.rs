@@ -51,6 +51,7 @@ use crate::json::{self, JsonError};
 use crate::limits;
 use crate::schema::{Breach, breaches};
 use crate::sema::hir::{Payload, Program};
+use crate::trace::Truths;
 use crate::ty::Record;
 use blind::Blind;
 use judgement::Findings;
@@ -252,7 +253,7 @@ impl Judge {
 
     /// One pass over a payload: everything found, by rule, then place, each once.
     fn pass(&self, payload: &Json, traced: bool) -> Pass {
-        let mut pass = run::run(self, payload, traced);
+        let mut pass = run::run(self, payload, traced, None);
         if !self.strict {
             let warns = |found: &mut Found| found.warning;
             pass.warned = pass.found.extract_if(.., warns).collect();
@@ -262,6 +263,12 @@ impl Judge {
         pass.unchecked.sort_by(|a, b| (&*a.rule, &a.path).cmp(&(&*b.rule, &b.path)));
         pass.unchecked.dedup_by(|a, b| a.rule == b.rule && a.path == b.path);
         pass
+    }
+
+    /// Adds the results of all conditions that judging a payload asks, as it was given.
+    #[doc(hidden)]
+    pub fn count(&self, payload: &Json, truths: &mut Truths) {
+        run::run(self, payload, false, Some(truths));
     }
 
     /// The rules that read an input which was not given.

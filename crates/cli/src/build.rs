@@ -1,6 +1,7 @@
 //! `rulec build`: compiled rules as a file.
 
 use super::files::{self, RulesArgs};
+use super::keys::KeyPlace;
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use rulec::internals::artifact;
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
   rulec build support.rules                           writes support.rulec
   rulec build support.rules -o /srv/support.rulec
   rulec run support.rulec messages.jsonl              every verb takes it in place of the rules
+  rulec build support.rules --sign release.pem        signed; whoever has the public key can tell
+  rulec run support.rulec --verify release.pub messages.jsonl
 
 The file holds what the rules import, and the author's text for explanations unless --strip-source
 is given. It is for the version of rulec that wrote it. Equal rules give equal bytes.")]
@@ -24,6 +27,9 @@ pub struct Args {
     /// Leave out the author's text; explanations then say where a condition stands, not how it reads
     #[arg(long)]
     strip_source: bool,
+    /// Sign it: a file with the private Ed25519 key as PEM (`openssl genpkey -algorithm ed25519`), or `env:NAME`
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    sign: Option<KeyPlace>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -38,12 +44,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             "`{shown}` is the rules file itself; name another file with `-o`"
         )));
     }
-    let bytes = rules.to_artifact(args.strip_source);
+    let key = args.sign.as_ref().map(KeyPlace::signing).transpose()?;
+    let bytes = match &key {
+        Some(key) => rules.to_signed_artifact(args.strip_source, key),
+        None => rules.to_artifact(args.strip_source),
+    };
     files::replace(&path, &bytes)?;
-    let hash: String =
-        artifact::content_hash(&bytes).into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
+    let hash = artifact::content_hash(&bytes).map(|hash| artifact::hexadecimal(&hash)).unwrap_or_default();
     let rules = plural(rules.program().rules.len(), "rule");
-    out.line(&format!("{shown}: {rules}, {}, sha256 {hash}", plural(bytes.len(), "byte")))?;
+    let signed = key.map(|key| format!(", signed with {}", key.verifying_key())).unwrap_or_default();
+    out.line(&format!("{shown}: {rules}, {}, sha256 {hash}{signed}", plural(bytes.len(), "byte")))?;
     Ok(Status::Fine)
 }
 

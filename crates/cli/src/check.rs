@@ -7,11 +7,11 @@ use super::files;
 use super::fix::Fixes;
 use super::language::{counted, tell};
 use super::report::{self, Format, Found, Location};
-use super::settings::{self, Level, Named, Settings};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::internals::diag::{listed, said};
 use rulec::{AnalysisOptions, Code, Finding, Message};
+use rulec_settings::{Found as FoundSettings, Level, Named, Settings, warning};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "CODE|warnings", value_delimiter = ',')]
     deny: Vec<Named>,
     /// Leave out the warnings of this code
-    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = settings::warning)]
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = warning)]
     allow: Vec<Code>,
     /// Also tell routes of equal priority and different targets that any one input satisfies
     #[arg(long)]
@@ -126,10 +126,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         shown?;
         term.say(&fixes.summary(args.dry_run));
     }
-    let mut all_settings = settings::Found::default();
+    let mut all_settings = FoundSettings::default();
     let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
     for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
-        let settings = args.settings(all_settings.of(&compiled.target.path)?)?;
+        let settings = args.settings(all_settings.of(&compiled.target.path).map_err(CliError::usage)?)?;
         let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
         analysed.push((compiled, settings, compiled.analyse(options)));
     }

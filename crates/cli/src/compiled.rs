@@ -6,7 +6,7 @@ use rulec::internals::engine::{MAX_ARTIFACT_BYTES, open_regular};
 use rulec::internals::loader::MAX_FILE_BYTES;
 use rulec::{
     AnalysisOptions, Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError,
-    Loader, Rules, SourceMap,
+    Loader, Rules, SourceMap, VerifyingKey,
 };
 use std::collections::HashMap;
 use std::io::Read;
@@ -88,10 +88,20 @@ impl Target {
 
     /// Compiles the file, or loads it when it is compiled already. Host functions may be missing: this program has none to offer.
     pub fn compile(self) -> Result<Compiled, CliError> {
+        self.compile_trusting(None)
+    }
+
+    /// Compiles the file; with a key only what is compiled already and signed with it.
+    pub fn compile_trusting(self, key: Option<VerifyingKey>) -> Result<Compiled, CliError> {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
             compiler = compiler.root(root);
         }
+        let wants_signature = key.is_some();
+        if let Some(key) = key {
+            compiler = compiler.trust(key);
+        }
+        let shown = self.shown();
         let (result, is_artifact) = if self.is_piped() {
             self.compile_piped(&compiler)?
         } else if is_artifact(&self.path) {
@@ -99,6 +109,12 @@ impl Target {
         } else {
             (compiler.compile_path(&self.path), false)
         };
+        if wants_signature && !is_artifact {
+            let message = format!(
+                "`{shown}` is a text of rules, which has no signature; `--verify` is for what `rulec build --sign` wrote"
+            );
+            return Err(CliError::usage(message));
+        }
         Ok(Compiled { target: self, result, is_artifact })
     }
 
@@ -158,8 +174,13 @@ impl Compiled {
     pub fn is_unreadable(&self) -> bool {
         self.sources().iter().next().is_none()
             && self.diagnostics().iter().any(|diagnostic| {
-                let code = diagnostic.code;
-                code == Code::FileUnreadable || code == Code::ArtifactVersion || code == Code::ArtifactDamaged
+                matches!(
+                    diagnostic.code,
+                    Code::FileUnreadable
+                        | Code::ArtifactVersion
+                        | Code::ArtifactDamaged
+                        | Code::ArtifactUntrusted
+                )
             })
     }
 

@@ -1,18 +1,20 @@
 //! Coverage: which routes of a rule set were chosen by some decisions, which predicates they saw true and false, and
-//! why the others were never reached. It is gathered from explanations, so it counts what the reference evaluator asks
+//! why the others were never reached. It is gathered from the reference evaluator, so it counts what is asked
 //! in the author's order; the engines may ask less. `test --coverage` and `doctor` show it.
 
+mod conditions;
 mod show;
 
 pub use show::{html, lcov, text};
 
-use rulec::internals::sema::hir::{Cond, CondKind, Program, RuleId, TableId, Term};
-use rulec::internals::syntax::ast::StatementKind;
+use conditions::{Conditions, Owner};
+use rulec::internals::sema::hir::{Payload, Program, TableId, Trigger};
+use rulec::internals::syntax::ast::{Statement, StatementKind};
 use rulec::internals::syntax::parse::parse;
 use rulec::internals::threads::Threads;
-use rulec::internals::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
+use rulec::internals::trace::{Mark, RouteTrace, TableTrace, Truths};
 use rulec::payload::Judgement;
-use rulec::{Code, Explanation, Finding, Rules, Span, TableKind};
+use rulec::{Code, Explanation, FileId, Finding, Rules, Span, TableKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The name of the routes outside any table.
@@ -29,15 +31,14 @@ pub struct Coverage<'r> {
     decisions: usize,
     routes: Vec<Route>,
     tables: Vec<Searched>,
-    /// By their places in the text; a `let` or `def` that several routes use is one.
-    predicates: BTreeMap<Place, Predicate>,
+    conditions: Conditions,
+    /// The times that intent flows were asked, and that each was chosen.
+    intents: usize,
+    flows: BTreeMap<String, usize>,
     /// The payloads of each kind that were judged, and the rules they broke.
     judged: BTreeMap<String, usize>,
     broken: BTreeMap<(String, String), usize>,
 }
-
-/// File, line and column.
-type Place = (String, usize, usize);
 
 #[derive(Clone, Default)]
 struct Route {
@@ -54,20 +55,9 @@ struct Searched {
     default: usize,
 }
 
-struct Predicate {
-    span: Span,
-    /// The rules whose conditions reach it.
-    rules: BTreeSet<RuleId>,
-    yes: usize,
-    no: usize,
-    unknown: usize,
-    /// The times that a choice left it out, for want of a value.
-    left_out: usize,
-}
-
 /// A route or the like, or a predicate, with what was seen of it.
 pub struct Item {
-    /// `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
+    /// `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or `condition`.
     pub what: &'static str,
     /// Its name; of a condition the author's text.
     pub name: String,
@@ -86,23 +76,17 @@ impl<'r> Coverage<'r> {
     /// Nothing has been decided yet.
     pub fn new(rules: &'r Rules) -> Coverage<'r> {
         let program = rules.program();
-        let mut coverage = Coverage {
+        Coverage {
             rules,
             decisions: 0,
             routes: vec![Route::default(); program.rules.len()],
             tables: vec![Searched::default(); program.tables.len()],
-            predicates: BTreeMap::new(),
+            conditions: Conditions::of(program, &statements(rules)),
+            intents: 0,
+            flows: BTreeMap::new(),
             judged: BTreeMap::new(),
             broken: BTreeMap::new(),
-        };
-        for (at, rule) in program.rules.iter().enumerate() {
-            let kind = program.tables[rule.table.index()].kind;
-            // A pattern is its own condition; what is asked of a payload is told by its rules.
-            if !rule.disabled && !matches!(kind, TableKind::Flows | TableKind::Requirements) {
-                coverage.collect(program, RuleId(at as u32), &rule.condition, &mut BTreeSet::new());
-            }
         }
-        coverage
     }
 
     pub fn rules(&self) -> &'r Rules {
@@ -113,51 +97,24 @@ impl<'r> Coverage<'r> {
         self.decisions
     }
 
-    /// Finds the predicates of a condition.
-    fn collect(&mut self, program: &Program, rule: RuleId, cond: &Cond, lets: &mut BTreeSet<u32>) {
-        match &cond.kind {
-            CondKind::Const(_) => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
-                self.collect(program, rule, inner, lets);
-            }
-            CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter().for_each(|part| self.collect(program, rule, part, lets));
-            }
-            CondKind::Branch { conditions, .. } => {
-                conditions.iter().for_each(|part| self.collect(program, rule, &part.cond, lets));
-            }
-            CondKind::Test(_) => self.add(rule, cond.span),
-            CondKind::Quantifier { body, .. } => {
-                self.add(rule, cond.span);
-                self.collect(program, rule, body, lets);
-            }
-            CondKind::Let(id) => match program.let_body(*id) {
-                Term::Expr(_) => self.add(rule, cond.span),
-                Term::Cond(body) if lets.insert(id.0) => self.collect(program, rule, body, lets),
-                Term::Cond(_) => {}
-            },
-        }
+    /// The counts of conditions, for a decision or judgement to add its own.
+    pub fn truths(&mut self) -> &mut Truths {
+        &mut self.conditions.truths
     }
 
-    fn add(&mut self, rule: RuleId, span: Span) {
-        let Some(place) = self.place(span) else { return };
-        let none = Predicate { span, rules: BTreeSet::new(), yes: 0, no: 0, unknown: 0, left_out: 0 };
-        self.predicates.entry(place).or_insert(none).rules.insert(rule);
-    }
-
-    fn place(&self, span: Span) -> Option<Place> {
-        let file = self.rules.sources().get(span.file)?;
-        let position = file.position(span.start);
-        Some((file.name.clone(), position.line, position.column))
-    }
-
-    /// Counts a decision.
+    /// Counts a decision, but for its conditions.
     pub fn see(&mut self, explanation: &Explanation) {
         self.decisions += 1;
         self.table(&explanation.trace);
+        if let Some(intents) = &explanation.intents {
+            self.intents += 1;
+            for flow in intents.ranked.iter().filter(|flow| flow.chosen) {
+                *self.flows.entry(flow.name.clone()).or_default() += 1;
+            }
+        }
     }
 
-    /// Counts what a payload was found to be.
+    /// Counts what a payload was found to be, but for the conditions.
     pub fn judge(&mut self, kind: &str, judgement: &Judgement) {
         self.decisions += 1;
         *self.judged.entry(kind.to_owned()).or_default() += 1;
@@ -216,28 +173,8 @@ impl<'r> Coverage<'r> {
     }
 
     fn route(&mut self, route: &RouteTrace) {
-        self.node(&route.when);
         if let Some(inner) = &route.table {
             self.table(inner);
-        }
-    }
-
-    fn node(&mut self, node: &TraceNode) {
-        // `a and b` begins where `a` does.
-        let is_leaf = matches!(node.kind, NodeKind::Test | NodeKind::Any | NodeKind::All | NodeKind::Let);
-        if let Some(at) = node.place.as_ref().filter(|_| is_leaf)
-            && let Some(seen) = self.predicates.get_mut(&(at.file.clone(), at.line, at.column))
-        {
-            match node.result {
-                Mark::True => seen.yes += 1,
-                Mark::False => seen.no += 1,
-                Mark::Unknown => seen.unknown += 1,
-                Mark::Skipped => seen.left_out += usize::from(node.note == Some(Note::LeftOut)),
-            }
-        }
-        node.children.iter().for_each(|child| self.node(child));
-        for element in node.elements.iter().flat_map(|elements| &elements.shown) {
-            self.node(&element.when);
         }
     }
 
@@ -279,6 +216,7 @@ impl<'r> Coverage<'r> {
             let name = named(program, id, "default");
             items.push(Item { what: "default", name, span, tried, yes, no: tried - yes, gap });
         }
+        items.extend(self.intent_flows());
         items.extend(self.requirements());
         items.sort_by_key(|item| item.span);
         items
@@ -309,12 +247,38 @@ impl<'r> Coverage<'r> {
         }
     }
 
+    /// The flows that are found by what they mean.
+    fn intent_flows(&self) -> impl Iterator<Item = Item> {
+        let flows = self.rules.program().flows.iter();
+        flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
+            let (tried, yes) = (self.intents, self.flows.get(&*flow.name).copied().unwrap_or_default());
+            let gap = match (tried, yes) {
+                (0, _) => Some("never chosen: no message came as far as the intent flows".to_owned()),
+                (_, 0) => Some(format!("never chosen: never the nearest, asked {}", times(tried))),
+                _ => None,
+            };
+            Item {
+                what: "flow",
+                name: flow.name.to_string(),
+                span: flow.span,
+                tried,
+                yes,
+                no: tried - yes,
+                gap,
+            }
+        })
+    }
+
+    fn judged(&self, payload: &Payload) -> usize {
+        self.judged.get(&*payload.name).copied().unwrap_or_default()
+    }
+
     /// The rules of the payload kinds.
     fn requirements(&self) -> Vec<Item> {
         let program = self.rules.program();
         let mut items = Vec::new();
         for payload in &program.payloads {
-            let judged = self.judged.get(&*payload.name).copied().unwrap_or_default();
+            let judged = self.judged(payload);
             for rule in payload.rules(program) {
                 let tables = payload.block.tables();
                 let of_payload =
@@ -338,50 +302,29 @@ impl<'r> Coverage<'r> {
         items
     }
 
-    /// The predicates of conditions with what was seen of them, in the order of the text.
-    pub fn predicates(&self) -> Vec<Item> {
-        let mut items: Vec<Item> = self
-            .predicates
-            .values()
-            .map(|seen| Item {
-                what: "condition",
-                name: one_line(self.rules.sources().slice(seen.span)),
-                span: seen.span,
-                tried: seen.yes + seen.no + seen.unknown,
-                yes: seen.yes,
-                no: seen.no,
-                gap: self.gap(seen),
-            })
-            .collect();
-        items.sort_by_key(|item| item.span);
-        items
-    }
-
-    fn gap(&self, seen: &Predicate) -> Option<String> {
-        let unknown = match seen.unknown {
-            0 => String::new(),
-            count => format!("; unknown {}, for want of a value", times(count)),
+    /// The conditions with what was seen of them, in the order of the text.
+    pub fn conditions(&self) -> Vec<Item> {
+        let program = self.rules.program();
+        let reached = |owner: Owner| match owner {
+            Owner::Rule(id) => (self.routes[id.index()].tried, "its route was never tried".to_owned()),
+            Owner::Chosen(id) => (self.routes[id.index()].chosen, "its route was never chosen".to_owned()),
+            Owner::Default(id) => (self.tables[id.index()].default, "its default was never taken".to_owned()),
+            Owner::Payload(at) => {
+                let payload = &program.payloads[at];
+                (self.judged(payload), format!("no `{}` was judged", payload.name))
+            }
         };
-        match (seen.yes, seen.no) {
-            (1.., 1..) => None,
-            (1.., 0) => Some(format!("never false{unknown}")),
-            (0, 1..) => Some(format!("never true{unknown}")),
-            (0, 0) if seen.unknown > 0 => {
-                Some(format!("always unknown, for want of a value: {}", times(seen.unknown)))
-            }
-            (0, 0) if seen.left_out > 0 => {
-                Some(format!("never reached: left out for want of a value, {}", times(seen.left_out)))
-            }
-            (0, 0) => {
-                let tried = seen.rules.iter().map(|rule| self.routes[rule.index()].tried).sum();
-                Some(match tried {
-                    0 => "never reached: its route was never tried".to_owned(),
-                    tried => {
-                        format!("never reached: short-circuited by what stands before it, {}", times(tried))
-                    }
-                })
-            }
-        }
+        let told = self.conditions.told(self.rules.sources(), reached);
+        told.map(|(span, name, seen, gap)| Item {
+            what: "condition",
+            name,
+            span,
+            tried: seen.yes + seen.no + seen.unknown,
+            yes: seen.yes,
+            no: seen.no,
+            gap,
+        })
+        .collect()
     }
 }
 
@@ -396,23 +339,27 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
 /// The places of the defaults, by the name of their table.
 fn defaults(rules: &Rules) -> HashMap<String, Span> {
     let mut places = HashMap::new();
-    for (at, (id, file)) in rules.sources().iter().enumerate() {
-        for statement in parse(Threads::One, id, &file.text).statements {
-            match &statement.kind {
-                // Of an imported file only the tables count.
-                StatementKind::Default { .. } if at == 0 => {
-                    places.insert(MAIN.to_owned(), statement.span);
-                }
-                StatementKind::Table { name, statements } => {
-                    let default =
-                        statements.iter().find(|inner| matches!(inner.kind, StatementKind::Default { .. }));
-                    places.extend(default.map(|default| (name.node.clone(), default.span)));
-                }
-                _ => {}
+    for statement in statements(rules) {
+        match &statement.kind {
+            // Of an imported file only the tables count.
+            StatementKind::Default { .. } if statement.span.file == FileId(0) => {
+                places.insert(MAIN.to_owned(), statement.span);
             }
+            StatementKind::Table { name, statements } => {
+                let default =
+                    statements.iter().find(|inner| matches!(inner.kind, StatementKind::Default { .. }));
+                places.extend(default.map(|default| (name.node.clone(), default.span)));
+            }
+            _ => {}
         }
     }
     places
+}
+
+/// The statements of all files.
+fn statements(rules: &Rules) -> Vec<Statement> {
+    let files = rules.sources().iter();
+    files.flat_map(|(id, file)| parse(Threads::One, id, &file.text).statements).collect()
 }
 
 /// The author's text, as far as it helps to find it.

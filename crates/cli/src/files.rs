@@ -1,6 +1,7 @@
 //! The files that a verb works on, and the messages about one that does not compile.
 
 use super::compiled::{Compiled, STDIN, Target};
+use super::keys::KeyPlace;
 use super::report::{found, human};
 use super::term::{Term, plural};
 use super::{CliError, Status, standard};
@@ -242,7 +243,7 @@ pub fn input_object(
 }
 
 /// The one file that a verb decides by, or says something about.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct RulesArgs {
     /// The rules file, or what `rulec build` made of it; `-` reads standard input
     #[arg(value_name = "RULES")]
@@ -250,11 +251,14 @@ pub struct RulesArgs {
     /// The folder that imports may not leave [default: the rules file's own]
     #[arg(long, value_name = "DIR", display_order = 900)]
     root: Option<PathBuf>,
+    /// Take only compiled rules that this key has signed: a file with the public key as PEM, or `env:NAME`
+    #[arg(long, value_name = "KEY", display_order = 901, allow_hyphen_values = true)]
+    verify: Option<KeyPlace>,
 }
 
 impl RulesArgs {
     pub fn new(path: PathBuf, root: Option<PathBuf>) -> RulesArgs {
-        RulesArgs { path, root }
+        RulesArgs { path, root, verify: None }
     }
 
     fn target(&self) -> Target {
@@ -263,13 +267,13 @@ impl RulesArgs {
 
     /// Compiles another file beside this one, whose faults are wrong usage.
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
-        let other = RulesArgs { path: path.to_path_buf(), root: None };
+        let other = RulesArgs::new(path.to_path_buf(), None);
         other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
     }
 
     /// Another version of the file, with the same root.
     pub fn version(&self, path: &Path) -> RulesArgs {
-        RulesArgs { path: path.to_path_buf(), root: self.root.clone() }
+        RulesArgs { path: path.to_path_buf(), ..self.clone() }
     }
 
     /// True when they come on standard input.
@@ -284,7 +288,8 @@ impl RulesArgs {
         if self.path.is_dir() {
             return Err(CliError::usage(format!("`{path}` is a folder; name one rules file")));
         }
-        let compiled = target.compile()?;
+        let key = self.verify.as_ref().map(KeyPlace::verifying).transpose()?;
+        let compiled = target.compile_trusting(key)?;
         let Ok(rules) = &compiled.result else {
             show_errors(&compiled, term);
             let status = if compiled.is_unreadable() { Status::Usage } else { Status::Errors };

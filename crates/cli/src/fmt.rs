@@ -90,8 +90,9 @@ fn note_left(name: &str, formatted: &Formatted, term: &Term) {
     let more = if formatted.left.len() > SHOWN { " …" } else { "" };
     if !lines.is_empty() {
         let (count, lines) = (plural(formatted.left.len(), "statement"), lines.join(", "));
+        let typed = if name == STDIN { "-" } else { name };
         term.note(&format!(
-            "{count} of `{name}` with errors left as written, at line {lines}{more}; see `rulec check {name}`"
+            "{count} of `{name}` with errors left as written, at line {lines}{more}; see `rulec check {typed}`"
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! `rulec init`: a project that works, to begin with: rules, what they import, tests, and a CI job.
+//! `rulec init`: a project that works, to begin with: rules, what they import, tests, settings, and a CI job.
 
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
@@ -20,9 +20,10 @@ pub struct Args {
 }
 
 /// The files by their names; they are laid out and pass the check with warnings denied.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("rules/support.rules", include_str!("init/support.rules")),
     ("rules/words.rules", include_str!("init/words.rules")),
+    ("rulec.toml", include_str!("init/rulec.toml")),
     ("messages.jsonl", include_str!("init/messages.jsonl")),
     ("README.md", include_str!("init/README.md")),
     (".github/workflows/rules.yml", include_str!("init/rules.yml")),

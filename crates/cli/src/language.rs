@@ -7,6 +7,7 @@ use rulec::{Diagnostic, Language, Message};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+/// The language that somebody asked for.
 static CHOSEN: OnceLock<Option<Language>> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -23,17 +24,20 @@ pub fn choose(wanted: Option<Lang>) {
         Lang::En => Language::English,
         Lang::Zh => Language::Chinese,
     });
-    let of_environment = || Language::of_locale(&std::env::var("RULEC_LANG").ok()?);
+    let of_environment = || {
+        let value = std::env::var("RULEC_LANG").ok().filter(|value| !value.is_empty())?;
+        Some(Language::of_locale(&value).unwrap_or_default())
+    };
     let _ = CHOSEN.set(wanted.or_else(of_environment));
 }
 
-/// The language that was asked for, where one was.
-pub fn asked() -> Option<Language> {
+/// The language that was asked for, by `--lang` or the environment.
+pub fn chosen() -> Option<Language> {
     CHOSEN.get().copied().flatten()
 }
 
 pub fn language() -> Language {
-    asked().unwrap_or_default()
+    chosen().unwrap_or_default()
 }
 
 /// A finding as it is told in the language of this run.

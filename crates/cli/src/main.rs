@@ -7,7 +7,7 @@
 //! | `mistake` | panics, kept to the line or verb they belong to |
 //! | `language` | the language that findings are told in |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
-//! | `settings` | `rulec.toml`: how severe findings are |
+//! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
 //! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
@@ -37,6 +37,7 @@ mod import;
 mod infer;
 mod init;
 mod judge;
+mod keys;
 mod language;
 mod lines;
 #[cfg(feature = "lsp")]
@@ -53,7 +54,6 @@ mod repl;
 mod report;
 mod run;
 mod schema;
-mod settings;
 mod standard;
 mod stream;
 mod summary;

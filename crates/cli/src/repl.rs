@@ -191,7 +191,11 @@ impl Desk {
     fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
             Ok(condition) if condition.holds(&self.message) => out.line("it holds"),
-            Ok(_) => out.line("it does not hold"),
+            // Of what is unknown the negation holds neither.
+            Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
+                Ok(negated) if negated.holds(&self.message) => out.line("it does not hold"),
+                _ => out.line("it is unknown: something that it reads is missing, or of another type"),
+            },
             Err(error) => match &error.help {
                 Some(help) => out.line(&format!("{error}; {help}")),
                 None => out.line(&error.to_string()),

@@ -15,7 +15,7 @@ use rulec::internals::syntax::ast::StatementKind;
 use rulec::internals::syntax::parse;
 use rulec::internals::text::on_one_line;
 use rulec::internals::threads::{self, Threads};
-use rulec::payload::{Judge, Judgement};
+use rulec::payload::Judge;
 use rulec::{AnalysisOptions, Rules, TableKind, TestOutcome, run_tests};
 use serde_json::{Value as Json, json};
 use std::num::NonZeroUsize;
@@ -245,8 +245,9 @@ fn of_tests<'r>(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r>
     let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
     for test in program.tests.iter().filter(|test| wanted(&test.name)) {
         if let Expect::Judgement { kind, .. } = &test.expect {
-            if let Ok(judgement) = judged(rules, kind, &test.message) {
-                coverage.judge(kind, &judgement);
+            if let Ok((judge, payload)) = judge(rules, kind, &test.message) {
+                coverage.judge(kind, &judge.judge(payload));
+                judge.count(payload, coverage.truths());
             }
             continue;
         }
@@ -255,17 +256,18 @@ fn of_tests<'r>(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r>
         let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
         let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
         coverage.see(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
+        entry.count(&test.message, coverage.truths());
     }
     coverage
 }
 
-/// The judgement of the payload that a test gives.
-fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<Judgement, String> {
+/// The judge of the payload that a test gives, and the payload.
+fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), String> {
     let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
         judge = judge.input(name, value.clone()).map_err(|error| error.to_string())?;
     }
-    Ok(judge.judge(message.get("payload").unwrap_or(&Json::Null)))
+    Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
 }
 
 impl Args {

@@ -69,10 +69,16 @@ pub fn capabilities() -> ServerCapabilities {
                 ..SemanticTokensOptions::default()
             },
         )),
-        diagnostic_provider: Some(DiagnosticServerCapabilities::Options(DiagnosticOptions {
-            inter_file_dependencies: true,
-            ..DiagnosticOptions::default()
-        })),
+        // Diagnostics are told unasked. An editor that were told of a provider too would show each twice; one that asks all
+        // the same is answered.
+        diagnostic_provider: None,
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(OneOf::Left(true)),
+            }),
+            ..WorkspaceServerCapabilities::default()
+        }),
         ..ServerCapabilities::default()
     }
 }

@@ -7,6 +7,7 @@ use ls_types::{
 };
 use rulec::internals::diag::said;
 use rulec::{Code, FileId, Message, Severity};
+use rulec_settings::Refused;
 
 /// The findings of compiling about a file, and with `analysed` those of the analysis. What is about no place stands at the
 /// beginning of the main file, the first one.
@@ -35,6 +36,7 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
         range: found.span().map_or(Range { start: begin, end: begin }, |span| known.range(span)),
         severity: Some(match found.severity() {
             Severity::Error => DiagnosticSeverity::ERROR,
+            Severity::Warning if known.is_denied(found.code) => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
         }),
         code: Some(NumberOrString::String(found.code.to_string())),
@@ -44,5 +46,18 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
         related_information: (!related.is_empty()).then_some(related),
         tags: unused.then(|| vec![DiagnosticTag::UNNECESSARY]),
         data: None,
+    }
+}
+
+/// The fault of a settings file, at its place.
+pub fn of_settings(refused: &Refused) -> Diagnostic {
+    let at = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
+    let (line, column) = (refused.line.saturating_sub(1), refused.column.saturating_sub(1));
+    Diagnostic {
+        range: Range { start: at(line, column), end: at(line + 1, 0) },
+        severity: Some(DiagnosticSeverity::ERROR),
+        source: Some("rulec".to_owned()),
+        message: refused.message.clone(),
+        ..Diagnostic::default()
     }
 }

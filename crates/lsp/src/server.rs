@@ -5,13 +5,17 @@
 use super::answers::{self, Answer};
 use super::capabilities::capabilities;
 use super::findings;
-use super::workspace::{Document, Workspace, path_of};
+use super::workspace::{Document, Workspace, path_of, uri_of};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
-use ls_types::{InitializeParams, InitializeResult, PublishDiagnosticsParams, ServerInfo, Uri};
+use ls_types::{
+    ClientCapabilities, InitializeParams, InitializeResult, PublishDiagnosticsParams, ServerInfo, Uri,
+    WorkspaceFolder,
+};
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, Response};
 use rulec::Language;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,8 +37,8 @@ pub enum ServeError {
     Io(#[from] io::Error),
 }
 
-/// Serves the editor at standard input and output, until it says to stop. Findings are told in the given language, or
-/// in that of the editor.
+/// Serves the editor at standard input and output, until it says to stop. Findings are told in the language that is given,
+/// else in the editor's.
 ///
 /// # Errors
 /// When the editor breaks the protocol, or standard input or output fails.
@@ -62,17 +66,27 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
         ..InitializeResult::default()
     };
     connection.initialize_finish(id, serde_json::to_value(result).unwrap_or_default())?;
-    let params: Option<InitializeParams> = serde_json::from_value(params).ok();
-    let language = language.unwrap_or_else(|| language_of(params.as_ref()));
-    let workspace = Workspace::new(params.map(folders).unwrap_or_default(), language);
+    let params: InitializeParams = serde_json::from_value(params).unwrap_or_default();
+    let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
+    let watches = can_watch(&params.capabilities);
+    let workspace = Workspace::new(folders(params), language);
     let mut server = Server { connection, workspace, told: BTreeMap::new(), stale: Stale::No };
+    if watches {
+        server.watch();
+    }
     server.run()
 }
 
 /// The language that the editor shows itself in, where findings can be told in it.
-fn language_of(params: Option<&InitializeParams>) -> Language {
-    let locale = params.and_then(|params| params.locale.as_deref());
+fn language_of(locale: Option<&str>) -> Language {
     locale.and_then(Language::of_locale).unwrap_or_default()
+}
+
+/// True for an editor that tells of files on disk when it is asked to.
+fn can_watch(editor: &ClientCapabilities) -> bool {
+    let workspace = editor.workspace.as_ref();
+    let watched = workspace.and_then(|workspace| workspace.did_change_watched_files);
+    watched.and_then(|watched| watched.dynamic_registration) == Some(true)
 }
 
 /// The folders that the editor has open.
@@ -132,6 +146,17 @@ impl Server<'_> {
                 Some(Message::Response(_)) => {}
             }
         }
+    }
+
+    /// Asks to be told of files that change on disk: rules, the lists they read, and settings.
+    fn watch(&self) {
+        let watchers = ["**/*.rules", "**/*.txt", "**/rulec.toml"].map(|glob| json!({ "globPattern": glob }));
+        let method = notification::DidChangeWatchedFiles::METHOD;
+        let registration =
+            json!({ "id": "files", "method": method, "registerOptions": { "watchers": watchers } });
+        let params = json!({ "registrations": [registration] });
+        let method = request::RegisterCapability::METHOD.to_owned();
+        self.send(Message::Request(Request::new("files".to_owned().into(), method, params)));
     }
 
     /// Sends a message. An editor that has gone is found out when it is read from.
@@ -225,9 +250,17 @@ impl Server<'_> {
                     self.stale = Stale::All;
                 }
             }
-            notification::DidSaveTextDocument::METHOD
-            | notification::DidChangeWatchedFiles::METHOD
-            | notification::DidChangeWorkspaceFolders::METHOD => {
+            notification::DidChangeWorkspaceFolders::METHOD => {
+                if let Some(changed) = read::<notification::DidChangeWorkspaceFolders>(notification) {
+                    let paths = |folders: &[WorkspaceFolder]| -> Vec<PathBuf> {
+                        folders.iter().map(|folder| path_of(&folder.uri)).collect()
+                    };
+                    let (gone, new) = (paths(&changed.event.removed), paths(&changed.event.added));
+                    self.workspace.change_folders(&gone, new);
+                    self.stale = Stale::All;
+                }
+            }
+            notification::DidSaveTextDocument::METHOD | notification::DidChangeWatchedFiles::METHOD => {
                 self.workspace.forget();
                 self.stale = Stale::All;
             }
@@ -271,6 +304,11 @@ impl Server<'_> {
             all.insert(document.uri.to_string(), findings::of_file(&known, file, analysed));
             if !mains.insert(known.path(rulec::FileId(0))) {
                 continue;
+            }
+            if let Some(refused) = &known.refused
+                && let Some(uri) = uri_of(&refused.path)
+            {
+                all.insert(uri.to_string(), vec![findings::of_settings(refused)]);
             }
             for (other, _) in known.analysis.sources.iter() {
                 let path = known.path(other);

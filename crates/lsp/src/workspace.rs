@@ -5,7 +5,10 @@ use super::lines::{self, Lines};
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::internals::ide::Analysis;
 use rulec::internals::syntax::lex::{self, TokenKind};
-use rulec::{DiskLoader, FileId, Finding, Language, LoadError, Loader, Span};
+use rulec::{
+    AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
+};
+use rulec_settings::{Found, Level, Refused, Settings};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
@@ -34,9 +37,14 @@ impl Document {
     }
 }
 
-/// An analysis of a main file.
+/// An analysis of a main file, as severe as the settings of its folder say: what they allow is not in it.
 pub struct Known {
     pub analysis: Analysis,
+    settings: Settings,
+    /// Why the settings cannot be used, which are the usual ones then.
+    pub refused: Option<Refused>,
+    /// The language that findings are told in.
+    pub language: Language,
     /// The folder that its files are named from.
     root: PathBuf,
     findings: OnceCell<Vec<Finding>>,
@@ -44,14 +52,22 @@ pub struct Known {
     lines: Vec<OnceCell<Rc<[u32]>>>,
     /// The address of each file, as the editor writes it where it is open.
     uris: Vec<Option<Uri>>,
-    /// The language that its findings are told in.
-    pub language: Language,
 }
 
 impl Known {
     /// The findings of the analysis, found out once.
     pub fn findings(&self) -> &[Finding] {
-        self.findings.get_or_init(|| self.analysis.findings())
+        self.findings.get_or_init(|| {
+            let options = AnalysisOptions::default().strict_ties(self.settings.strict_ties);
+            let mut findings = self.analysis.findings(options);
+            findings.retain(|finding| is_told(&self.settings, &finding.diagnostic));
+            findings
+        })
+    }
+
+    /// True for a warning that counts as an error here.
+    pub fn is_denied(&self, code: Code) -> bool {
+        self.settings.level(code) == Level::Deny
     }
 
     /// The file of a path, where it has a part in this.
@@ -92,6 +108,9 @@ pub struct Place {
 #[derive(Default)]
 pub struct Workspace {
     folders: Vec<PathBuf>,
+    /// The language that findings are told in.
+    language: Language,
+    settings: RefCell<Found>,
     open: BTreeMap<PathBuf, Document>,
     analyses: RefCell<HashMap<PathBuf, Rc<Known>>>,
     /// The files that each rule file of a folder imports.
@@ -102,6 +121,13 @@ pub struct Workspace {
 impl Workspace {
     pub fn new(folders: Vec<PathBuf>, language: Language) -> Workspace {
         Workspace { folders, language, ..Workspace::default() }
+    }
+
+    /// Takes folders away and puts others in.
+    pub fn change_folders(&mut self, gone: &[PathBuf], new: impl IntoIterator<Item = PathBuf>) {
+        self.folders.retain(|folder| !gone.contains(folder));
+        self.folders.extend(new);
+        self.forget();
     }
 
     pub fn open(&mut self, document: Document) {
@@ -129,6 +155,7 @@ impl Workspace {
     /// Forgets what is known: files have changed.
     pub fn forget(&mut self) {
         self.analyses.get_mut().clear();
+        *self.settings.get_mut() = Found::default();
         *self.imports.get_mut() = None;
     }
 
@@ -170,21 +197,20 @@ impl Workspace {
         }
         let root = self.root_of(path);
         let files = Files { workspace: self, disk: DiskLoader::new(&root).ok(), root: &root };
-        let analysis = Analysis::of(&files, &name_in(&root, path).unwrap_or_default());
+        let mut analysis = Analysis::of(&files, &name_in(&root, path).unwrap_or_default());
+        let (settings, refused) = match self.settings.borrow_mut().of(path) {
+            Ok(settings) => (settings, None),
+            Err(refused) => (Settings::default(), Some(refused)),
+        };
+        analysis.diagnostics.retain(|found| is_told(&settings, found));
         let uri = |name: &str| {
             let path = root.join(name);
             self.open.get(&path).map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))
         };
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
         let lines = vec![OnceCell::new(); analysis.sources.len()];
-        let known = Rc::new(Known {
-            analysis,
-            root,
-            findings: OnceCell::new(),
-            lines,
-            uris,
-            language: self.language,
-        });
+        let (language, findings) = (self.language, OnceCell::new());
+        let known = Rc::new(Known { analysis, settings, refused, language, root, findings, lines, uris });
         self.analyses.borrow_mut().insert(path.to_owned(), known.clone());
         known
     }
@@ -301,7 +327,12 @@ pub fn path_of(uri: &Uri) -> PathBuf {
     }
 }
 
-fn uri_of(path: &Path) -> Option<Uri> {
+/// True for what the settings do not allow.
+fn is_told(settings: &Settings, found: &Diagnostic) -> bool {
+    found.is_error() || settings.level(found.code) != Level::Allow
+}
+
+pub fn uri_of(path: &Path) -> Option<Uri> {
     Uri::from_file_path(path)
 }
 

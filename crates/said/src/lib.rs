@@ -51,7 +51,7 @@ fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
             TokenTree::Ident(Ident::new(hole, span)).into()
         };
         values.extend(path("::rulec::internals::diag::Argument::argument"));
-        let value = TokenTree::Group(Group::new(Delimiter::None, value));
+        let value = TokenTree::Group(Group::new(Delimiter::Parenthesis, value));
         let reference = [TokenTree::Punct(Punct::new('&', Spacing::Alone)), value].into_iter().collect();
         values.extend([
             TokenTree::Group(Group::new(Delimiter::Parenthesis, reference)),

@@ -1,5 +1,6 @@
 //! The names in payloads and groups.
 
+use super::home::Home;
 use super::{Entry, Kind, Work, entry, group_owner};
 use crate::syntax::ast::{
     Correction, EachItem, Field, FieldItem, Ident, IncludeItem, Item, ItemKind, Notice, Place, RuleTest,
@@ -12,6 +13,7 @@ impl<'a> Work<'a> {
             if let ItemKind::Field(field) = &item.kind {
                 let path = [owner, &field.name.node];
                 self.declares(Kind::PayloadField, &path, field.name.span, item.span, &item.docs);
+                self.declare_inside(Kind::PayloadField, &path, &field.ty);
             }
         }
     }
@@ -20,7 +22,7 @@ impl<'a> Work<'a> {
     pub(super) fn body(&mut self, owner: &'a Ident, params: &'a [Field], items: &'a [Item]) -> Vec<Entry> {
         self.judged = Some(&owner.node);
         // What the language itself brings into scope.
-        self.scope.extend(["decision", "payload"].map(|name| (name, None)));
+        self.scope.extend([("decision", None, Home::Unknown), ("payload", None, Home::Payload)]);
         let mut lines = Vec::new();
         self.in_scope_of(&group_owner(&owner.node), params, |this| {
             let outer = this.scope.len();
@@ -34,12 +36,14 @@ impl<'a> Work<'a> {
     }
 
     /// Brings the fields of a body into scope by their names, those of included groups too.
-    fn bring_in(&mut self, owner: &str, items: &'a [Item], open: &mut Vec<&'a str>) {
+    fn bring_in(&mut self, owner: &'a str, items: &'a [Item], open: &mut Vec<&'a str>) {
         for item in items {
             match &item.kind {
                 ItemKind::Field(field) => {
-                    let id = self.symbol(Kind::PayloadField, &[owner, &field.name.node]);
-                    self.scope.push((&field.name.node, Some(id)));
+                    let path = vec![owner, field.name.node.as_str()];
+                    let id = self.symbol(Kind::PayloadField, &path);
+                    let home = Home::Typed(Kind::PayloadField, path, &field.ty);
+                    self.scope.push((&field.name.node, Some(id), home));
                 }
                 ItemKind::Include(include) if !open.contains(&include.group.node.as_str()) => {
                     if let Some(group) = self.groups.get(include.group.node.as_str()).copied() {
@@ -71,8 +75,8 @@ impl<'a> Work<'a> {
             }
             ItemKind::Closed { notice, .. } => self.notice(notice),
             ItemKind::Let { name, value } => {
-                self.expr(value);
-                self.bind(Kind::Local, name, item.span);
+                let home = self.value(value);
+                self.bind(Kind::Local, name, item.span, home);
             }
             ItemKind::Include(include) => self.include(include),
             ItemKind::Each(each) => self.each(each, item),
@@ -90,7 +94,8 @@ impl<'a> Work<'a> {
     fn include(&mut self, include: &'a IncludeItem) {
         self.uses_named(Kind::Group, &include.group);
         for arg in &include.args {
-            let id = self.symbol(Kind::Parameter, &[&group_owner(&include.group.node), &arg.name.node]);
+            let path = [&group_owner(&include.group.node)[..], &[&arg.name.node]].concat();
+            let id = self.symbol(Kind::Parameter, &path);
             self.uses(id, arg.name.span);
             self.expr(&arg.value);
             self.place(arg.place.as_ref());
@@ -99,12 +104,17 @@ impl<'a> Work<'a> {
     }
 
     fn each(&mut self, each: &'a EachItem, item: &'a Item) {
-        self.expr(&each.list);
+        let list = self.value(&each.list);
+        let element = self.element(list);
         let outer = self.scope.len();
-        self.bind(Kind::Local, &each.names.0, item.span);
-        if let Some(second) = &each.names.1 {
-            self.bind(Kind::Local, second, item.span);
+        let (key, value) = match &each.names {
+            (value, None) => (None, value),
+            (key, Some(value)) => (Some(key), value),
+        };
+        if let Some(key) = key {
+            self.bind(Kind::Local, key, item.span, Home::Unknown);
         }
+        self.bind(Kind::Local, value, item.span, element);
         self.exprs(&each.guard);
         for item in &each.body {
             self.item(item);

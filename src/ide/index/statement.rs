@@ -1,11 +1,12 @@
 //! The names in statements, and their outline.
 
+use super::home::{DEEP, Home};
 use super::{Entry, Kind, SymbolId, Work, entry, group_owner};
 use crate::sema::hir::ROUTES;
 use crate::span::Span;
 use crate::syntax::ast::{
     Branch, Choice, Expectation, Expr, ExprKind, Field, Ident, ListSource, Literal, Locals, Route, Router,
-    Statement, StatementKind, Target, Test, Trigger, TypeKind, Workflow,
+    Statement, StatementKind, Target, Test, Trigger, Workflow,
 };
 
 impl<'a> Work<'a> {
@@ -16,15 +17,18 @@ impl<'a> Work<'a> {
             self.declares(kind, &[&name.node], name.span, *span, docs);
         };
         match kind {
-            StatementKind::Let { name, .. } => named(Kind::Let, name),
+            StatementKind::Let { name, value } => {
+                named(Kind::Let, name);
+                self.lets.entry(&name.node).or_insert(value);
+            }
             StatementKind::List { name, .. } => named(Kind::List, name),
             StatementKind::Def { name, params, .. } => {
                 named(Kind::Def, name);
-                self.params(&name.node, params);
+                self.declare_fields(Kind::Parameter, &[&name.node], params);
             }
             StatementKind::Extern { name, params, .. } => {
                 named(Kind::Extern, name);
-                self.params(&name.node, params);
+                self.declare_fields(Kind::Parameter, &[&name.node], params);
             }
             StatementKind::Handler { name, params, .. } => {
                 named(Kind::Handler, name);
@@ -34,9 +38,7 @@ impl<'a> Work<'a> {
             StatementKind::Type { name, ty } => {
                 named(Kind::Type, name);
                 self.types.entry(&name.node).or_insert(ty);
-                if let TypeKind::Record(fields) = &ty.kind {
-                    self.declare_fields(Kind::TypeField, &[&name.node], fields);
-                }
+                self.declare_inside(Kind::TypeField, &[&name.node], ty);
             }
             StatementKind::Input { fields } => {
                 self.input.get_or_insert(fields);
@@ -81,7 +83,7 @@ impl<'a> Work<'a> {
             StatementKind::Group(group) => {
                 named(Kind::Group, &group.name);
                 self.groups.entry(&group.name.node).or_insert(group);
-                self.params(&group_owner(&group.name.node), &group.params);
+                self.declare_fields(Kind::Parameter, &group_owner(&group.name.node), &group.params);
                 self.declare_items(&group.name.node, &group.body);
             }
             StatementKind::Import { .. }
@@ -94,10 +96,6 @@ impl<'a> Work<'a> {
     fn declare_route(&mut self, table: &str, route: &'a Route, statement: &Statement) {
         let path = [table, &route.name.node];
         self.declares(Kind::Route, &path, route.name.span, statement.span, &statement.docs);
-    }
-
-    fn params(&mut self, owner: &str, params: &'a [Field]) {
-        self.declare_fields(Kind::Parameter, &[owner], params);
     }
 
     /// Finds the names in a statement; returns its line of the outline, with those inside it.
@@ -125,7 +123,7 @@ impl<'a> Work<'a> {
                 (Kind::List, Some(name))
             }
             StatementKind::Def { name, params, body } => {
-                self.in_scope_of(&name.node, params, |this| this.expr(body));
+                self.in_scope_of(&[&name.node], params, |this| this.expr(body));
                 (Kind::Def, Some(name))
             }
             StatementKind::Extern { name, params, result } => {
@@ -234,12 +232,20 @@ impl<'a> Work<'a> {
     }
 
     /// Names that are bound by the parameters of a declaration.
-    pub(super) fn in_scope_of(&mut self, owner: &str, params: &'a [Field], walk: impl FnOnce(&mut Self)) {
+    pub(super) fn in_scope_of(
+        &mut self,
+        owner: &[&'a str],
+        params: &'a [Field],
+        walk: impl FnOnce(&mut Self),
+    ) {
         self.fields_of(params);
         let outer = self.scope.len();
         for param in params {
-            let id = self.symbol(Kind::Parameter, &[owner, &param.name.node]);
-            self.scope.push((&param.name.node, Some(id)));
+            let path = [owner, &[param.name.node.as_str()]].concat();
+            let id = self.symbol(Kind::Parameter, &path);
+            let home = Home::Typed(Kind::Parameter, path, &param.ty);
+            self.index.symbols[id].fields = self.fields_behind(home.clone());
+            self.scope.push((&param.name.node, Some(id), home));
         }
         walk(self);
         self.scope.truncate(outer);
@@ -249,7 +255,8 @@ impl<'a> Work<'a> {
     fn in_locals(&mut self, locals: &'a Locals, walk: impl FnOnce(&mut Self)) {
         let outer = self.scope.len();
         for (name, value) in locals {
-            self.bind(Kind::Local, name, name.span.to(value.span));
+            let home = self.home(value, DEEP);
+            self.bind(Kind::Local, name, name.span.to(value.span), home);
         }
         self.exprs(locals.iter().map(|(_, value)| value));
         walk(self);
@@ -295,10 +302,7 @@ impl<'a> Work<'a> {
             }
             return;
         }
-        for (at, part) in path.iter().enumerate() {
-            let id = self.field(&names[..=at]);
-            self.uses(id, part.span);
-        }
+        self.given_field(path);
     }
 
     /// `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or a payload and how it is judged; then what it leads to.
@@ -367,7 +371,7 @@ impl<'a> Work<'a> {
 
     fn router(&mut self, router: &'a Router) {
         let outer = self.scope.len();
-        self.bind(Kind::Parameter, &router.param, router.param.span);
+        self.bind(Kind::Parameter, &router.param, router.param.span, Home::Unknown);
         for case in &router.cases {
             self.in_locals(&case.locals, |this| {
                 this.exprs(&case.condition);

@@ -9,12 +9,12 @@ use crate::arena::Arena;
 use crate::engine::Rules;
 use crate::limits::{Exceeded, Limit};
 use crate::sema::hir::{
-    self, BindingId, Block, Correction, Each, Place, Program, Requirement, RuleId, TableId,
+    self, BindingId, Block, Correction, Each, Place, Program, Requirement, RuleId, TableId, ValueId,
 };
 use crate::source::SourceMap;
 use crate::systems::condition::{Condition, ConditionError};
 use crate::text::shortened;
-use crate::trace::{TraceNode, Tracer};
+use crate::trace::{TraceNode, Tracer, Truths};
 use crate::value::{Tri, Value};
 use crate::vm::Rooted;
 use serde_json::Value as Json;
@@ -57,8 +57,13 @@ pub(super) enum Mend {
 /// The most different texts that are compiled as conditions for one payload.
 const MAX_CONDITIONS: usize = 256;
 
-/// Every breach, and what could not be asked.
-pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Pass {
+/// Every breach, and what could not be asked. Each condition that is asked is counted where somebody counts.
+pub(super) fn run<'a>(
+    judge: &'a Judge,
+    payload: &'a Json,
+    traced: bool,
+    truths: Option<&'a mut Truths>,
+) -> Pass {
     let Judge { rules, input, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
@@ -91,6 +96,7 @@ pub(super) fn run(judge: &Judge, payload: &Json, traced: bool) -> Pass {
             unchecked: Vec::new(),
             blind: judge.blind(),
             compiled: HashMap::new(),
+            truths,
         };
         run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
         run.block(&kind.block);
@@ -110,6 +116,7 @@ struct Run<'a> {
     blind: &'a Blind,
     /// The texts compiled as conditions, each with what is wrong with it.
     compiled: HashMap<&'a str, Option<ConditionError>>,
+    truths: Option<&'a mut Truths>,
 }
 
 impl<'a> Run<'a> {
@@ -122,8 +129,14 @@ impl<'a> Run<'a> {
 
     fn block(&mut self, block: &'a Block) {
         for (binding, value) in &block.lets {
+            self.count_value(*value);
             let value = self.engine.value(*value);
             self.bind(*binding, value, None);
+        }
+        if let Some(truths) = &mut self.truths {
+            for rule in &self.program.tables[block.table.index()].order {
+                truths.see_rule(self.engine.explainer(), *rule);
+            }
         }
         if !self.program.tables[block.table.index()].order.is_empty() {
             let matched = self.engine.matched(block.table);
@@ -136,6 +149,13 @@ impl<'a> Run<'a> {
         }
         for each in &block.each {
             self.each(each);
+        }
+    }
+
+    /// Counts the conditions inside a value.
+    fn count_value(&mut self, value: ValueId) {
+        if let Some(truths) = &mut self.truths {
+            truths.see_value(self.engine.explainer(), value);
         }
     }
 
@@ -187,6 +207,7 @@ impl<'a> Run<'a> {
     }
 
     fn each(&mut self, each: &'a Each) {
+        self.count_value(each.list);
         let list = self.engine.value(each.list);
         if let (true, Some(input)) = (list.is_missing(), self.blind.lists.get(&each.list)) {
             let message = format!("`{input}` was not given, so this could not be checked");
@@ -223,6 +244,7 @@ impl<'a> Run<'a> {
             self.bind(binding, key, None);
         }
         self.bind(each.element, value, place);
+        each.when.into_iter().for_each(|when| self.count_value(when));
         // What is named inside may take long.
         if each.when.is_none_or(|when| !matches!(self.engine.value(when), Value::Bool(false))) {
             self.block(&each.block);

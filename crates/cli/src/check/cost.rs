@@ -4,10 +4,10 @@ use super::Args;
 use crate::CliError;
 use crate::compiled::Compiled;
 use crate::report::Format;
-use crate::settings::Settings;
 use crate::term::{Out, Term, grouped, plural};
 use rulec::cost::TableCost;
 use rulec::internals::text::on_one_line;
+use rulec_settings::Settings;
 use serde::Serialize;
 
 /// Says what decisions may cost in the worst case, where that is asked; the number of tables over what is allowed.

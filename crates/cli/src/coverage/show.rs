@@ -9,18 +9,18 @@ use std::fmt::Write;
 
 /// A line for each thing that was not seen, and how much was.
 pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
-    let (routes, predicates) = (coverage.routes(findings), coverage.predicates());
+    let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
     let share = |items: &[Item]| {
         let seen = items.iter().filter(|item| item.gap.is_none()).count();
         format!("{seen} of {}", items.len())
     };
     let decided = plural(coverage.decisions(), "decision");
-    let (chosen, both) = (share(&routes), share(&predicates));
+    let (chosen, both) = (share(&routes), share(&conditions));
     let mut out = format!(
         "{}: {chosen} routes chosen, {both} conditions seen both true and false, by {decided}\n",
         compiled.target.shown()
     );
-    for item in routes.iter().chain(&predicates) {
+    for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
         let at = coverage.rules().sources().position(item.span);
         let file = compiled.name(item.span.file);
@@ -31,17 +31,17 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
 
 /// The records of lcov: what can be chosen as functions, the two sides of each condition as branches.
 pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
-    let (routes, predicates) = (coverage.routes(&[]), coverage.predicates());
+    let (routes, conditions) = (coverage.routes(&[]), coverage.conditions());
     let mut out = String::new();
     let line = |item: &Item| coverage.rules().sources().position(item.span).line;
     for (file, source) in coverage.rules().sources().iter() {
         let of_file = |items: &'_ [Item]| items.iter().filter(|item| item.span.file == file).count();
-        if of_file(&routes) + of_file(&predicates) == 0 || source.text.is_empty() {
+        if of_file(&routes) + of_file(&conditions) == 0 || source.text.is_empty() {
             continue;
         }
         let _ = writeln!(out, "TN:\nSF:{}", compiled.name(file));
         let routes: Vec<&Item> = routes.iter().filter(|item| item.span.file == file).collect();
-        let predicates: Vec<&Item> = predicates.iter().filter(|item| item.span.file == file).collect();
+        let conditions: Vec<&Item> = conditions.iter().filter(|item| item.span.file == file).collect();
         for item in &routes {
             let _ = writeln!(out, "FN:{},{}", line(item), item.name);
         }
@@ -51,7 +51,7 @@ pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
         let hit = routes.iter().filter(|item| item.yes > 0).count();
         let _ = writeln!(out, "FNF:{}\nFNH:{hit}", routes.len());
         let mut taken = 0;
-        for (block, item) in predicates.iter().enumerate() {
+        for (block, item) in conditions.iter().enumerate() {
             for (branch, count) in [item.yes, item.no].into_iter().enumerate() {
                 taken += usize::from(count > 0);
                 // `-` is what was never reached.
@@ -59,8 +59,8 @@ pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
                 let _ = writeln!(out, "BRDA:{},{block},{branch},{count}", line(item));
             }
         }
-        let _ = writeln!(out, "BRF:{}\nBRH:{taken}", predicates.len() * 2);
-        let all: Vec<&Item> = routes.iter().chain(&predicates).copied().collect();
+        let _ = writeln!(out, "BRF:{}\nBRH:{taken}", conditions.len() * 2);
+        let all: Vec<&Item> = routes.iter().chain(&conditions).copied().collect();
         let mut lines: Vec<(usize, usize)> =
             lines(coverage, &all).into_iter().map(|((_, line), count)| (line, count)).collect();
         lines.sort_unstable();
@@ -96,15 +96,15 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     let mut out = HEAD.to_owned();
     for (compiled, coverage, findings) in files {
-        let (routes, predicates) = (coverage.routes(findings), coverage.predicates());
+        let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
         for (file, source) in coverage.rules().sources().iter() {
             let own = |items: &[Item]| items.iter().any(|item| item.span.file == file);
-            if source.text.is_empty() || !own(&routes) && !own(&predicates) {
+            if source.text.is_empty() || !own(&routes) && !own(&conditions) {
                 continue;
             }
             let _ = writeln!(out, "<h2>{}</h2>", escaped(&compiled.name(file)));
             out += "<table>\n<tr><th>Line</th><th></th><th>Not seen</th></tr>\n";
-            for item in routes.iter().chain(&predicates).filter(|item| item.span.file == file) {
+            for item in routes.iter().chain(&conditions).filter(|item| item.span.file == file) {
                 let (Some(gap), line) = (&item.gap, source.position(item.span.start).line) else { continue };
                 let (name, gap) = (escaped(&item.name), escaped(gap));
                 let _ = writeln!(
@@ -114,16 +114,16 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
                 );
             }
             out += "</table>\n";
-            out += &page(file, &source.text, &routes, &predicates);
+            out += &page(file, &source.text, &routes, &conditions);
         }
     }
     out + "</body>\n</html>\n"
 }
 
 /// The text of a file with its conditions, and the first lines of its routes, in colours.
-fn page(file: FileId, text: &str, routes: &[Item], predicates: &[Item]) -> String {
+fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> String {
     let mut marks: Vec<(usize, usize, &Item)> = Vec::new();
-    for item in predicates.iter().filter(|item| item.span.file == file) {
+    for item in conditions.iter().filter(|item| item.span.file == file) {
         marks.push((item.span.start as usize, item.span.end as usize, item));
     }
     for item in routes.iter().filter(|item| item.span.file == file && item.what != "default") {

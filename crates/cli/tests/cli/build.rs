@@ -1,6 +1,6 @@
 //! `rulec build`, and the file it writes in place of the rules.
 
-use super::{Folder, SMALL};
+use super::{Folder, Ran, SMALL, program};
 
 #[test]
 fn every_verb_takes_what_was_built() {
@@ -71,4 +71,43 @@ fn what_cannot_be_built_or_loaded_is_said() {
     newer[8] += 1;
     let newer = Folder::new().file("new.rulec", newer);
     assert!(newer.fed(&["run", "new.rulec"], "{}").expect(2).err.contains("E0013"));
+}
+
+const PRIVATE: &str = include_str!("../../../../tests/keys/only-for-tests.pem");
+const PUBLIC: &str = include_str!("../../../../tests/keys/only-for-tests.pub");
+const OTHER: &str = include_str!("../../../../tests/keys/other.pub");
+
+#[test]
+fn what_is_signed_is_verified() {
+    let folder =
+        Folder::with(SMALL).file("release.pem", PRIVATE).file("release.pub", PUBLIC).file("other.pub", OTHER);
+    let built = folder.rulec(&["build", "a.rules", "--sign", "release.pem"]).expect(0).out;
+    assert!(
+        built.contains("signed with ca0750032f0290271eecb1492fd223612734ee123601fb0cac8135b76ae2d10b"),
+        "{built}"
+    );
+    let ran = folder.fed(&["run", "a.rulec", "--verify", "release.pub"], "{\"text\":\"hey!\"}").expect(0);
+    assert_eq!(ran.json()[0]["chosen"], "shout");
+    let refused = |args: &[&str], words: &str| {
+        let ran = folder.fed(args, "{}").expect(2);
+        assert!((ran.err.clone() + &ran.out).contains(words), "{args:?}: {}{}", ran.err, ran.out);
+    };
+    refused(&["why", "a.rulec", "--verify", "other.pub", "--text", "x"], "E0015");
+    refused(&["run", "a.rules", "--verify", "release.pub"], "which has no signature");
+    refused(&["run", "a.rulec", "--verify", "release.pem"], "it holds a private key");
+    refused(&["run", "a.rulec", "--verify", PUBLIC], "must not stand on the command line");
+    refused(&["run", "a.rulec", "--verify", "none.pub"], "none.pub");
+    refused(&["run", "a.rulec", "--verify", "env:RULEC_NO_SUCH_KEY"], "it is not set");
+    refused(&["build", "a.rules", "--sign", "release.pub"], "it holds a public key");
+    folder.rulec(&["build", "a.rules", "-o", "plain.rulec"]).expect(0);
+    refused(&["plan", "plain.rulec", "--verify", "release.pub"], "it is not signed");
+    // From the environment, as secrets come in a pipeline.
+    let signed = std::fs::read(folder.path("a.rulec")).expect("it was written");
+    let mut build = program(folder.dir.path());
+    build.args(["build", "a.rules", "--sign", "env:RULEC_TEST_KEY", "-o", "b.rulec"]);
+    Ran::new(build.env("RULEC_TEST_KEY", PRIVATE).output().expect("the program starts")).expect(0);
+    assert!(
+        signed == std::fs::read(folder.path("b.rulec")).expect("it was written"),
+        "equal keys give equal bytes"
+    );
 }

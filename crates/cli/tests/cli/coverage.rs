@@ -57,6 +57,106 @@ fn payload_rules_are_covered_when_kept_and_broken() {
     assert!(!ran.out.contains("note.response.empty"), "{}", ran.out);
 }
 
+/// Conditions inside values, and those of payloads' rules, were not counted.
+#[test]
+fn conditions_in_values_and_in_payload_rules_are_counted() {
+    let rules = "\
+let size = if n > 9 then \"large\" else \"small\"
+route a when size == \"large\" -> h(kind: if text == \"x\" then 1 else 2)
+route b when (count w in words: w == \"b\") > 0 -> h
+default -> d(urgent: n > 5)
+payload note {
+  kind: string
+  parts: list<{ n: int }>
+  let long = if kind == \"l\" then 9 else 3
+  require \"few\" when kind == \"x\": len(parts) < 9
+  each part in parts { require \"small\": part.n < long }
+}
+test \"t\" {
+  given n
+  expect a for 10
+  expect default for 3
+}
+test \"p\" { given payload = { kind: \"y\", parts: [{ n: 1 }, { n: 2 }] } expect note.accept }
+";
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    let gap = |condition: &str| {
+        let mut lines = ran.out.lines().filter(|line| line.contains(&format!("condition `{condition}`")));
+        lines.next().map(|line| line.split("`: ").last().unwrap_or_default().to_owned())
+    };
+    assert_eq!(gap("n > 9"), None, "{}", ran.out);
+    let wanting = "always unknown, for want of a value: once";
+    assert_eq!(gap("text == \"x\"").as_deref(), Some(wanting), "{}", ran.out);
+    assert_eq!(
+        gap("w == \"b\"").as_deref(),
+        Some("never reached: short-circuited by what stands before it, once")
+    );
+    assert_eq!(gap("n > 5").as_deref(), Some("never true"));
+    assert_eq!(gap("kind == \"l\"").as_deref(), Some("never true"));
+    assert_eq!(gap("kind == \"x\"").as_deref(), Some("never true"));
+    assert_eq!(gap("part.n < long").as_deref(), Some("never false"));
+    let unasked =
+        rules.replace("test \"p\"", "test \"q\"").replace("expect note.accept", "expect note.reject");
+    let ran = Folder::with(&unasked).rulec(&["test", "--coverage", "--filter", "t", "a.rules"]).expect(0);
+    assert!(ran.out.contains("`part.n < long`: never reached: no `note` was judged"), "{}", ran.out);
+}
+
+/// The times that it was unknown are told, and that a choice can use a condition does not make it true.
+#[test]
+fn unknown_is_neither_true_nor_false() {
+    let rules = "\
+route a when n > 3 -> h
+choice c {
+  default branch no
+  branch yes { steps.ok as bool }
+}
+test \"t\" {
+  given n
+  expect a for 4
+  expect none for null
+}
+test \"u\" { given steps.ok = false expect c.no }
+";
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    assert!(
+        ran.out.contains("condition `n > 3`: never false; unknown once, for want of a value"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("condition `steps.ok as bool`: never true"), "{}", ran.out);
+}
+
+/// Of a list of more than twenty elements the later ones were not counted.
+#[test]
+fn every_element_counts() {
+    let words: Vec<String> = (0..30).map(|at| format!("{{ n: {at} }}")).collect();
+    let rules = format!(
+        "route a when all w in words: w.n < 29 -> h\ntest \"t\" {{ given words = [{}] expect none }}\n",
+        words.join(", ")
+    );
+    let ran = Folder::with(&rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    assert!(!ran.out.contains("`w.n < 29`"), "{}", ran.out);
+    assert!(ran.out.contains("`all w in words: w.n < 29`: never true"), "{}", ran.out);
+}
+
+/// Intent flows have no condition; each is chosen or not.
+#[test]
+fn intent_flows_are_covered_one_by_one() {
+    let rules = "\
+flow refund \"Refunds\" keyword contains [\"refund\"] -> \"f1\"
+flow travel \"Books a journey\" intent [\"book a flight\", \"a train to Paris\", \"I want to travel\"] -> \"f2\"
+flow music \"Plays music\" intent [\"play a song\", \"some jazz please\", \"turn the music on\"] -> \"f3\"
+test \"t\" {
+  given text
+  expect flows.refund for \"a refund\"
+  expect flows.travel for \"book a flight to Paris\"
+}
+";
+    let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
+    assert!(ran.out.contains("flow `music`: never chosen: never the nearest, asked once"), "{}", ran.out);
+    assert!(!ran.out.contains("flow `travel`") && !ran.out.contains("`refund`"), "{}", ran.out);
+}
+
 #[test]
 fn lcov_counts_routes_as_functions_and_conditions_as_branches() {
     let folder = Folder::with(RULES);

@@ -18,13 +18,12 @@ struct Editor {
 
 impl Editor {
     fn start(folder: &Path) -> Editor {
-        Editor::start_in(folder, "en-GB", &[])
+        Editor::with(folder, &["lsp", "--stdio"], json!({}))
     }
 
-    /// An editor that shows itself in a language, and starts the server with these arguments.
-    fn start_in(folder: &Path, locale: &str, args: &[&str]) -> Editor {
+    /// An editor that starts the program with these arguments, and says this of itself.
+    fn with(folder: &Path, args: &[&str], mut params: Json) -> Editor {
         let mut server = Command::new(assert_cmd::cargo::cargo_bin!("rulec"))
-            .args(["lsp", "--stdio"])
             .args(args)
             .env_remove("RULEC_LANG")
             .stdin(Stdio::piped())
@@ -35,8 +34,15 @@ impl Editor {
         let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().expect("a pipe")));
         let mut editor = Editor { server, to, from, asked: 0, told: Vec::new() };
         let folders = json!([{ "uri": uri(folder), "name": "folder" }]);
-        let started = editor.ask("initialize", json!({ "capabilities": {}, "locale": locale, "workspaceFolders": folders }));
-        assert_eq!(started.expect("it starts")["serverInfo"]["name"], "rulec");
+        params["workspaceFolders"] = folders;
+        if params["capabilities"].is_null() {
+            params["capabilities"] = json!({});
+        }
+        let started = editor.ask("initialize", params);
+        let started = started.expect("it starts");
+        assert_eq!(started["serverInfo"]["name"], "rulec");
+        // Visual Studio Code took what was told and asked as well, and showed each finding twice.
+        assert_eq!(started["capabilities"].get("diagnosticProvider"), None);
         editor.tell("initialized", json!({}));
         editor
     }
@@ -102,14 +108,19 @@ impl Editor {
 
     /// The diagnostics that are told of a version of a document, as codes.
     fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<String> {
+        codes(&self.published(uri, &json!(version)))
+    }
+
+    /// The diagnostics that are told next of a document that has this version.
+    fn published(&mut self, uri: &str, version: &Json) -> Json {
         loop {
             let message = if self.told.is_empty() { self.read() } else { self.told.remove(0) };
             let params = &message["params"];
             if message["method"] == "textDocument/publishDiagnostics"
                 && params["uri"] == uri
-                && params["version"] == version
+                && params["version"] == *version
             {
-                return codes(&params["diagnostics"]);
+                return params["diagnostics"].clone();
             }
         }
     }
@@ -227,6 +238,16 @@ fn every_request_of_an_editor_is_answered() {
         (&edits[0]["range"]["start"], &edits[0]["newText"]),
         (&json!({ "line": 0, "character": 6 }), &json!(""))
     );
+    // One edit reaches from the first difference to the last, whatever characters stand around.
+    editor.change(&uri, 3, "route  文 when x ==   \"é文\" -> 文\n");
+    let edits = editor.of("textDocument/formatting", &uri);
+    assert_eq!(
+        (&edits[0]["range"], &edits[0]["newText"]),
+        (
+            &json!({ "start": { "line": 0, "character": 6 }, "end": { "line": 0, "character": 20 } }),
+            &json!("文 when x ==")
+        )
+    );
     editor.change(&uri, 3, "route a when x == 1 -> h\n");
     assert_eq!(editor.of("textDocument/formatting", &uri), json!([]), "it is laid out");
 
@@ -296,6 +317,109 @@ fn files_that_others_import_are_judged_with_them() {
     editor.diagnostics(&words, 2);
     let pulled = editor.of("textDocument/diagnostic", &main);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
+    // An import that is typed counts at once, and one that is taken away no more.
+    let other = uri(&root.join("other.rules"));
+    editor.open(&other, "route b when mony -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
+    editor.change(&other, 2, "import \"shared/words.rules\"\nroute b when mony -> h\n");
+    editor.open(&main, "route a when text == \"a\" -> h\n");
+    editor.change(&main, 2, "default -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(2));
+    editor.change(&other, 3, "route b when mony -> h\n");
+    assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
+    assert_eq!(editor.stop(), Some(0));
+}
+
+/// The editor showed a warning that the project's `rulec.toml` allows, and a denied one as no error.
+#[test]
+fn findings_are_as_severe_as_the_settings_say() {
+    const HIDDEN: &str = "let unused = 1\nroute a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\n";
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    let (rules, settings) = (uri(&root.join("a.rules")), uri(&root.join("rulec.toml")));
+    let write = |text: &str| std::fs::write(root.join("rulec.toml"), text).expect("it is written");
+    write("[severity]\nW0102 = \"allow\"\nW0213 = \"deny\"\n");
+    let watching = json!({ "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true } } });
+    let mut editor = Editor::with(&root, &["lsp"], json!({ "capabilities": watching }));
+    editor.open(&rules, HIDDEN);
+    let severe = |items: &Json| -> Vec<(String, i64)> {
+        let items = items.as_array().cloned().unwrap_or_default();
+        let one = |item: &Json| {
+            let code = item["code"].as_str().unwrap_or_default().to_owned();
+            (code, item["severity"].as_i64().unwrap_or_default())
+        };
+        items.iter().map(one).filter(|(code, _)| ["W0102", "W0213"].contains(&code.as_str())).collect()
+    };
+    let pulled = editor.of("textDocument/diagnostic", &rules);
+    assert_eq!(severe(&pulled["items"]), [("W0213".to_owned(), 1)]);
+    // It asks to be told of files on disk, and takes the settings anew when one has changed.
+    let asked = |message: &Json| message["method"] == "client/registerCapability";
+    assert!(editor.told.iter().any(asked), "{:?}", editor.told);
+    write("");
+    editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": settings, "type": 2 }] }));
+    let pulled = editor.of("textDocument/diagnostic", &rules);
+    let expected = [("W0102".to_owned(), 2), ("W0213".to_owned(), 2)];
+    assert_eq!(severe(&pulled["items"]), expected);
+    // A fault of the settings stands in their file, and the rules are judged as ever.
+    write("\n[severity]\nW9999 = \"deny\"\n");
+    editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": settings, "type": 2 }] }));
+    let fault = editor.published(&settings, &Json::Null);
+    assert_eq!(fault[0]["range"]["start"], json!({ "line": 2, "character": 0 }));
+    assert!(fault[0]["message"].as_str().is_some_and(|text| text.contains("no warning `W9999`")), "{fault}");
+    let pulled = editor.of("textDocument/diagnostic", &rules);
+    assert_eq!(severe(&pulled["items"]), expected);
+    write("strict-ties = true\n");
+    editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": settings, "type": 2 }] }));
+    assert_eq!(editor.published(&settings, &Json::Null), json!([]), "it is mended");
+    assert_eq!(editor.stop(), Some(0));
+}
+
+#[test]
+fn findings_are_told_in_the_language_of_the_editor_or_of_the_command_line() {
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    let message = |args: &[&str], params: Json| {
+        let (uri, mut editor) = (uri(&root.join("a.rules")), Editor::with(&root, args, params));
+        editor.open(&uri, "route a when mony -> h\ninput { text: string }\n");
+        let pulled = editor.of("textDocument/diagnostic", &uri);
+        assert_eq!(editor.stop(), Some(0));
+        pulled["items"][0]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    let is_chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    let english = message(&["lsp"], json!({ "locale": "en" }));
+    assert!(english.contains("`mony`") && !is_chinese(&english), "{english}");
+    for (args, locale) in [(&["lsp"][..], "zh-cn"), (&["lsp", "--lang", "zh"][..], "en")] {
+        let text = message(args, json!({ "locale": locale }));
+        assert!(text.contains("`mony`") && is_chinese(&text), "{text}");
+    }
+    assert!(!is_chinese(&message(&["lsp", "--lang", "en"], json!({ "locale": "zh" }))));
+}
+
+/// A folder that comes while the server runs is searched for files that import others.
+#[test]
+fn folders_may_come_and_go() {
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    for name in ["one", "two"] {
+        std::fs::create_dir(root.join(name)).expect("a folder");
+    }
+    std::fs::write(
+        root.join("two/main.rules"),
+        "import \"words.rules\"\ninput { text: string }\nroute a when money -> h\n",
+    )
+    .expect("written");
+    let words = root.join("two/words.rules");
+    std::fs::write(&words, "let money = text == \"a\"\n").expect("written");
+    let (words, mut editor) = (uri(&words), Editor::start(&root.join("one")));
+    editor.open(&words, "let money = text == \"a\"\n");
+    let places = |editor: &mut Editor| editor.at("textDocument/references", &words, 0, 5);
+    assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(1));
+    let two = json!({ "uri": uri(&root.join("two")), "name": "two" });
+    editor
+        .tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [&two], "removed": [] } }));
+    assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(2));
+    editor.tell("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": [], "removed": [two] } }));
+    assert_eq!(places(&mut editor).as_array().map(Vec::len), Some(1));
     assert_eq!(editor.stop(), Some(0));
 }
 

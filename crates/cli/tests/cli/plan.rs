@@ -16,6 +16,30 @@ fn each_route_stands_with_how_it_is_found() {
     insta::assert_snapshot!(ran.out);
 }
 
+/// The advice is for a table that the index finds most of, and names what is tried on every message.
+#[test]
+fn advice_names_the_routes_that_are_always_tried() {
+    let found: String =
+        (0..300).map(|at| format!("route r{at} when text contains \"word{at}\" -> h\n")).collect();
+    let advice = |rest: &str| {
+        let ran = Folder::with(format!("{found}{rest}")).rulec(&["plan", "a.rules"]).expect(0);
+        let line = ran.out.lines().find(|line| line.contains("tried on every message")).map(str::to_owned);
+        (line.map(|line| line.trim().to_owned()), ran.out)
+    };
+    let quiet = |at: usize| format!("route quiet{at} when len(text) > {at} -> h\n");
+    let told = "300 of 301 rules are found by what a message holds; `quiet0` is tried on every message: \
+                give it a test of equality, or of a text that must be in it";
+    assert_eq!(advice(&quiet(0)).0.as_deref(), Some(told));
+    let told = "300 of 305 rules are found by what a message holds; `quiet0`, `quiet1`, `quiet2` and 2 more are \
+                tried on every message: give each a test of equality, or of a text that must be in it";
+    assert_eq!(advice(&(0..5).map(quiet).collect::<String>()).0.as_deref(), Some(told));
+    let (none, shown) = advice("");
+    assert_eq!(none, None, "{}", &shown[..shown.len().min(300)]);
+    // Rules that are tried one by one anyway need no advice.
+    let ran = Folder::with(quiet(0)).rulec(&["plan", "a.rules"]).expect(0);
+    assert!(ran.out.contains("1 always tried") && !ran.out.contains("tried on every message"), "{}", ran.out);
+}
+
 #[test]
 fn one_entry_as_data() {
     let folder = Folder::with(RULES);

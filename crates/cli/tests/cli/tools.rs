@@ -8,7 +8,7 @@ fn a_new_project_is_formatted_sound_and_tested() {
     let folder = Folder::new();
     let ran = folder.rulec(&["init", "desk"]).expect(0);
     let written: Vec<&str> = ran.out.lines().collect();
-    assert_eq!(written.len(), 5, "{written:?}");
+    assert_eq!(written.len(), 6, "{written:?}");
     for file in &written {
         assert!(folder.path(file).is_file(), "{file}");
     }
@@ -145,6 +145,7 @@ hello
 {\"text\": \"hello\", \"ctx\": {\"n\": 3}}
 ? ctx.n >= 3
 ? ctx.n > 3
+? ctx.m > 3
 ? ctx.n >
 route greet when text == \"bye\" -> leaver
 {\"text\": \"bye\"}
@@ -173,6 +174,14 @@ fn repl_begins_with_a_file_and_its_imports() {
     let ran = folder.file("c.rules", "route a when -> h").fed(&["repl", "c.rules"], "x").expect(1);
     assert!(ran.err.contains("E0101"), "{}", ran.err);
     Folder::new().fed(&["repl", "-"], "x").expect(2);
+}
+
+/// A backslash would take the character behind it with it.
+#[test]
+fn a_drawing_for_graphviz_quotes_what_the_rules_say() {
+    let folder = Folder::with("route a when text matches r\"\\d\" -> h\n");
+    let drawn = folder.rulec(&["graph", "a.rules", "--format", "dot"]).expect(0).out;
+    assert!(drawn.contains(r#"label="a: text matches r\"\\d\""]"#), "{drawn}");
 }
 
 const MESSAGES: &str = r#"{"text":"a","at":"2026-01-02T03:04:05Z","n":1,"user":{"role":"x","tags":["a"]},"mixed":[1,"a"],"odd key":1}

@@ -99,7 +99,7 @@ impl Walk<'_, '_> {
                 let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
                 let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
                 probe.insert(field.name.to_string(), value.clone());
-                let found = run::run(self.judge, &site.holding(probe), false).found;
+                let found = run::run(self.judge, &site.holding(probe), false, None).found;
                 wanted.extend(found.iter().filter_map(|found| self.wanted(found, field, dicts, site)));
             }
             let then = then(wanted);

@@ -1,8 +1,7 @@
 //! `rulec.toml`: how severe findings are, for all files of a folder and below. It is found upward from a rules file; what the command
 //! line says comes before it. Whatever it does not know it refuses, with the place, so that a misspelt setting is
-//! not one that is silently ignored.
+//! not one that is silently ignored. The program and the language server read it here.
 
-use super::CliError;
 use rulec::Code;
 use rulec::internals::diag::nearest;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +11,7 @@ use std::str::FromStr;
 use toml::de::{DeTable, DeValue};
 
 /// The name of the file.
-const NAME: &str = "rulec.toml";
+pub const NAME: &str = "rulec.toml";
 /// The largest that is read, in bytes.
 const MOST: u64 = 1 << 20;
 
@@ -34,15 +33,36 @@ const LEVELS: [(&str, Level); 3] = [("allow", Level::Allow), ("warn", Level::War
 pub struct Settings {
     /// Every warning fails the check, where none is given another weight.
     pub deny_warnings: bool,
+    /// The weights that some warnings are given.
     pub levels: BTreeMap<Code, Level>,
+    /// True when routes of equal priority are told that one message satisfies.
     pub strict_ties: bool,
+    /// The steps that a decision may take at most.
     pub max_cost: Option<u64>,
+}
+
+/// Why a settings file cannot be used: the file, the place in it, and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{line}:{column}: {message}")]
+pub struct Refused {
+    /// The file; as it was given where it was not read from a disk.
+    pub path: PathBuf,
+    /// The file as it is shown.
+    name: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The fault, and a remedy where there is one.
+    pub message: String,
 }
 
 /// A warning that `--deny` or `--allow` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
+    /// `warnings`: every one.
     Warnings,
+    /// One code.
     Code(Code),
 }
 
@@ -55,6 +75,9 @@ impl FromStr for Named {
 }
 
 /// The warning of a code.
+///
+/// # Errors
+/// For an error's code, and for what is no code.
 pub fn warning(text: &str) -> Result<Code, String> {
     let upper = text.to_ascii_uppercase();
     match Code::ALL.iter().find(|code| code.as_str() == upper) {
@@ -78,9 +101,12 @@ impl Settings {
         self.levels.get(&code).copied().unwrap_or(otherwise)
     }
 
-    /// The settings of a file's text; errors begin with the place.
-    pub fn read(text: &str, name: &str) -> Result<Settings, CliError> {
-        let reader = Reader { text, name };
+    /// Reads the settings of a file's text.
+    ///
+    /// # Errors
+    /// Where the text is no TOML, or says what is not known.
+    pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, Refused> {
+        let reader = Reader { text, path, name };
         let table = DeTable::parse(text)
             .map_err(|error| reader.refuse(error.span().unwrap_or_default(), error.message().trim()))?;
         let mut settings = Settings::default();
@@ -123,11 +149,12 @@ impl Settings {
 
 struct Reader<'t> {
     text: &'t str,
+    path: &'t Path,
     name: &'t str,
 }
 
 impl Reader<'_> {
-    fn levels(&self, levels: &DeTable<'_>, found: &mut BTreeMap<Code, Level>) -> Result<(), CliError> {
+    fn levels(&self, levels: &DeTable<'_>, found: &mut BTreeMap<Code, Level>) -> Result<(), Refused> {
         for (key, value) in levels {
             let code = warning(key.get_ref()).map_err(|error| self.refuse(key.span(), &error))?;
             let level = match value.get_ref() {
@@ -144,11 +171,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn refuse(&self, place: Range<usize>, message: &str) -> CliError {
+    fn refuse(&self, place: Range<usize>, message: &str) -> Refused {
         let before = self.text.get(..place.start).unwrap_or(self.text);
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or("").chars().count() + 1);
-        CliError::usage(format!("{}:{line}:{column}: {}", self.name, message.replace('\n', " ")))
+        let (path, name) = (self.path.to_owned(), self.name.to_owned());
+        Refused { path, name, line, column, message: message.replace('\n', " ") }
     }
 }
 
@@ -160,7 +188,10 @@ pub struct Found {
 
 impl Found {
     /// The settings for a file of rules, or for standard input: those of the nearest folder that has some.
-    pub fn of(&mut self, rules: &Path) -> Result<Settings, CliError> {
+    ///
+    /// # Errors
+    /// When the settings file cannot be read, or says what is not known.
+    pub fn of(&mut self, rules: &Path) -> Result<Settings, Refused> {
         let given =
             if rules == Path::new("-") { Path::new(".") } else { rules.parent().unwrap_or(Path::new("")) };
         let given = if given.as_os_str().is_empty() { Path::new(".") } else { given };
@@ -177,35 +208,39 @@ impl Found {
     }
 }
 
-fn read(path: &Path) -> Result<Settings, CliError> {
+fn read(path: &Path) -> Result<Settings, Refused> {
     let name = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
     let name = name.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display().to_string();
-    let refused =
-        |error: &dyn std::fmt::Display| CliError::usage(format!("`{name}` cannot be read: {error}"));
+    let reader = Reader { text: "", path, name: &name };
+    let refused = |error: &dyn std::fmt::Display| reader.refuse(0..0, &format!("it cannot be read: {error}"));
     let size = path.metadata().map_err(|error| refused(&error))?.len();
     if size > MOST {
         return Err(refused(&"it is over 1 MiB"));
     }
     let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| refused(&"it is not UTF-8"))?;
-    Settings::read(text.strip_prefix('\u{feff}').unwrap_or(&text), &name)
+    Settings::read(text.strip_prefix('\u{feff}').unwrap_or(&text), path, &name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Result<Settings, Refused> {
+        Settings::read(text, Path::new("/work/rulec.toml"), "rulec.toml")
+    }
+
     #[test]
     fn settings_are_read_and_mistakes_have_a_place() {
         let text = "strict-ties = true\nmax-cost = 1_000\n[severity]\nW0213 = \"deny\"\nw0103 = \"allow\"\n";
-        let settings = Settings::read(text, "rulec.toml").expect("they are right");
+        let settings = read(text).expect("they are right");
         assert_eq!((settings.strict_ties, settings.max_cost), (true, Some(1_000)));
         assert_eq!(settings.level(Code::RouteHidden), Level::Deny);
         assert_eq!(settings.level(Code::UnusedDeclaration), Level::Allow);
         assert_eq!(settings.level(Code::NoDefault), Level::Warn);
         let refused = |text: &str, expected: &str| {
-            let error = Settings::read(text, "rulec.toml").expect_err(text);
-            assert_eq!(error.message.as_deref(), Some(expected), "{text}");
+            let error = read(text).expect_err(text);
+            assert_eq!(error.to_string(), expected, "{text}");
         };
         refused(
             "\nstrict_ties = true",
@@ -226,7 +261,7 @@ mod tests {
             "[severity]\nW0213 = \"deny\"\nw0213 = \"deny\"",
             "rulec.toml:3:1: `W0213` is given a weight twice",
         );
-        assert!(Settings::read("a = = 1", "rulec.toml").is_err());
+        assert!(read("a = = 1").is_err());
     }
 
     /// The schema that editors complete by names what the reader knows.

@@ -1,0 +1,46 @@
+//! Keys of signatures, as `--sign` and `--verify` name them: a file, or `env:NAME` for an environment variable. A key itself
+//! never stands on the command line, which other users of a machine can see.
+
+use super::CliError;
+use rulec::{KeyError, SigningKey, VerifyingKey};
+
+/// The place of a key.
+#[derive(Clone, Debug)]
+pub struct KeyPlace(String);
+
+impl From<String> for KeyPlace {
+    fn from(place: String) -> KeyPlace {
+        KeyPlace(place)
+    }
+}
+
+impl KeyPlace {
+    /// Reads the private key.
+    pub fn signing(&self) -> Result<SigningKey, CliError> {
+        self.read(SigningKey::from_pem)
+    }
+
+    /// Reads the public key.
+    pub fn verifying(&self) -> Result<VerifyingKey, CliError> {
+        self.read(VerifyingKey::from_pem)
+    }
+
+    fn read<K>(&self, of: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
+        let KeyPlace(place) = self;
+        if place.contains("-----BEGIN") {
+            return Err(CliError::usage(
+                "a key must not stand on the command line, where others can see it: name its file, or `env:NAME`",
+            ));
+        }
+        let text = match place.strip_prefix("env:") {
+            Some(name) => std::env::var(name).map_err(|_| {
+                CliError::usage(format!(
+                    "there is no key in the environment variable `{name}`: it is not set"
+                ))
+            })?,
+            None => std::fs::read_to_string(place)
+                .map_err(|error| CliError::usage(format!("the key `{place}` cannot be read: {error}")))?,
+        };
+        of(&text).map_err(|error| CliError::usage(format!("the key `{place}` cannot be used: {error}")))
+    }
+}
