@@ -20,14 +20,14 @@
 pub(crate) mod signature;
 
 use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Message};
 use crate::sema::hir::Program;
 use crate::source::SourceMap;
 use crate::text::zone;
 use crate::{builtins, ops};
 use sha2::{Digest, Sha256};
+use std::fmt;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// The first bytes of an artifact; no text begins so.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
@@ -37,33 +37,64 @@ const FORMAT: u32 = 9;
 const HASH: usize = 32;
 
 /// Why a file cannot be used as an artifact.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArtifactError {
     /// It is something else.
-    #[error("it is no compiled rules file")]
     Foreign,
     /// Another version of rulec wrote it.
-    #[error("it was built by rulec {0}, and this is rulec {version}", version = env!("CARGO_PKG_VERSION"))]
     Version(String),
     /// Its decisions depend on other data of time zones.
-    #[error("it was built with the time zones of {0}, and this rulec knows those of {version}", version = zone::version())]
     Zones(Arc<str>),
     /// It is not signed, and a signature is demanded.
-    #[error("it is not signed, and only what a trusted key has signed is loaded")]
     Unsigned,
     /// It is signed with a key that is not trusted.
-    #[error("it is signed with the key {0}, which is not trusted")]
     Untrusted(String),
     /// Its signature was not made with the key that it names.
-    #[error("its signature is not by the key {0} that it names")]
     Forged(String),
     /// It is shorter or longer than it was, or other bytes stand in it.
-    #[error("it was damaged after it was built: its content is not what its header says")]
     Damaged,
     /// Its content makes no sense.
-    #[error("its content makes no sense: {0}")]
-    Malformed(#[from] DecodeError),
+    Malformed(DecodeError),
+}
+
+impl ArtifactError {
+    /// The reason, in words.
+    pub fn in_words(&self) -> Message {
+        match self {
+            ArtifactError::Foreign => said!("it is no compiled rules file"),
+            ArtifactError::Version(written) => {
+                said!("it was built by rulec {written}, and this is rulec {}", env!("CARGO_PKG_VERSION"))
+            }
+            ArtifactError::Zones(written) => {
+                let known = zone::version();
+                said!("it was built with the time zones of {written}, and this rulec knows those of {known}")
+            }
+            ArtifactError::Unsigned => {
+                said!("it is not signed, and only what a trusted key has signed is loaded")
+            }
+            ArtifactError::Untrusted(key) => said!("it is signed with the key {key}, which is not trusted"),
+            ArtifactError::Forged(key) => said!("its signature is not by the key {key} that it names"),
+            ArtifactError::Damaged => {
+                said!("it was damaged after it was built: its content is not what its header says")
+            }
+            ArtifactError::Malformed(DecodeError(reason)) => said!("its content makes no sense: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for ArtifactError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+impl std::error::Error for ArtifactError {}
+
+impl From<DecodeError> for ArtifactError {
+    fn from(error: DecodeError) -> ArtifactError {
+        ArtifactError::Malformed(error)
+    }
 }
 
 #[derive(Debug)]

@@ -11,6 +11,7 @@ mod words;
 
 use crate::arena::Arena;
 use crate::codec::impl_codec;
+use crate::diag::Message;
 use crate::limits::Limit;
 use crate::meaning::finite;
 use crate::ops::Cost;
@@ -323,8 +324,9 @@ pub fn reads_clock(name: &str) -> bool {
 }
 
 /// The remedy where the clock is asked.
-pub const NO_CLOCK: &str =
-    "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message";
+pub const NO_CLOCK: Message = said!(
+    "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message"
+);
 
 impl Function {
     pub fn info(self) -> &'static FnInfo {

@@ -54,9 +54,11 @@ mod features;
 mod linear;
 mod vocabulary;
 
+use crate::diag::Message;
 use features::{Keywords, Reader};
 use linear::Linear;
 use smallvec::SmallVec;
+use std::fmt;
 use vocabulary::Vocabulary;
 
 pub use features::MAX_TEXT_BYTES;
@@ -156,23 +158,20 @@ impl Options {
 }
 
 /// The reason why a classifier could not be trained.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TrainError {
     /// An intent has no text with a word, a symbol or a keyword in it.
-    #[error("intent `{id}` has nothing to learn from: give it a description, examples or keywords")]
     NoText {
         /// Its id.
         id: String,
     },
     /// Two intents have one id.
-    #[error("there are two intents `{id}`: rename one, or put their examples together")]
     Duplicate {
         /// The id.
         id: String,
     },
     /// A threshold or margin outside 0..=1.
-    #[error("`{name}` is {value}: it has to be a number from 0 to 1")]
     Option {
         /// The option's name.
         name: &'static str,
@@ -180,10 +179,6 @@ pub enum TrainError {
         value: f64,
     },
     /// More than [`MAX_TRAINING_SIZE`].
-    #[error(
-        "{intents} intents with {sentences} sentences are too many for the built-in classifier: \
-         the product of both may be at most {MAX_TRAINING_SIZE}"
-    )]
     TooLarge {
         /// The number of intents.
         intents: usize,
@@ -191,6 +186,34 @@ pub enum TrainError {
         sentences: usize,
     },
 }
+
+impl TrainError {
+    /// The reason, in words.
+    pub(crate) fn in_words(&self) -> Message {
+        match self {
+            TrainError::NoText { id } => {
+                said!("intent `{id}` has nothing to learn from: give it a description, examples or keywords")
+            }
+            TrainError::Duplicate { id } => {
+                said!("there are two intents `{id}`: rename one, or put their examples together")
+            }
+            TrainError::Option { name, value } => {
+                said!("`{name}` is {value}: it has to be a number from 0 to 1")
+            }
+            TrainError::TooLarge { intents, sentences } => said!(
+                "{intents} intents with {sentences} sentences are too many for the built-in classifier: the product of both may be at most {MAX_TRAINING_SIZE}"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for TrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+impl std::error::Error for TrainError {}
 
 /// An intent with its score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -2,10 +2,13 @@
 //! the command line renders them, an editor or a service reads them.
 
 pub mod codes;
+mod message;
 mod render;
 
 pub use codes::{Code, Language, Severity};
+pub use message::{Argument, Hole, Message, holes, listed, one_of};
 pub use render::{Renderer, visible};
+pub use rulec_said::said;
 
 use crate::codec::impl_codec;
 use crate::source::SourceMap;
@@ -17,12 +20,12 @@ pub struct Diagnostic {
     /// The stable code, which also fixes the severity.
     pub code: Code,
     /// One sentence in lower case, the author's own words in backticks.
-    pub message: String,
+    pub message: Message,
     /// The places that matter; the first is the primary one. Empty only for findings about a whole
     /// set of files (a file that cannot be read).
     pub labels: Vec<Label>,
     /// The remedy.
-    pub help: Option<String>,
+    pub help: Option<Message>,
     /// Edits that would repair it.
     pub fixes: Vec<Fix>,
 }
@@ -33,7 +36,7 @@ pub struct Label {
     /// The underlined text.
     pub span: Span,
     /// A few words shown beside it; may be empty.
-    pub text: String,
+    pub text: Message,
 }
 
 /// An edit that would repair a finding.
@@ -58,24 +61,24 @@ pub enum Applicability {
 
 impl Diagnostic {
     /// A finding with its primary place.
-    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, span: Span, message: impl Into<Message>) -> Self {
         Diagnostic {
             code,
             message: message.into(),
-            labels: vec![Label { span, text: String::new() }],
+            labels: vec![Label { span, text: Message::default() }],
             help: None,
             fixes: Vec::new(),
         }
     }
 
     /// A finding about no place in a text, such as a file that cannot be read.
-    pub fn without_place(code: Code, message: impl Into<String>) -> Self {
+    pub fn without_place(code: Code, message: impl Into<Message>) -> Self {
         Diagnostic { code, message: message.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
     }
 
     /// Sets the words beside the primary place.
     #[must_use]
-    pub fn here(mut self, text: impl Into<String>) -> Self {
+    pub fn here(mut self, text: impl Into<Message>) -> Self {
         if let Some(first) = self.labels.first_mut() {
             first.text = text.into();
         }
@@ -84,7 +87,7 @@ impl Diagnostic {
 
     /// Adds a further place.
     #[must_use]
-    pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn label(mut self, span: Span, text: impl Into<Message>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
@@ -93,14 +96,14 @@ impl Diagnostic {
     #[must_use]
     pub(crate) fn declared(self, place: Option<Span>) -> Self {
         match place {
-            Some(place) => self.label(place, "declared here"),
+            Some(place) => self.label(place, said!("declared here")),
             None => self,
         }
     }
 
     /// Says what to do about it.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Message>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -109,7 +112,7 @@ impl Diagnostic {
     #[must_use]
     pub fn did_you_mean(mut self, span: Span, candidate: Option<&str>) -> Self {
         if let Some(candidate) = candidate {
-            self.help = Some(format!("did you mean `{candidate}`?"));
+            self.help = Some(said!("did you mean `{candidate}`?"));
             self = self.likely_fix(span, candidate);
         }
         self
@@ -117,7 +120,7 @@ impl Diagnostic {
 
     /// Offers the candidate that is near, as [`nearest`] finds it; gives the help when there is none.
     #[must_use]
-    pub(crate) fn near_or(self, span: Span, near: Option<&str>, help: impl Into<String>) -> Self {
+    pub(crate) fn near_or(self, span: Span, near: Option<&str>, help: impl Into<Message>) -> Self {
         match near {
             None => self.help(help),
             near => self.did_you_mean(span, near),
@@ -141,6 +144,19 @@ impl Diagnostic {
         self
     }
 
+    /// The same finding with its texts in that language, as whoever shows it wants them.
+    #[must_use]
+    pub fn told_in(&self, language: Language) -> Diagnostic {
+        let told = |message: &Message| message.in_language(language);
+        let label = |label: &Label| Label { span: label.span, text: told(&label.text) };
+        Diagnostic {
+            message: told(&self.message),
+            labels: self.labels.iter().map(label).collect(),
+            help: self.help.as_ref().map(told),
+            ..self.clone()
+        }
+    }
+
     /// The severity, fixed by the code.
     pub fn severity(&self) -> Severity {
         self.code.severity()
@@ -159,7 +175,7 @@ impl Diagnostic {
     /// Renders it as text, with the author's lines underlined. [`Renderer`] has colours and other names of files.
     pub fn render(&self, sources: &SourceMap) -> String {
         let name = |file| sources.get(file).map_or_else(String::new, |file| file.name.clone());
-        Renderer { sources, color: false, name: &name }.render(self)
+        Renderer { sources, color: false, language: Language::English, name: &name }.render(self)
     }
 }
 

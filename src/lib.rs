@@ -40,6 +40,11 @@
 #[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
 compile_error!("the feature `jit` needs a 64-bit target; build without it");
 
+// What `said!` writes names the library as its users do.
+extern crate self as rulec;
+#[macro_use]
+extern crate rulec_said;
+
 mod analysis;
 mod arena;
 mod artifact;
@@ -84,7 +89,7 @@ mod walk;
 pub use analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
-pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Renderer, Severity};
+pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Message, Renderer, Severity};
 pub use engine::{
     Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,
     HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session,

@@ -6,6 +6,7 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
+use crate::diag::Message;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// A row of the table.
@@ -16,7 +17,7 @@ pub struct LimitInfo {
     pub default: u64,
     /// As docs write the default.
     pub written: &'static str,
-    pub unit: &'static str,
+    pub unit: Message,
     /// The quantity it bounds.
     pub doc: &'static str,
     /// The consequence of going beyond it.
@@ -24,7 +25,7 @@ pub struct LimitInfo {
 }
 
 macro_rules! limits {
-    ($($limit:ident $name:literal $default:expr, $written:literal, $unit:literal, $doc:literal, $beyond:literal;)*) => {
+    ($($limit:ident $name:literal $default:expr, $written:literal, $unit:expr, $doc:literal, $beyond:literal;)*) => {
         /// A limit of a decision; its row in [`TABLE`] says the rest.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Limit { $($limit,)* }
@@ -42,31 +43,31 @@ macro_rules! limits {
 }
 
 limits! {
-    QuantifierElements "quantifier_elements" 1_000_000, "1_000_000", "elements",
+    QuantifierElements "quantifier_elements" 1_000_000, "1_000_000", said!("elements"),
         "The elements that `any`, `all` and `count` read, and that an `each` of a payload walks over. In a nest of them, d deep, each reads at most the d-th root of it: 1,000 of two, 100 of three.",
         "the quantifier is unknown, the count and the list of `each` missing";
-    SimilarityCharacters "similarity_characters" 4_096, "4_096", "characters",
+    SimilarityCharacters "similarity_characters" 4_096, "4_096", said!("characters"),
         "The characters of either text that `similarity` compares.",
         "the similarity is missing";
-    RegexBytes "regex_bytes" 1 << 20, "1MiB", "bytes",
+    RegexBytes "regex_bytes" 1 << 20, "1MiB", said!("bytes"),
         "The bytes of a text that `matches` looks through.",
         "the condition is unknown";
-    RegexWork "regex_work" 1 << 30, "1_073_741_824", "bytes × states",
+    RegexWork "regex_work" 1 << 30, "1_073_741_824", said!("bytes × states"),
         "The bytes of a text that `matches` looks through, times the states of the expression's automaton.",
         "the condition is unknown";
-    ValueBytes "value_bytes" 1 << 20, "1MiB", "bytes",
+    ValueBytes "value_bytes" 1 << 20, "1MiB", said!("bytes"),
         "The size of a value that a function or a list in the rules builds: the bytes of its texts, and 8 for each element.",
         "the value is missing";
-    SearchWork "search_work" 1 << 28, "268_435_456", "bytes × bytes",
+    SearchWork "search_work" 1 << 28, "268_435_456", said!("bytes × bytes"),
         "The work of searching one value of the message for another: the product of their sizes, where an element of a list counts as 8 bytes.",
         "the condition is unknown";
-    RequestBytes "request_bytes" 1 << 20, "1MiB", "bytes",
+    RequestBytes "request_bytes" 1 << 20, "1MiB", said!("bytes"),
         "The bytes of the text that `request` analyses.",
         "what `request` finds is missing";
-    RequestWork "request_work" 1 << 30, "1_073_741_824", "bytes × parts",
+    RequestWork "request_work" 1 << 30, "1_073_741_824", said!("bytes × parts"),
         "The bytes of that text, times the states of an entity's expressions or the number of intents.",
         "what `request` finds is missing";
-    Violations "violations" 100_000, "100_000", "violations",
+    Violations "violations" 100_000, "100_000", said!("violations"),
         "The violations of a payload that are collected, in the order of its rules.",
         "what else is wrong with the payload is left out";
 }

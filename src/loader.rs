@@ -1,13 +1,14 @@
 //! Reading a rule set's files: the main file, what it imports, and its list files, each once.
 //! Where bytes come from is a [`Loader`]'s business; this module only knows paths inside a root.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Argument, Code, Diagnostic, Hole, Message};
 use crate::source::SourceMap;
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Statement, StatementKind};
 use crate::syntax::parse;
 use crate::threads::Threads;
 use std::collections::HashMap;
+use std::fmt;
 
 /// The most bytes a source or list file may have: 64 MiB.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -23,30 +24,36 @@ pub trait Loader {
 }
 
 /// Why a file could not be loaded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadError {
     /// There is no such file.
-    #[error("there is no such file")]
     NotFound,
     /// The path, or a link on it, leads out of the root.
-    #[error("it lies outside the root folder")]
     OutsideRoot,
     /// The file has this many bytes, more than [`MAX_FILE_BYTES`].
-    #[error("it has {0} bytes, more than the 64 MiB a file may have")]
     TooLarge(u64),
     /// It is a folder.
-    #[error("it is a folder, not a file")]
     Folder,
     /// It is a pipe, a socket or a device, which may have no end.
-    #[error("it is no regular file but a pipe, socket or device")]
     NotRegular,
     /// Anything else, in the words of the operating system.
-    #[error("{0}")]
     Unreadable(String),
 }
 
 impl LoadError {
+    /// The reason, in words.
+    pub fn in_words(&self) -> Message {
+        match self {
+            LoadError::NotFound => said!("there is no such file"),
+            LoadError::OutsideRoot => said!("it lies outside the root folder"),
+            LoadError::TooLarge(size) => said!("it has {size} bytes, more than the 64 MiB a file may have"),
+            LoadError::Folder => said!("it is a folder, not a file"),
+            LoadError::NotRegular => said!("it is no regular file but a pipe, socket or device"),
+            LoadError::Unreadable(reason) => Message::verbatim(reason),
+        }
+    }
+
     /// The code of a file that is there and cannot be read.
     fn code(&self) -> Code {
         match self {
@@ -58,8 +65,10 @@ impl LoadError {
     /// A finding about such a file, with what can be done.
     fn remedy(&self, found: Diagnostic) -> Diagnostic {
         match self {
-            LoadError::NotRegular => found.help("write what comes from there to a file, and name that"),
-            LoadError::Folder => found.help("name a file in it"),
+            LoadError::NotRegular => {
+                found.help(said!("write what comes from there to a file, and name that"))
+            }
+            LoadError::Folder => found.help(said!("name a file in it")),
             _ => found,
         }
     }
@@ -106,6 +115,20 @@ pub struct Unit {
     pub lists: HashMap<String, Vec<String>>,
 }
 
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl Argument for LoadError {
+    fn argument(&self) -> Hole {
+        self.in_words().argument()
+    }
+}
+
 /// A rule set's files, imported ones before their importers; the main file is the last.
 #[derive(Debug, Default)]
 pub struct Loaded {
@@ -124,7 +147,7 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
     match loader.load(path) {
         Ok(bytes) => drop(work.file(path, bytes)),
         Err(error) => {
-            let found = Diagnostic::without_place(error.code(), format!("`{path}` cannot be read: {error}"));
+            let found = Diagnostic::without_place(error.code(), said!("`{path}` cannot be read: {error}"));
             work.report(error.remedy(found));
         }
     }
@@ -165,14 +188,15 @@ impl Loading<'_> {
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-                let message = format!(
-                    "`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character"
-                );
+                let message =
+                    said!("`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character");
                 let help = match error.as_bytes().contains(&0) {
                     true => {
-                        "this is no text in UTF-8 but another encoding, compiled rules, or no text at all"
+                        said!(
+                            "this is no text in UTF-8 but another encoding, compiled rules, or no text at all"
+                        )
                     }
-                    false => "save the file as UTF-8",
+                    false => said!("save the file as UTF-8"),
                 };
                 // Up to the fault the text is as it is, so the offset points where it should.
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
@@ -186,8 +210,10 @@ impl Loading<'_> {
         let json = json_start(&text);
         let file = self.loaded.sources.add(path, text);
         if let Some(start) = json {
-            let message = format!("`{path}` holds JSON, and no rules");
-            let help = "routes, choices and flows of other systems become rules by `rulec import`; messages come after the rules, as in `rulec run my.rules messages.jsonl`";
+            let message = said!("`{path}` holds JSON, and no rules");
+            let help = said!(
+                "routes, choices and flows of other systems become rules by `rulec import`; messages come after the rules, as in `rulec run my.rules messages.jsonl`"
+            );
             let span = Span::new(file, start, start + 1);
             self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));
             self.state.insert(path.to_owned(), State::Done(None));
@@ -226,21 +252,23 @@ impl Loading<'_> {
             self.report(outside(import.span, &import.node));
             return None;
         };
-        let refuse = |code, message, help: &str| Diagnostic::new(code, import.span, message).help(help);
+        let refuse = |code, message, help: Message| Diagnostic::new(code, import.span, message).help(help);
         let refused = match self.state.get(&path) {
             Some(State::Done(file)) => return *file,
             Some(State::Open) => {
                 let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
                 let circle = [&self.chain[start..], std::slice::from_ref(&path)].concat();
-                let others = if circle.len() > 2 { " by way of others" } else { "" };
-                let message = format!("`{path}` imports itself{others}");
+                let message = match circle.len() {
+                    0..=2 => said!("`{path}` imports itself"),
+                    _ => said!("`{path}` imports itself by way of others"),
+                };
                 let circle = circle.join(" → ");
-                let help = format!("the chain is {circle}; move what both need into a third file");
-                refuse(Code::ImportCycle, message, &help).here("closes the circle")
+                let help = said!("the chain is {circle}; move what both need into a third file");
+                refuse(Code::ImportCycle, message, help).here(said!("closes the circle"))
             }
             None if self.chain.len() > MAX_IMPORT_DEPTH => {
-                let message = format!("files import each other more than {MAX_IMPORT_DEPTH} deep");
-                let help = "import shared files directly instead of through one another";
+                let message = said!("files import each other more than {MAX_IMPORT_DEPTH} deep");
+                let help = said!("import shared files directly instead of through one another");
                 refuse(Code::ImportTooDeep, message, help)
             }
             None => match self.loader.load(&path) {
@@ -250,15 +278,15 @@ impl Loading<'_> {
                     match error {
                         LoadError::OutsideRoot => outside(import.span, &import.node),
                         LoadError::NotFound => {
-                            let message = format!("there is no file `{path}`");
+                            let message = said!("there is no file `{path}`");
                             refuse(
                                 Code::ImportNotFound,
                                 message,
-                                "the path is relative to the importing file",
+                                said!("the path is relative to the importing file"),
                             )
                         }
                         _ => {
-                            let message = format!("`{path}` cannot be read: {error}");
+                            let message = said!("`{path}` cannot be read: {error}");
                             error.remedy(Diagnostic::new(error.code(), import.span, message))
                         }
                     }
@@ -272,11 +300,10 @@ impl Loading<'_> {
     /// The elements of a list file: one a line, white space at the ends and empty lines left out.
     fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
         let read = || {
-            let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_string())?;
-            let bytes = self.loader.load(&path).map_err(|error| error.to_string())?;
-            String::from_utf8(bytes).map_err(|error| {
-                format!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
-            })
+            let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.in_words())?;
+            let bytes = self.loader.load(&path).map_err(|error| error.in_words())?;
+            String::from_utf8(bytes)
+                .map_err(|error| said!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to()))
         };
         match read() {
             Ok(text) => {
@@ -284,8 +311,8 @@ impl Loading<'_> {
                 Some(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
             }
             Err(error) => {
-                let message = format!("the list file `{}` cannot be used: {error}", list.node);
-                let help = "the path is relative to this file and stays inside the root folder";
+                let message = said!("the list file `{}` cannot be used: {error}", list.node);
+                let help = said!("the path is relative to this file and stays inside the root folder");
                 self.report(Diagnostic::new(Code::ListFile, list.span, message).help(help));
                 None
             }
@@ -294,8 +321,9 @@ impl Loading<'_> {
 }
 
 fn outside(span: Span, path: &str) -> Diagnostic {
-    Diagnostic::new(Code::ImportOutsideRoot, span, format!("`{path}` lies outside the root folder"))
-        .help("files may import only what lies in the folder of the main file, or in the one given as root")
+    Diagnostic::new(Code::ImportOutsideRoot, span, said!("`{path}` lies outside the root folder")).help(
+        said!("files may import only what lies in the folder of the main file, or in the one given as root"),
+    )
 }
 
 /// `path` as seen from the file `from`; `None` when it leaves the root.

@@ -9,6 +9,7 @@ mod record;
 pub use record::{Field, Record};
 
 use crate::codec::impl_codec;
+use crate::diag::{Argument, Hole, Message, one_of};
 use std::fmt;
 use std::sync::Arc;
 
@@ -97,13 +98,11 @@ impl KindSet {
     }
 }
 
-impl fmt::Display for KindSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if KindSet::ALL.is_subset(*self) {
-            return f.write_str("any");
-        }
+impl KindSet {
+    /// The kinds as they stand in a message.
+    pub fn in_words(self) -> Message {
         let mut words: Vec<&str> = Vec::new();
-        let number = KindSet::NUMBER.is_subset(*self);
+        let number = KindSet::NUMBER.is_subset(self);
         for kind in self.iter() {
             words.push(match kind {
                 Kind::Bool => "bool",
@@ -118,11 +117,29 @@ impl fmt::Display for KindSet {
                 Kind::Version => "version",
             });
         }
-        match words.as_slice() {
-            [] => f.write_str("nothing"),
-            [one] => f.write_str(one),
-            [first @ .., last] => write!(f, "{} or {last}", first.join(", ")),
+        match words.is_empty() {
+            _ if KindSet::ALL.is_subset(self) => Message::verbatim("any"),
+            true => said!("nothing"),
+            false => one_of(words),
         }
+    }
+}
+
+impl fmt::Display for KindSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+impl Argument for KindSet {
+    fn argument(&self) -> Hole {
+        self.in_words().argument()
+    }
+}
+
+impl Argument for Ty {
+    fn argument(&self) -> Hole {
+        self.in_words().argument()
     }
 }
 
@@ -213,14 +230,21 @@ impl Ty {
             _ => true,
         }
     }
+    /// The type as it stands in a message: `int`, `string or list`.
+    pub fn in_words(&self) -> Message {
+        match self.inner {
+            Inner::Unknown => self.kinds.in_words(),
+            _ => Message::verbatim(self.to_string()),
+        }
+    }
     /// The type as a sentence says it: "an int", "a string or list".
-    pub fn with_article(&self) -> String {
-        let text = self.to_string();
+    pub fn with_article(&self) -> Message {
+        let (text, ty) = (self.to_string(), self.in_words());
         match text.as_str() {
-            "any" => "a value of any type".to_owned(),
-            _ if text.starts_with('{') => format!("a record {text}"),
-            _ if text.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {text}"),
-            _ => format!("a {text}"),
+            "any" => said!("a value of any type"),
+            _ if text.starts_with('{') => said!("a record {ty}"),
+            _ if text.starts_with(['a', 'e', 'i', 'o', 'u']) => said!("an {ty}"),
+            _ => said!("a {ty}"),
         }
     }
     /// The smallest type that holds the values of both.

@@ -9,13 +9,15 @@
 //!
 //! `INSTA_UPDATE=always` writes `docs/codes/README.md` anew.
 
+#[path = "support/chinese.rs"]
+mod chinese;
 #[path = "support/golden.rs"]
 mod golden;
 
+use chinese::{english_in, is_chinese};
 use rulec::internals::json;
 use rulec::internals::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
-use rulec::{Code, Diagnostic};
-use rulec::{Compiler, Rules, VerifyingKey};
+use rulec::{Code, Compiler, Diagnostic, Language, Rules, VerifyingKey};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -244,6 +246,32 @@ fn wrong_examples_are_reported_under_their_code() {
         };
         let alone = !reported.is_empty() && reported.iter().all(|other| *other == code);
         if alone { Ok(()) } else { Err(format!("the wrong example is reported as {reported:?}")) }
+    });
+}
+
+/// The findings about the wrong examples, in Chinese: none has an English sentence left.
+#[test]
+fn wrong_examples_are_told_in_chinese() {
+    each_page(|code| {
+        let wrong = section(code.page(), "Wrong");
+        let first = wrong.first().ok_or("there is no wrong example")?;
+        if first.language == "json" || wrong.iter().any(|block| block.skipped) {
+            return Ok(());
+        }
+        for found in found_for(code, &wrong) {
+            let told = found.told_in(Language::Chinese);
+            if !is_chinese(&told.message) {
+                return Err(format!("not Chinese: {}", told.message));
+            }
+            let labels = told.labels.iter().map(|label| &label.text);
+            for text in [&told.message].into_iter().chain(&told.help).chain(labels) {
+                let english = english_in(text);
+                if !english.is_empty() {
+                    return Err(format!("{english:?} in: {text}"));
+                }
+            }
+        }
+        Ok(())
     });
 }
 

@@ -3,7 +3,7 @@
 use super::report::Report;
 use super::solver::{Answer, Solver};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::eval::operands;
 use crate::ops::Op;
 use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
@@ -48,8 +48,8 @@ pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
     }
     if solver.ask(&[(holds, false)]).is_never() {
         facts.always = true;
-        let message = format!("the condition of `{}` always holds", rule.name);
-        let help = "write `default -> …` for what is left, or give the condition a part that can fail";
+        let message = said!("the condition of `{}` always holds", rule.name);
+        let help = said!("write `default -> …` for what is left, or give the condition a part that can fail");
         report.say(Diagnostic::new(Code::AlwaysMatches, cond.span, message).help(help), None);
         return facts;
     }
@@ -85,18 +85,23 @@ fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Op
             let quoted: Vec<String> = parts.iter().map(|part| report.part(part)).collect();
             let message = match quoted.split_last() {
                 Some((last, others)) if quoted.len() <= 4 => {
-                    format!("`{}` and `{last}` never hold together", others.join("`, `"))
+                    said!("`{}` and `{last}` never hold together", others.join("`, `"))
                 }
-                _ => format!("these {} parts never hold together", quoted.len()),
+                _ => said!("these {} parts never hold together", quoted.len()),
             };
-            let mut found = Diagnostic::new(Code::Contradiction, first.span, message).here("this part");
+            let mut found =
+                Diagnostic::new(Code::Contradiction, first.span, message).here(said!("this part"));
             for part in parts.iter().skip(1) {
                 found = found.label(
                     part.span,
-                    if std::ptr::eq(*part, *second) { "excludes this one" } else { "and this one" },
+                    if std::ptr::eq(*part, *second) {
+                        said!("excludes this one")
+                    } else {
+                        said!("and this one")
+                    },
                 );
             }
-            let help = "no message satisfies them all: correct one of them, or join them by `or`";
+            let help = said!("no message satisfies them all: correct one of them, or join them by `or`");
             report.say(found.help(help), None);
         }
         [] => {}
@@ -110,18 +115,19 @@ fn alone(report: &Report<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
             return found;
         }
         if let Some(values) = values(test) {
-            let message = format!("`{}` can never hold: {values}", report.part(cond));
+            let message = said!("`{}` can never hold: {values}", report.part(cond));
             return Diagnostic::new(Code::OutOfRange, cond.span, message)
-                .help("compare with a value that the function can have");
+                .help(said!("compare with a value that the function can have"));
         }
     }
     let message = match name {
         Some(name) if matches!(cond.kind, CondKind::And(_) | CondKind::Or(_)) => {
-            format!("the condition of `{name}` can never hold")
+            said!("the condition of `{name}` can never hold")
         }
-        _ => format!("`{}` can never hold", report.part(cond)),
+        _ => said!("`{}` can never hold", report.part(cond)),
     };
-    Diagnostic::new(Code::NeverMatches, cond.span, message).help("correct it, or remove what depends on it")
+    Diagnostic::new(Code::NeverMatches, cond.span, message)
+        .help(said!("correct it, or remove what depends on it"))
 }
 
 fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Diagnostic> {
@@ -133,14 +139,14 @@ fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Dia
     }
     let range = report.quote(start.span.to(end.span));
     let help = match order.is_eq() {
-        true => format!("`..` leaves out its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
-        false => "write the smaller end first".to_owned(),
+        true => said!("`..` leaves out its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
+        false => said!("write the smaller end first"),
     };
-    Some(Diagnostic::new(Code::EmptyRange, place, format!("nothing lies in `{range}`")).help(help))
+    Some(Diagnostic::new(Code::EmptyRange, place, said!("nothing lies in `{range}`")).help(help))
 }
 
 /// The values of the function beside a constant, in words.
-fn values(test: &Predicate) -> Option<&'static str> {
+fn values(test: &Predicate) -> Option<Message> {
     let of = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),
         _ => None,
@@ -151,18 +157,18 @@ fn values(test: &Predicate) -> Option<&'static str> {
     };
     let (function, args) = of(&test.left).or_else(|| of(right?))?;
     Some(match function {
-        Function::Hour => "`hour` gives 0 to 23",
-        Function::Minute => "`minute` gives 0 to 59",
-        Function::Weekday => "`weekday` gives 1 for Monday to 7 for Sunday",
-        Function::Day => "`day` gives 1 to 31",
-        Function::Month => "`month` gives 1 to 12",
-        Function::Similarity => "`similarity` gives 0 to 1",
-        Function::Bucket if args <= 2 => "`bucket` gives 0 to 99",
-        Function::Len => "`len` is never below 0",
-        Function::Abs => "`abs` is never below 0",
-        Function::Lower => "`lower` leaves no letter in upper case",
-        Function::Upper => "`upper` leaves no letter in lower case",
-        Function::Trim => "`trim` leaves no white space at the ends",
+        Function::Hour => said!("`hour` gives 0 to 23"),
+        Function::Minute => said!("`minute` gives 0 to 59"),
+        Function::Weekday => said!("`weekday` gives 1 for Monday to 7 for Sunday"),
+        Function::Day => said!("`day` gives 1 to 31"),
+        Function::Month => said!("`month` gives 1 to 12"),
+        Function::Similarity => said!("`similarity` gives 0 to 1"),
+        Function::Bucket if args <= 2 => said!("`bucket` gives 0 to 99"),
+        Function::Len => said!("`len` is never below 0"),
+        Function::Abs => said!("`abs` is never below 0"),
+        Function::Lower => said!("`lower` leaves no letter in upper case"),
+        Function::Upper => said!("`upper` leaves no letter in lower case"),
+        Function::Trim => said!("`trim` leaves no white space at the ends"),
         _ => return None,
     })
 }
@@ -234,21 +240,22 @@ impl<'a> Parts<'a, '_, '_, '_> {
         };
         let message = match (told.as_slice(), neutral) {
             ([], _) if self.solver.ask(&[(own, false)]).is_never() => {
-                format!("`{quoted}` always holds, so it decides nothing")
+                said!("`{quoted}` always holds, so it decides nothing")
             }
             ([one], true) => {
-                format!("`{quoted}` decides nothing: it holds whenever `{}` does", self.report.part(one))
+                said!("`{quoted}` decides nothing: it holds whenever `{}` does", self.report.part(one))
             }
             ([one], false) => {
-                format!("`{quoted}` decides nothing: where it holds, `{}` does", self.report.part(one))
+                said!("`{quoted}` decides nothing: where it holds, `{}` does", self.report.part(one))
             }
-            _ => format!("`{quoted}` decides nothing"),
+            _ => said!("`{quoted}` decides nothing"),
         };
         let mut found = Diagnostic::new(Code::PartDecidesNothing, part.span, message);
         for other in told {
-            found = found.label(other.span, "this part decides");
+            found = found.label(other.span, said!("this part decides"));
         }
-        self.report.say(found.help("remove it, or correct it if it was meant to say something else"), None);
+        self.report
+            .say(found.help(said!("remove it, or correct it if it was meant to say something else")), None);
     }
 }
 

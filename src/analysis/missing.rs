@@ -53,10 +53,10 @@ pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &
         let found = Diagnostic::new(
             Code::WinsWithout,
             part.cond.span,
-            format!("`{}` wins without `{quoted}` where `{name}` is missing", rule.name),
+            said!("`{}` wins without `{quoted}` where `{name}` is missing", rule.name),
         )
-        .here("left out then")
-        .help(format!("{} goes there: add `{name} is present` to require it", input(&message)));
+        .here(said!("left out then"))
+        .help(said!("{} goes there: add `{name} is present` to require it", input(&message)));
         return report.say(found, Some(message));
     }
 }
@@ -86,10 +86,10 @@ fn tell(
     let found = Diagnostic::new(
         Code::NegationFallsThrough,
         unit.span,
-        format!("`{quoted}` does not hold where `{name}` is missing, so `{}` is passed over", rule.name),
+        said!("`{quoted}` does not hold where `{name}` is missing, so `{}` is passed over", rule.name),
     )
-    .here(format!("neither true nor false without `{name}`"))
-    .help(format!(
+    .here(said!("neither true nor false without `{name}`"))
+    .help(said!(
         "{} falls through: write `({name} is missing or {quoted})` to take it as well, or `{name} is present and …` to say that it is meant so",
         input(&message)
     ));

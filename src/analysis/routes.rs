@@ -116,24 +116,26 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     let kind = program.tables[rule.table.index()].kind;
     let names: Vec<String> = above.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
     let takes = match names.as_slice() {
-        [one] => format!("{one} takes all its inputs"),
-        [first, second] => format!("{first} and {second} together take all its inputs"),
-        _ => format!("{} others together take all its inputs", names.len()),
+        [one] => said!("{one} takes all its inputs"),
+        [first, second] => said!("{first} and {second} together take all its inputs"),
+        _ => said!("{} others together take all its inputs", names.len()),
     };
     let mut found = Diagnostic::new(
         Code::RouteHidden,
         rule.condition.span,
-        format!("`{}` can never be chosen: {takes}", rule.name),
+        said!("`{}` can never be chosen: {takes}", rule.name),
     )
-    .here("whenever this holds");
+    .here(said!("whenever this holds"));
     for other in above.iter().take(6) {
-        found = found
-            .label(program.rules[other.index()].condition.span, "this is tried before and holds as well");
+        found = found.label(
+            program.rules[other.index()].condition.span,
+            said!("this is tried before and holds as well"),
+        );
     }
     let help = match kind {
-        TableKind::Choice => "the last branch that holds wins: move it below those, or narrow them",
-        TableKind::Routes => "put it before those, give it a higher priority, or narrow them",
-        _ => "put it before those, or narrow them",
+        TableKind::Choice => said!("the last branch that holds wins: move it below those, or narrow them"),
+        TableKind::Routes => said!("put it before those, give it a higher priority, or narrow them"),
+        _ => said!("put it before those, or narrow them"),
     };
     report.say(found.help(help), None);
 }
@@ -172,9 +174,7 @@ fn ties(
                 .is_some_and(|other| solver.ask(&[(known.holds, true), (other.holds, false)]).is_never())
         });
         let (other, message, takes) = match implied {
-            Some(other) => {
-                (other, message, format!("whatever `{}` takes the other would take too", rule.name))
-            }
+            Some(other) => (other, message, said!("whatever `{}` takes the other would take too", rule.name)),
             None if strict => {
                 let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(left).copied();
                 let others: Vec<RuleId> = others.collect();
@@ -187,7 +187,7 @@ fn ties(
                     }
                 });
                 let Some((other, message)) = together else { continue };
-                (other, message, "both hold for some inputs".to_owned())
+                (other, message, said!("both hold for some inputs"))
             }
             None => continue,
         };
@@ -197,12 +197,11 @@ fn ties(
         {
             continue;
         }
-        let message_text =
-            format!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
+        let message_text = said!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
         let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
-            .here("tried first, because it stands first")
-            .label(other.condition.span, "this holds as well")
-            .help(format!(
+            .here(said!("tried first, because it stands first"))
+            .label(other.condition.span, said!("this holds as well"))
+            .help(said!(
                 "both hold for {}: give `{}` a higher priority, so that moving it changes nothing",
                 input(&message),
                 rule.name
@@ -257,10 +256,10 @@ fn no_default(
     let found = Diagnostic::new(
         Code::NoDefault,
         last,
-        "there is no `default`, and some inputs are taken by no route",
+        said!("there is no `default`, and some inputs are taken by no route"),
     )
-    .here("the last route")
-    .help(format!("write `default -> …` for the rest; {} is taken by none", input(&message)));
+    .here(said!("the last route"))
+    .help(said!("write `default -> …` for the rest; {} is taken by none", input(&message)));
     report.say(found, Some(message));
 }
 

@@ -1,7 +1,7 @@
 //! Declarations of the main file that nothing uses, and tests of one name.
 
 use super::report::Report;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::sema::hir::{Idle, Outcome, Program, TableId, TableKind};
 use crate::span::{FileId, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,15 +21,15 @@ pub(super) fn declarations(report: &mut Report<'_>) {
             _ => None,
         })
         .collect();
-    let unused = |what: &str, name: &str, span: Span, help: &str| {
-        Diagnostic::new(Code::UnusedDeclaration, span, format!("{what} `{name}` is not used")).help(help)
+    let unused = |what: Message, name: &str, span: Span, help: Message| {
+        Diagnostic::new(Code::UnusedDeclaration, span, said!("{what} `{name}` is not used")).help(help)
     };
     // A file that only declares is made to be imported.
     let decides = program.rules.iter().any(|rule| rule.span.file == MAIN);
     for handler in program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN) {
         if !used.contains(&*handler.name) {
-            let help = "no route leads to it: remove it, or write the route that does";
-            report.say(unused("the handler", &handler.name, handler.span, help), None);
+            let help = said!("no route leads to it: remove it, or write the route that does");
+            report.say(unused(said!("the handler"), &handler.name, handler.span, help), None);
         }
     }
     let entered = entered(program);
@@ -41,8 +41,10 @@ pub(super) fn declarations(report: &mut Report<'_>) {
             continue;
         };
         if (!main.order.is_empty() || main.default.is_some()) && !entered.contains(&id) {
-            let help = "no `goto` leads to it: write one, or remove the table; where a program decides by the table itself, write `# rulec: allow W0103 reason` before it";
-            report.say(unused("the table", &table.name, span, help), None);
+            let help = said!(
+                "no `goto` leads to it: write one, or remove the table; where a program decides by the table itself, write `# rulec: allow W0103 reason` before it"
+            );
+            report.say(unused(said!("the table"), &table.name, span, help), None);
         }
     }
     idle(report);
@@ -59,26 +61,28 @@ fn idle(report: &mut Report<'_>) {
         match idle {
             Idle::Field(name, span) => fields.push((name, *span)),
             Idle::Import(path, span) => {
-                let message = format!("nothing of `{path}` is used");
-                let help = "remove the import, or use what it defines";
+                let message = said!("nothing of `{path}` is used");
+                let help = said!("remove the import, or use what it defines");
                 report.say(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);
             }
         }
     }
     let Some((first, rest)) = fields.split_first() else { return };
     let message = match rest {
-        [] => format!("no rule reads the input field `{}`", first.0),
+        [] => said!("no rule reads the input field `{}`", first.0),
         _ => {
             let names: Vec<String> =
                 fields.iter().take(LISTED).map(|(name, _)| format!("`{name}`")).collect();
-            let more = if fields.len() > LISTED { ", …" } else { "" };
-            format!("no rule reads these {} input fields: {}{more}", fields.len(), names.join(", "))
+            let more = if fields.len() > LISTED { said!(", …") } else { Message::default() };
+            said!("no rule reads these {} input fields: {}{more}", fields.len(), names.join(", "))
         }
     };
-    let help = "remove what messages do not hold; where they do hold it, write `# rulec: allow W0105 reason` before `input`";
+    let help = said!(
+        "remove what messages do not hold; where they do hold it, write `# rulec: allow W0105 reason` before `input`"
+    );
     let finding = Diagnostic::new(Code::UnreadField, first.1, message).help(help);
     let others = rest.iter().take(LISTED - 1);
-    let finding = others.fold(finding, |finding, (_, span)| finding.label(*span, "nor this one"));
+    let finding = others.fold(finding, |finding, (_, span)| finding.label(*span, said!("nor this one")));
     report.say(finding, None);
 }
 
@@ -104,10 +108,10 @@ fn same_names(report: &mut Report<'_>) {
                 let found = Diagnostic::new(
                     Code::SameTestName,
                     test.span,
-                    format!("there is another test `{}`", test.name),
+                    said!("there is another test `{}`", test.name),
                 )
-                .label(*earlier, "the first one")
-                .help("name each after what it shows, so that a failure says which one failed");
+                .label(*earlier, said!("the first one"))
+                .help(said!("name each after what it shows, so that a failure says which one failed"));
                 report.say(found, None);
             }
         }

@@ -2,7 +2,7 @@
 //! underlined, the remedy. miette sees only *windows* of the files: a few lines around the labels, made
 //! fit for a terminal. So a report costs what it shows, not what the files hold.
 
-use super::{Diagnostic, Label, Severity};
+use super::{Diagnostic, Label, Language, Severity};
 use crate::source::{Position, SourceFile, SourceMap, floor};
 use crate::span::{FileId, Span};
 use crate::text::{on_one_line, printable};
@@ -31,6 +31,8 @@ pub struct Renderer<'a> {
     pub sources: &'a SourceMap,
     /// With the colours of a terminal.
     pub color: bool,
+    /// The language to tell them in.
+    pub language: Language,
     /// A file's name as it is shown.
     pub name: &'a dyn Fn(FileId) -> String,
 }
@@ -39,17 +41,27 @@ impl Renderer<'_> {
     /// Renders a diagnostic, each line ended.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         let theme = if self.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let (style, told) = (theme.styles.help, diagnostic.told_in(self.language));
+        // miette has but an English word before the remedy.
+        let own_help = self.language != Language::English;
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_links(false)
             .with_wrap_lines(false)
             .without_syntax_highlighting();
-        let report = self.report(diagnostic);
+        let remedy = told.help.as_ref().filter(|_| own_help).map(|help| words(help));
+        let shown = Diagnostic { help: told.help.clone().filter(|_| !own_help), ..told };
+        let report = self.report(&shown);
         let mut out = String::new();
-        match handler.render_report(&mut out, &report) {
-            Ok(()) => out,
+        if handler.render_report(&mut out, &report).is_err() {
             // Only a label that lies in no window could fail, and then the message is left.
-            Err(_) => format!("{}\n\n  {}\n", diagnostic.code, report.message),
+            return format!("{}\n\n  {}\n", diagnostic.code, report.message);
         }
+        if let Some(remedy) = remedy {
+            let word = said!("help:");
+            let word = word.told_in(self.language);
+            out.push_str(&format!("  {}{}\n", style.style(word), remedy.replace('\n', "\n        ")));
+        }
+        out
     }
 
     fn report<'d>(&self, diagnostic: &'d Diagnostic) -> Report<'d> {

@@ -7,11 +7,10 @@ use super::set::RuleSet;
 #[cfg(feature = "signatures")]
 use crate::artifact::signature::{SigningKey, VerifyingKey};
 use crate::artifact::{self, ArtifactError, Contents};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Argument, Code, Diagnostic, Message};
 use crate::sema::hir::Program;
 use crate::text;
 use crate::threads::Threads;
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
@@ -84,12 +83,12 @@ impl Compiler {
     /// When the file cannot be read, and as there.
     pub fn load_artifact_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let path = path.as_ref();
-        let unreadable = |message: &dyn fmt::Display| CompileError::unreadable(path, message);
+        let unreadable = |message: &dyn Argument| CompileError::unreadable(path, message);
         let mut bytes = Vec::new();
         let (file, _) = open_regular(path).map_err(|error| unreadable(&error))?;
         let read = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
         if read.map_err(|error| unreadable(&error))? as u64 > MAX_ARTIFACT_BYTES {
-            return Err(unreadable(&"it is over 4 GiB"));
+            return Err(unreadable(&said!("it is over 4 GiB")));
         }
         self.load_artifact(&bytes).map_err(|mut error| {
             error.name_artifact(&path.display().to_string());
@@ -130,27 +129,27 @@ impl Compiler {
 
 fn refused(error: &ArtifactError) -> CompileError {
     match error {
-        ArtifactError::Foreign => cannot_load(Code::NoArtifact, error)
-            .help("rules are compiled to such a file by `rulec build`")
+        ArtifactError::Foreign => cannot_load(Code::NoArtifact, &error.in_words())
+            .help(said!("rules are compiled to such a file by `rulec build`"))
             .into(),
         ArtifactError::Version(_) | ArtifactError::Zones(_) => {
-            cannot_load(Code::ArtifactVersion, error).help(AGAIN).into()
+            cannot_load(Code::ArtifactVersion, &error.in_words()).help(AGAIN).into()
         }
         ArtifactError::Unsigned | ArtifactError::Untrusted(_) | ArtifactError::Forged(_) => {
-            cannot_load(Code::ArtifactUntrusted, error).help(SIGN).into()
+            cannot_load(Code::ArtifactUntrusted, &error.in_words()).help(SIGN).into()
         }
-        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(error),
+        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(&error.in_words()),
     }
 }
 
-const AGAIN: &str = "build it again from the rules: `rulec build`";
+const AGAIN: Message = said!("build it again from the rules: `rulec build`");
 
-const SIGN: &str = "sign it with a key that is trusted here: `rulec build --sign KEY`";
+const SIGN: Message = said!("sign it with a key that is trusted here: `rulec build --sign KEY`");
 
-fn damaged(what: &dyn fmt::Display) -> CompileError {
+fn damaged(what: &dyn Argument) -> CompileError {
     cannot_load(Code::ArtifactDamaged, what).help(AGAIN).into()
 }
 
-fn cannot_load(code: Code, what: &dyn fmt::Display) -> Diagnostic {
-    Diagnostic::without_place(code, format!("the compiled rules cannot be loaded: {what}"))
+fn cannot_load(code: Code, what: &dyn Argument) -> Diagnostic {
+    Diagnostic::without_place(code, said!("the compiled rules cannot be loaded: {what}"))
 }

@@ -5,7 +5,7 @@ use super::hosts::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
 use super::{How, Indexing, Rules, Tier};
 use crate::bytecode::{self, LowerError};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Argument, Code, Diagnostic};
 use crate::host::Host;
 use crate::index::{self, Index};
 use crate::loader::{self, LoadError, Loaded, Loader, MemoryLoader};
@@ -131,14 +131,14 @@ impl Compiler {
             Some(root) => root.as_path(),
             None => path.parent().unwrap_or(Path::new("")),
         };
-        let unreadable = |message: &dyn fmt::Display| CompileError::unreadable(path, message);
+        let unreadable = |message: &dyn Argument| CompileError::unreadable(path, message);
         let disk = DiskLoader::new(root).map_err(|error| match (&self.root, error) {
             (None, error) => unreadable(&error),
             (Some(root), LoadError::NotFound) => {
-                unreadable(&format_args!("there is no root folder `{}`", root.display()))
+                unreadable(&said!("there is no root folder `{}`", root.display()))
             }
             (Some(root), error) => {
-                unreadable(&format_args!("the root folder `{}` cannot be used: {error}", root.display()))
+                unreadable(&said!("the root folder `{}` cannot be used: {error}", root.display()))
             }
         })?;
         let name = match &self.root {
@@ -263,7 +263,7 @@ pub(super) fn lower(
         Ok(code) => match bytecode::verify(code.chunk()) {
             Ok(()) => Some(code),
             Err(error) => {
-                diagnostics.push(too_complex(&error));
+                diagnostics.push(too_complex(&error.to_string()));
                 None
             }
         },
@@ -299,13 +299,13 @@ fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
     };
     match place {
         Some(place) => check::regex_too_large(place),
-        None => too_complex(error),
+        None => too_complex(&error.to_string()),
     }
 }
 
-fn too_complex(error: &dyn std::error::Error) -> Diagnostic {
-    Diagnostic::without_place(Code::TooComplex, format!("the rules are too complex: {error}"))
-        .help("split the largest conditions over several routes")
+fn too_complex(error: &dyn Argument) -> Diagnostic {
+    Diagnostic::without_place(Code::TooComplex, said!("the rules are too complex: {error}"))
+        .help(said!("split the largest conditions over several routes"))
 }
 
 /// Why rules did not compile, as data; the command line renders it with the author's text.
@@ -321,15 +321,15 @@ impl CompileError {
     }
 
     /// That a file cannot be read.
-    pub(super) fn unreadable(path: &Path, message: &dyn fmt::Display) -> CompileError {
-        let message = format!("`{}` cannot be read: {message}", path.display());
+    pub(super) fn unreadable(path: &Path, message: &dyn Argument) -> CompileError {
+        let message = said!("`{}` cannot be read: {message}", path.display());
         Diagnostic::without_place(Code::FileUnreadable, message).into()
     }
 
     /// Says of which file it is that an artifact was expected.
     pub(super) fn name_artifact(&mut self, name: &str) {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
-            diagnostic.message = format!("`{name}`: {}", diagnostic.message);
+            diagnostic.message = said!("`{name}`: {}", diagnostic.message);
         }
     }
 

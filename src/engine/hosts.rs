@@ -1,7 +1,7 @@
 //! Registering functions of the embedding program, and holding them against the rules'
 //! declarations when the rules are loaded.
 
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic, Message, nearest};
 use crate::host::{Host, HostFn};
 use crate::request;
 use crate::sema::hir::{Extern, Program};
@@ -224,14 +224,14 @@ impl Registry {
 
     fn link_one(&self, declared: &Extern, diagnostics: &mut Vec<Diagnostic>) -> Option<Host> {
         let name = &declared.name;
-        let wrong = |message: String| Diagnostic::new(Code::HostFunction, declared.span, message);
+        let wrong = |message: Message| Diagnostic::new(Code::HostFunction, declared.span, message);
         let Some(found) = self.functions.get(&**name) else {
             let near = nearest(name, self.functions.keys().map(String::as_str));
             let help = match near {
-                Some(near) => format!("the program registered `{near}`; did you mean that?"),
-                None => format!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
+                Some(near) => said!("the program registered `{near}`; did you mean that?"),
+                None => said!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
             };
-            diagnostics.push(wrong(format!("the embedding program offers no function `{name}`")).help(help));
+            diagnostics.push(wrong(said!("the embedding program offers no function `{name}`")).help(help));
             return None;
         };
         let args = found.args.as_deref();
@@ -240,19 +240,19 @@ impl Registry {
         let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
         let message = if let Some(args) = args.filter(|args| args.len() != declared.params.len()) {
             let (declared, registered) = (declared.params.len(), args.len());
-            format!("`{name}` is declared with {declared} arguments and registered with {registered}")
+            said!("`{name}` is declared with {declared} arguments and registered with {registered}")
         } else if let Some(((param, ty), kinds)) =
             params.find(|((_, ty), kinds)| !ty.kinds.is_subset(**kinds))
         {
-            format!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}")
+            said!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}")
         } else if !found.result.is_subset(accepted) {
             let (result, returned) = (&declared.result, found.result);
-            format!("`{name}` is declared to return {result}, and the function returns {returned}")
+            said!("`{name}` is declared to return {result}, and the function returns {returned}")
         } else {
             let function = found.function.clone();
             return Some(Host { name: name.clone(), result: wanted, function, work: None });
         };
-        diagnostics.push(wrong(message).help("make the declaration and the function agree"));
+        diagnostics.push(wrong(message).help(said!("make the declaration and the function agree")));
         None
     }
 }

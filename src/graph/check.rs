@@ -4,6 +4,7 @@ mod edges;
 mod joins;
 
 use super::node::{NodeId, Route, Target, Vertex, names};
+use crate::diag::Message;
 use edges::Graph;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -68,7 +69,7 @@ impl FindingKind {
     }
 
     /// The remedy.
-    pub fn help(self) -> &'static str {
+    pub fn help(self) -> Message {
         self.row().1
     }
 
@@ -82,32 +83,45 @@ impl FindingKind {
         }
     }
 
-    fn row(self) -> (&'static str, &'static str) {
+    fn row(self) -> (&'static str, Message) {
         use FindingKind::*;
         match self {
-            DuplicateNode => ("duplicate-node", "rename one of them"),
-            UnknownStart => ("unknown-start", "start at a node of the workflow"),
-            UnknownNode => ("unknown-node", "add the node, or correct the name"),
-            NoProcessor => ("no-processor", "register its kind, or give the node a processor"),
-            UnknownNext => ("unknown-next", "add the node, or correct the name"),
-            UnknownTarget => ("unknown-target", "add the node, or correct the name in the router"),
-            MissingTarget => ("missing-target", "give the node that many next nodes, or route elsewhere"),
-            NestedParallel => ("nested-parallel", "list the inner children under the outer parallel node"),
+            DuplicateNode => ("duplicate-node", said!("rename one of them")),
+            UnknownStart => ("unknown-start", said!("start at a node of the workflow")),
+            UnknownNode => ("unknown-node", said!("add the node, or correct the name")),
+            NoProcessor => ("no-processor", said!("register its kind, or give the node a processor")),
+            UnknownNext => ("unknown-next", said!("add the node, or correct the name")),
+            UnknownTarget => ("unknown-target", said!("add the node, or correct the name in the router")),
+            MissingTarget => {
+                ("missing-target", said!("give the node that many next nodes, or route elsewhere"))
+            }
+            NestedParallel => {
+                ("nested-parallel", said!("list the inner children under the outer parallel node"))
+            }
             CycleWithoutLoopBack => {
-                ("cycle-without-loopback", "let the router of the edge that closes it say `loopback`")
+                ("cycle-without-loopback", said!("let the router of the edge that closes it say `loopback`"))
             }
-            LoopWithoutExit => ("loop-without-exit", "give the node a second next node and a route to it"),
-            JoinNeverFills => ("join-never-fills", "remove the edge, or let something come over it"),
-            ExclusiveJoin => {
-                ("exclusive-join", "let one of the branches end elsewhere, or give each a node of its own")
+            LoopWithoutExit => {
+                ("loop-without-exit", said!("give the node a second next node and a route to it"))
             }
-            Unreachable => ("unreachable", "lead an edge to it, or remove it"),
-            UnlistedTarget => ("unlisted-target", "add it to the node's next nodes"),
-            RepeatedNext => ("repeated-next", "list it once"),
-            EmptyParallel => ("empty-parallel", "give it children"),
-            IdleRouter => ("idle-router", "give the router to the node's children or to the node before it"),
-            LoopBackOutsideLoop => ("loopback-outside-loop", "leave out `loopback`: the edge closes no loop"),
-            MixedLoopBack => ("mixed-loopback", "use one edge for going on and another for looping back"),
+            JoinNeverFills => ("join-never-fills", said!("remove the edge, or let something come over it")),
+            ExclusiveJoin => (
+                "exclusive-join",
+                said!("let one of the branches end elsewhere, or give each a node of its own"),
+            ),
+            Unreachable => ("unreachable", said!("lead an edge to it, or remove it")),
+            UnlistedTarget => ("unlisted-target", said!("add it to the node's next nodes")),
+            RepeatedNext => ("repeated-next", said!("list it once")),
+            EmptyParallel => ("empty-parallel", said!("give it children")),
+            IdleRouter => {
+                ("idle-router", said!("give the router to the node's children or to the node before it"))
+            }
+            LoopBackOutsideLoop => {
+                ("loopback-outside-loop", said!("leave out `loopback`: the edge closes no loop"))
+            }
+            MixedLoopBack => {
+                ("mixed-loopback", said!("use one edge for going on and another for looping back"))
+            }
         }
     }
 }
@@ -125,17 +139,17 @@ pub struct Finding {
     /// The nodes from the start to the place; for a cycle, once round it.
     pub path: Vec<NodeId>,
     /// The fault, in words.
-    pub message: String,
+    pub message: Message,
 }
 
 impl Finding {
     /// A finding; the last node of the path is at fault.
-    pub fn new(kind: FindingKind, path: Vec<NodeId>, message: String) -> Self {
+    pub fn new(kind: FindingKind, path: Vec<NodeId>, message: Message) -> Self {
         Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
     /// The remedy.
-    pub fn help(&self) -> &'static str {
+    pub fn help(&self) -> Message {
         self.kind.help()
     }
 
@@ -178,12 +192,12 @@ pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -
     let cycles = graph.cycles();
     let waits_for_itself = !cycles.is_empty();
     for cycle in cycles {
-        let message = format!("no edge of the cycle of {} is declared a loop-back", names(&distinct(&cycle)));
+        let message = said!("no edge of the cycle of {} is declared a loop-back", names(&distinct(&cycle)));
         findings.push(Finding::new(FindingKind::CycleWithoutLoopBack, cycle, message));
     }
     for number in graph.unreachable() {
         let id = graph.id(number);
-        let message = format!("nothing leads from `{}` to `{id}`", graph.id(start));
+        let message = said!("nothing leads from `{}` to `{id}`", graph.id(start));
         findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
     }
     // In a circle that waits for itself every join is unfillable; once is enough.
@@ -207,28 +221,28 @@ fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     };
     for (place, next) in step.next.iter().enumerate() {
         if step.next[..place].contains(next) {
-            let message = format!("`{next}` stands more than once among the next nodes of `{id}`");
+            let message = said!("`{next}` stands more than once among the next nodes of `{id}`");
             add(FindingKind::RepeatedNext, Some(next), message);
             continue;
         }
         match graph.number(next) {
             None => {
-                let message = format!("`{id}` leads to `{next}`, which is no node");
+                let message = said!("`{id}` leads to `{next}`, which is no node");
                 add(FindingKind::UnknownNext, Some(next), message);
             }
             Some(child) if step.parallel && graph.steps[child].parallel => {
                 let message =
-                    format!("the parallel node `{next}` stands directly under the parallel node `{id}`");
+                    said!("the parallel node `{next}` stands directly under the parallel node `{id}`");
                 add(FindingKind::NestedParallel, Some(next), message);
             }
             Some(_) => {}
         }
     }
     if step.parallel && step.next.is_empty() {
-        add(FindingKind::EmptyParallel, None, format!("the parallel node `{id}` has no children"));
+        add(FindingKind::EmptyParallel, None, said!("the parallel node `{id}` has no children"));
     }
     if step.parallel && step.routes.is_some() {
-        let message = format!("the router of the parallel node `{id}` is never asked");
+        let message = said!("the router of the parallel node `{id}` is never asked");
         add(FindingKind::IdleRouter, None, message);
     }
 }
@@ -243,16 +257,16 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     if let [only] = step.next.as_slice()
         && loops
     {
-        let message = format!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
+        let message = said!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
         add(FindingKind::LoopWithoutExit, message);
     } else {
         if endless {
-            let message = format!("every route of the loop `{id}` loops back");
+            let message = said!("every route of the loop `{id}` loops back");
             add(FindingKind::LoopWithoutExit, message);
         }
         if let Some(slot) = missing_slot(routes, step.next.len()) {
             let has = step.next.len();
-            let message = format!("a route of `{id}` goes to `next[{slot}]`, but there are {has} next nodes");
+            let message = said!("a route of `{id}` goes to `next[{slot}]`, but there are {has} next nodes");
             add(FindingKind::MissingTarget, message);
         }
     }
@@ -265,10 +279,10 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     named.dedup();
     for target in named {
         if graph.number(target).is_none() {
-            let message = format!("a route of `{id}` goes to `{target}`, which is no node");
+            let message = said!("a route of `{id}` goes to `{target}`, which is no node");
             add(FindingKind::UnknownTarget, message);
         } else if !step.next.contains(target) {
-            let message = format!("a route of `{id}` goes to `{target}`, which is not among its next nodes");
+            let message = said!("a route of `{id}` goes to `{target}`, which is not among its next nodes");
             add(FindingKind::UnlistedTarget, message);
         }
     }
@@ -280,11 +294,11 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
         let Some(to) = graph.number(target) else { continue };
         // With one next node the edge is both, and that has been said.
         if forward.contains(target) && step.next.len() != 1 {
-            let message = format!("the edge from `{id}` to `{target}` is a loop-back by one route only");
+            let message = said!("the edge from `{id}` to `{target}` is a loop-back by one route only");
             add(FindingKind::MixedLoopBack, message);
         }
         if !graph.leads(to, number) {
-            let message = format!("`{id}` loops back to `{target}`, from where no way leads to `{id}` again");
+            let message = said!("`{id}` loops back to `{target}`, from where no way leads to `{id}` again");
             add(FindingKind::LoopBackOutsideLoop, message);
         }
     }

@@ -1,5 +1,6 @@
 //! Nodes by their names, and the ways that their outputs may take.
 
+use crate::diag::{Argument, Hole, Message, listed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Borrow;
@@ -57,13 +58,19 @@ impl fmt::Debug for NodeId {
     }
 }
 
+impl Argument for NodeId {
+    fn argument(&self) -> Hole {
+        self.as_str().argument()
+    }
+}
+
 /// Names in backticks, joined as in a sentence.
-pub fn names(nodes: &[NodeId]) -> String {
-    let quoted: Vec<String> = nodes.iter().map(|node| format!("`{node}`")).collect();
-    match quoted.split_last() {
-        None => "nobody".to_owned(),
-        Some((only, [])) => only.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+pub fn names(nodes: &[NodeId]) -> Message {
+    let quoted = nodes.iter().map(|node| said!("`{node}`"));
+    match nodes.len() {
+        0 => said!("nobody"),
+        1 => listed(quoted),
+        count => said!("{} and {}", listed(quoted.clone().take(count - 1)), listed(quoted.skip(count - 1))),
     }
 }
 

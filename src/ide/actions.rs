@@ -1,7 +1,7 @@
 //! The edits that an editor offers for a finding: its fixes, and for a warning a comment that allows it.
 
 use super::Edit;
-use crate::diag::{Applicability, Diagnostic};
+use crate::diag::{Applicability, Diagnostic, Message};
 use crate::source::SourceMap;
 use crate::span::Span;
 
@@ -9,7 +9,7 @@ use crate::span::Span;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// Its effect, in a few words.
-    pub title: String,
+    pub title: Message,
     pub edits: Vec<Edit>,
     /// True when it keeps the author's meaning.
     pub safe: bool,
@@ -20,14 +20,14 @@ pub fn of(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
     let mut actions = Vec::new();
     if !found.fixes.is_empty() {
         let shown = |text: &str| match text.lines().next() {
-            Some(line) if line.chars().count() < 60 && line.len() == text.len() => format!("`{line}`"),
-            _ => "what the help says".to_owned(),
+            Some(line) if line.chars().count() < 60 && line.len() == text.len() => said!("`{line}`"),
+            _ => said!("what the help says"),
         };
         let title = match found.fixes.as_slice() {
-            [one] if one.replacement.is_empty() => format!("remove {}", shown(sources.slice(one.span))),
-            [one] if one.span.is_empty() => format!("insert {}", shown(&one.replacement)),
-            [one] => format!("replace {} by {}", shown(sources.slice(one.span)), shown(&one.replacement)),
-            _ => found.help.clone().unwrap_or_else(|| "repair this".to_owned()),
+            [one] if one.replacement.is_empty() => said!("remove {}", shown(sources.slice(one.span))),
+            [one] if one.span.is_empty() => said!("insert {}", shown(&one.replacement)),
+            [one] => said!("replace {} by {}", shown(sources.slice(one.span)), shown(&one.replacement)),
+            _ => found.help.clone().unwrap_or_else(|| said!("repair this")),
         };
         let edit = |fix: &crate::diag::Fix| Edit { span: fix.span, replacement: fix.replacement.clone() };
         let safe = found.fixes.iter().all(|fix| fix.applicability == Applicability::MachineApplicable);
@@ -46,7 +46,7 @@ fn allowing(found: &Diagnostic, span: Span, sources: &SourceMap) -> Option<Actio
     let indent: String = text[start..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let comment = format!("{indent}# rulec: allow {} \n", found.code);
     let edits = vec![Edit { span: Span::new(span.file, start, start), replacement: comment }];
-    Some(Action { title: format!("allow {} for this statement", found.code), edits, safe: false })
+    Some(Action { title: said!("allow {} for this statement", found.code), edits, safe: false })
 }
 
 /// The start of the line on which the statement around an offset begins.

@@ -4,7 +4,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
-use crate::diag::Code;
+use crate::diag::{Code, Message};
 
 /// Characters of a key that a message shows; the rest is left out.
 const SHOWN: usize = 80;
@@ -49,19 +49,16 @@ impl JsonErrorKind {
 
 /// Why a text was not read as a message. Displays as one lower-case line: what, where, and the remedy if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{message} at line {line}, column {column}{}", remedy(.help))]
+#[error("{}", self.in_words())]
 pub struct JsonError {
     kind: JsonErrorKind,
-    message: String,
-    help: &'static str,
+    message: Message,
+    /// Empty where there is none.
+    help: Message,
     path: String,
     line: usize,
     column: usize,
     offset: usize,
-}
-
-fn remedy(help: &str) -> String {
-    if help.is_empty() { String::new() } else { format!("; {help}") }
 }
 
 impl JsonError {
@@ -76,8 +73,17 @@ impl JsonError {
     }
 
     /// The remedy, where there is one to name.
-    pub fn help(&self) -> Option<&'static str> {
-        Some(self.help).filter(|help| !help.is_empty())
+    pub fn help(&self) -> Option<&str> {
+        Some(self.help.as_str()).filter(|help| !help.is_empty())
+    }
+
+    /// The mistake with its place and the remedy, which can be told in several languages.
+    pub fn in_words(&self) -> Message {
+        let JsonError { message, help, line, column, .. } = self;
+        match help.is_empty() {
+            true => said!("{message} at line {line}, column {column}"),
+            false => said!("{message} at line {line}, column {column}; {help}"),
+        }
     }
 
     /// The value the mistake is in (`ctx.items[2]`; for a duplicate key the object that has it twice); empty for the
@@ -105,8 +111,8 @@ impl JsonError {
     pub fn too_long() -> JsonError {
         JsonError {
             kind: JsonErrorKind::TooLong,
-            message: format!("the message is longer than {} MiB", MAX_BYTES >> 20),
-            help: "a line holds one message",
+            message: said!("the message is longer than {} MiB", MAX_BYTES >> 20),
+            help: said!("a line holds one message"),
             path: String::new(),
             line: 1,
             column: 1,
@@ -122,24 +128,26 @@ impl JsonError {
         path: Vec<Step>,
     ) -> JsonError {
         let path = dotted(path);
-        let place = |word| if path.is_empty() { String::new() } else { format!(" {word} `{path}`") };
         let (kind, message, help, offset) = match refusal {
             Some(Refusal::Depth) => (
                 JsonErrorKind::Depth,
-                format!("lists and objects are nested more than {MAX_DEPTH} deep"),
-                "make the message flatter",
+                said!("lists and objects are nested more than {MAX_DEPTH} deep"),
+                said!("make the message flatter"),
                 find(text, |depth, _| depth > MAX_DEPTH),
             ),
             Some(Refusal::DuplicateKey { key, nth }) => (
                 JsonErrorKind::DuplicateKey,
-                format!("key `{}` appears twice{}", shown(&key), place("in")),
-                "keep one of the two",
+                match path.is_empty() {
+                    true => said!("key `{}` appears twice", shown(&key)),
+                    false => said!("key `{}` appears twice in `{path}`", shown(&key)),
+                },
+                said!("keep one of the two"),
                 find(text, |_, keys| keys == nth),
             ),
             Some(Refusal::Objects { nth }) => (
                 JsonErrorKind::TooManyObjects,
-                format!("the message has more than {MAX_OBJECTS} objects"),
-                "send it as several messages, or lists of values in place of lists of small objects",
+                said!("the message has more than {MAX_OBJECTS} objects"),
+                said!("send it as several messages, or lists of values in place of lists of small objects"),
                 find(text, |_, keys| keys == nth),
             ),
             None => {
@@ -149,8 +157,13 @@ impl JsonError {
                 if message == "number out of range" {
                     (
                         JsonErrorKind::NumberRange,
-                        format!("number{} is out of range", place("at")),
-                        "64-bit floats reach to about 1.8e308; send it as a string if it is no quantity",
+                        match path.is_empty() {
+                            true => said!("number is out of range"),
+                            false => said!("number at `{path}` is out of range"),
+                        },
+                        said!(
+                            "64-bit floats reach to about 1.8e308; send it as a string if it is no quantity"
+                        ),
                         number_start(text, offset),
                     )
                 } else {
@@ -164,16 +177,16 @@ impl JsonError {
 
     pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
         let what = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::String(_) => "a string",
-            Value::Array(_) => "a list",
-            Value::Object(_) => "an object",
+            Value::Null => Message::verbatim("null"),
+            Value::Bool(_) => said!("a boolean"),
+            Value::Number(_) => said!("a number"),
+            Value::String(_) => said!("a string"),
+            Value::Array(_) => said!("a list"),
+            Value::Object(_) => said!("an object"),
         };
         let offset = text.len() - text.trim_start().len();
-        let message = format!("expected an object, found {what}");
-        let help = "a message is an object, as in `{ \"text\": \"show my files\" }`";
+        let message = said!("expected an object, found {what}");
+        let help = said!("a message is an object, as in `{{ \"text\": \"show my files\" }}`");
         JsonError::at(text, offset, JsonErrorKind::NotAnObject, message, help)
     }
 
@@ -182,14 +195,14 @@ impl JsonError {
         let valid = bytes.get(..offset).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default();
         let message = match bytes.get(offset) {
             Some(byte) if error.error_len().is_some() => {
-                format!("the text is not UTF-8: found byte 0x{byte:02x}")
+                said!("the text is not UTF-8: found byte {}", format!("0x{byte:02x}"))
             }
-            _ => "the text is not UTF-8: it ends inside a character".to_owned(),
+            _ => said!("the text is not UTF-8: it ends inside a character"),
         };
-        JsonError::at(valid, offset, JsonErrorKind::Utf8, message, "save or send it as UTF-8")
+        JsonError::at(valid, offset, JsonErrorKind::Utf8, message, said!("save or send it as UTF-8"))
     }
 
-    fn at(text: &str, offset: usize, kind: JsonErrorKind, message: String, help: &'static str) -> JsonError {
+    fn at(text: &str, offset: usize, kind: JsonErrorKind, message: Message, help: Message) -> JsonError {
         let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let before = &text[..offset];
         let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
@@ -295,49 +308,59 @@ fn number_start(text: &str, offset: usize) -> usize {
 }
 
 /// The message and the remedy for a syntax error of `serde_json`'s own at byte `offset`.
-fn in_words(text: &str, offset: usize, original: &str) -> (String, &'static str) {
+fn in_words(text: &str, offset: usize, original: &str) -> (Message, Message) {
     let found = text.get(offset..).and_then(|rest| rest.chars().next());
     let (message, help) = match (original, found) {
-        _ if text.trim().is_empty() => ("the text is empty, expected a JSON value", ""),
+        _ if text.trim().is_empty() => {
+            (said!("the text is empty, expected a JSON value"), Message::default())
+        }
         ("expected value", Some('\u{feff}')) => {
-            ("unexpected byte order mark", "save or send the text without it")
+            (said!("unexpected byte order mark"), said!("save or send the text without it"))
         }
         ("expected value" | "key must be a string", Some('\'')) => {
-            ("unexpected single quote", "JSON strings and keys take double quotes")
+            (said!("unexpected single quote"), said!("JSON strings and keys take double quotes"))
         }
         ("expected value", Some('N' | 'I' | 'T' | 'F')) => {
-            ("expected a JSON value", "the words JSON knows are `true`, `false` and `null`")
+            (said!("expected a JSON value"), said!("the words JSON knows are `true`, `false` and `null`"))
         }
         ("expected value" | "key must be a string", Some('/' | '#')) => {
-            ("expected a JSON value", "JSON has no comments")
+            (said!("expected a JSON value"), said!("JSON has no comments"))
         }
-        ("expected value" | "expected ident", _) => ("expected a JSON value", ""),
-        ("EOF while parsing a list", _) => ("the text ends inside a list", "close it with `]`"),
-        ("EOF while parsing an object", _) => ("the text ends inside an object", "close it with `}`"),
+        ("expected value" | "expected ident", _) => (said!("expected a JSON value"), Message::default()),
+        ("EOF while parsing a list", _) => (said!("the text ends inside a list"), said!("close it with `]`")),
+        ("EOF while parsing an object", _) => {
+            (said!("the text ends inside an object"), said!("close it with `}}`"))
+        }
         ("EOF while parsing a string", _) => {
-            ("the text ends inside a string", "close it with a double quote")
+            (said!("the text ends inside a string"), said!("close it with a double quote"))
         }
-        ("EOF while parsing a value", _) => ("the text ends where a value is expected", ""),
-        ("trailing comma", _) => ("comma after the last element", "remove the comma"),
-        ("trailing characters", _) => ("more text after the JSON value", "send one value at a time"),
-        ("key must be a string", _) => ("key is not a string", "write keys in double quotes"),
-        ("invalid escape", _) => ("unknown escape in a string", "write `\\\\` for a backslash"),
-        ("invalid number", _) => ("number is not written as JSON writes them", "as in `0.5`, `-12` or `1e3`"),
+        ("EOF while parsing a value", _) => {
+            (said!("the text ends where a value is expected"), Message::default())
+        }
+        ("trailing comma", _) => (said!("comma after the last element"), said!("remove the comma")),
+        ("trailing characters", _) => {
+            (said!("more text after the JSON value"), said!("send one value at a time"))
+        }
+        ("key must be a string", _) => (said!("key is not a string"), said!("write keys in double quotes")),
+        ("invalid escape", _) => (said!("unknown escape in a string"), said!("write `\\\\` for a backslash")),
+        ("invalid number", _) => {
+            (said!("number is not written as JSON writes them"), said!("as in `0.5`, `-12` or `1e3`"))
+        }
         ("lone leading surrogate in hex escape" | "unexpected end of hex escape", _) => (
-            "half of a surrogate pair in a string",
-            "write both halves, as in `\\ud83d\\ude00`, or the character",
+            said!("half of a surrogate pair in a string"),
+            said!("write both halves, as in `\\ud83d\\ude00`, or the character"),
         ),
         (control, _) if control.starts_with("control character") => (
-            "raw control character in a string",
-            "write `\\n` for a line break, `\\t` for a tab, else `\\u00XX`",
+            said!("raw control character in a string"),
+            said!("write `\\n` for a line break, `\\t` for a tab, else `\\u00XX`"),
         ),
-        (other, _) => (other, ""),
+        (other, _) => (Message::verbatim(other), Message::default()),
     };
     let message = match found {
         Some(c) if message.starts_with("expected") && !c.is_whitespace() && !c.is_control() => {
-            format!("{message}, found `{c}`")
+            said!("{message}, found `{c}`")
         }
-        _ => message.to_owned(),
+        _ => message,
     };
     (message, help)
 }

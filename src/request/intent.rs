@@ -31,8 +31,8 @@ fn refused(analysis: &Analysis, error: &TrainError) -> Diagnostic {
         _ => (Code::TooComplex, None),
     };
     match intent.or(analysis.intents.first()) {
-        Some(intent) => Diagnostic::new(code, intent.span, error.to_string()),
-        None => Diagnostic::without_place(code, error.to_string()),
+        Some(intent) => Diagnostic::new(code, intent.span, error.in_words()),
+        None => Diagnostic::without_place(code, error.in_words()),
     }
 }
 

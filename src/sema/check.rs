@@ -20,6 +20,7 @@ mod path;
 mod pattern;
 mod payload;
 mod read;
+mod reason;
 mod request;
 mod scope;
 mod settings;
@@ -34,7 +35,7 @@ pub(crate) use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
 pub(crate) use uses::{FieldUses, RouteUses, UsesByRoute};
 
-use crate::diag::{Code, Diagnostic, Label, nearest};
+use crate::diag::{Code, Diagnostic, Label, Message, nearest};
 use crate::loader::Loaded;
 use crate::ops::Case;
 use crate::sema::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
@@ -240,7 +241,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Emits a finding with its remedy.
-    fn emit(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+    fn emit(&mut self, code: Code, span: Span, message: impl Into<Message>, help: impl Into<Message>) {
         self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
     }
 
@@ -249,8 +250,8 @@ impl<'a> Checker<'a> {
         &mut self,
         code: Code,
         span: Span,
-        message: impl Into<String>,
-        help: impl Into<String>,
+        message: impl Into<Message>,
+        help: impl Into<Message>,
     ) -> Checked<T> {
         self.emit(code, span, message, help);
         Err(Reported)
@@ -277,9 +278,9 @@ impl<'a> Checker<'a> {
         &mut self,
         code: Code,
         name: &ast::Ident,
-        message: String,
+        message: Message,
         candidates: impl Iterator<Item = &'n str>,
-        help: String,
+        help: Message,
     ) -> Checked<T> {
         let near = self.nearest(&name.node, candidates);
         let diagnostic = Diagnostic::new(code, name.span, message).near_or(name.span, near, help);
@@ -300,7 +301,7 @@ impl<'a> Checker<'a> {
     /// The items without those whose name an earlier one has, which are reported.
     fn each_once<'n, T>(
         &mut self,
-        what: &str,
+        what: Message,
         items: &'n [T],
         name: impl Fn(&'n T) -> &'n ast::Ident,
     ) -> Vec<&'n T> {
@@ -319,7 +320,7 @@ impl<'a> Checker<'a> {
                 .or_else(|| (!few).then(|| places.insert(&again.node, again.span)).flatten());
             match first {
                 None => once.push(item),
-                Some(first) => self.diagnostics.push(duplicate(what, &again.node, first, again.span)),
+                Some(first) => self.diagnostics.push(duplicate(what.clone(), &again.node, first, again.span)),
             }
         }
         once
@@ -409,8 +410,10 @@ impl<'a> Checker<'a> {
             ast::ListSource::Elements(elements) => {
                 let expr = self.value(elements)?;
                 if expr.as_const().is_none() {
-                    let message = format!("the elements of the list `{}` must be constants", name.node);
-                    let help = "a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`";
+                    let message = said!("the elements of the list `{}` must be constants", name.node);
+                    let help = said!(
+                        "a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`"
+                    );
                     return self.fail(Code::ConstantWanted, elements.span, message, help);
                 }
                 Ok(hir::Expr { span: name.span, ..expr })
@@ -448,8 +451,8 @@ impl<'a> Checker<'a> {
         for symbol in self.symbols.definitions.iter() {
             let name = symbol.name;
             if Some(name.span.file) == self.main_file() && !self.used.contains(name.node.as_str()) {
-                let message = format!("the {} `{}` is not used", symbol.node.keyword(), name.node);
-                self.emit(Code::Unused, name.span, message, "remove it, or use it");
+                let message = said!("the {} `{}` is not used", symbol.node.keyword(), name.node);
+                self.emit(Code::Unused, name.span, message, said!("remove it, or use it"));
             }
         }
         self.unused_analysis();
@@ -466,11 +469,13 @@ impl<'a> Checker<'a> {
 
     fn too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
         let message = if wide {
-            format!("with its definitions put in, this has more than {MAX_NODES} parts")
+            said!("with its definitions put in, this has more than {MAX_NODES} parts")
         } else {
-            format!("with its definitions put in, this is nested more than {MAX_DEPTH} deep")
+            said!("with its definitions put in, this is nested more than {MAX_DEPTH} deep")
         };
-        let help = "definitions that use each other several times grow quickly; split the condition over several routes";
+        let help = said!(
+            "definitions that use each other several times grow quickly; split the condition over several routes"
+        );
         self.fail(Code::ExpansionTooLarge, span, message, help)
     }
 }

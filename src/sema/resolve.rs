@@ -1,7 +1,7 @@
 //! Names: what each file declares, which of it each file may see, and in which order definitions
 //! that use each other are checked. Two declarations of one name are reported here.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::loader::Loaded;
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
@@ -52,7 +52,7 @@ impl<T> Default for Names<'_, T> {
 }
 
 impl<'a, T> Names<'a, T> {
-    fn declare(&mut self, what: &str, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
+    fn declare(&mut self, what: Message, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
         if let Some(first) = self.get(&name.node) {
             diagnostics.push(duplicate(what, &name.node, first.name.span, name.span));
             return;
@@ -83,27 +83,27 @@ impl<'a, T> Names<'a, T> {
     }
 }
 
-pub fn duplicate(what: &str, name: &str, first: Span, second: Span) -> Diagnostic {
-    Diagnostic::new(Code::Duplicate, second, format!("the {what} `{name}` is declared twice"))
-        .here("declared again")
-        .label(first, "first declared here")
-        .help("rename one of them or remove it")
+pub fn duplicate(what: Message, name: &str, first: Span, second: Span) -> Diagnostic {
+    Diagnostic::new(Code::Duplicate, second, said!("the {what} `{name}` is declared twice"))
+        .here(said!("declared again"))
+        .label(first, said!("first declared here"))
+        .help(said!("rename one of them or remove it"))
 }
 
 /// The finding for names that are defined by each other.
 pub fn circle(members: &[&Ident]) -> Diagnostic {
     let chain: Vec<&str> = members.iter().chain(members.first()).map(|name| name.node.as_str()).collect();
-    let message = format!("`{}` is defined by itself", members[0].node);
+    let message = said!("`{}` is defined by itself", members[0].node);
     Diagnostic::new(Code::DefinitionCycle, members[0].span, message)
-        .here("part of a circle")
-        .help(format!("the chain is {}; break it", chain.join(" → ")))
+        .here(said!("part of a circle"))
+        .help(said!("the chain is {}; break it", chain.join(" → ")))
 }
 
 /// The finding for a name that the language has taken.
-fn built_in(name: &Ident, what: &str) -> Diagnostic {
-    Diagnostic::new(Code::Duplicate, name.span, format!("`{}` is a built-in {what}", name.node))
-        .here("declared again")
-        .help("choose another name")
+fn built_in(name: &Ident, what: Message) -> Diagnostic {
+    Diagnostic::new(Code::Duplicate, name.span, said!("`{}` is a built-in {what}", name.node))
+        .here(said!("declared again"))
+        .help(said!("choose another name"))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -159,11 +159,11 @@ impl<'a> Symbols<'a> {
     fn declare(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
         let mut define = |name: &'a Ident, definition: Definition<'a>| {
             if crate::builtins::Function::named(&name.node).is_some() {
-                return diagnostics.push(built_in(name, "function"));
+                return diagnostics.push(built_in(name, said!("function")));
             }
             let what = match self.definitions.get(&name.node) {
-                Some(first) if first.node.keyword() != definition.keyword() => "name",
-                _ => definition.keyword(),
+                Some(first) if first.node.keyword() != definition.keyword() => said!("name"),
+                _ => Message::verbatim(definition.keyword()),
             };
             self.definitions.declare(what, name, definition, diagnostics);
         };
@@ -177,25 +177,30 @@ impl<'a> Symbols<'a> {
             }
             Kind::Type { name, ty } => {
                 if crate::ty::Ty::BUILTIN_NAMES.contains(&name.node.as_str()) {
-                    return diagnostics.push(built_in(name, "type"));
+                    return diagnostics.push(built_in(name, said!("type")));
                 }
-                self.types.declare("type", name, ty, diagnostics);
+                self.types.declare(said!("type"), name, ty, diagnostics);
             }
             Kind::Handler { name, params, requires } => {
                 let handler = HandlerDecl { params, requires, docs: &statement.docs };
-                self.handlers.declare("handler", name, handler, diagnostics);
+                self.handlers.declare(said!("handler"), name, handler, diagnostics);
             }
             Kind::Table { name, statements } => {
                 let table = TableDecl { statements, docs: &statement.docs };
-                self.tables.declare("table", name, table, diagnostics);
+                self.tables.declare(said!("table"), name, table, diagnostics);
             }
-            Kind::Intent(intent) => self.intents.declare("intent", &intent.name, intent, diagnostics),
-            Kind::Entity(entity) => self.entities.declare("entity", &entity.name, entity, diagnostics),
-            Kind::Lexicon(lexicon) => self.lexicons.declare("lexicon", &lexicon.name, lexicon, diagnostics),
-            Kind::Payload(payload) => {
-                self.payloads.declare("payload", &payload.name, (payload, &statement.docs), diagnostics)
+            Kind::Intent(intent) => self.intents.declare(said!("intent"), &intent.name, intent, diagnostics),
+            Kind::Entity(entity) => self.entities.declare(said!("entity"), &entity.name, entity, diagnostics),
+            Kind::Lexicon(lexicon) => {
+                self.lexicons.declare(said!("lexicon"), &lexicon.name, lexicon, diagnostics)
             }
-            Kind::Group(group) => self.groups.declare("group", &group.name, group, diagnostics),
+            Kind::Payload(payload) => self.payloads.declare(
+                said!("payload"),
+                &payload.name,
+                (payload, &statement.docs),
+                diagnostics,
+            ),
+            Kind::Group(group) => self.groups.declare(said!("group"), &group.name, group, diagnostics),
             _ => {}
         }
     }

@@ -95,10 +95,10 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         characters.look(*token, token.text(text));
     }
     if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
-        let message = "this file holds no statement";
+        let message = said!("this file holds no statement");
         parsed.diagnostics.push(
             Diagnostic::new(Code::EmptyFile, Span::new(file, 0, 0), message)
-                .help("the smallest program is one line: `default -> some_handler`"),
+                .help(said!("the smallest program is one line: `default -> some_handler`")),
         );
         return parsed;
     }
@@ -189,20 +189,20 @@ impl<'a> Reader<'a> {
         let place = head.span(self.file);
         let rule = statement_rule(self.codes.as_bytes()[raw.tokens.start])?;
         if in_table && !word.is_in_table() {
-            let message = format!("`{}` cannot stand in a table", word.text);
+            let message = said!("`{}` cannot stand in a table", word.text);
             self.parsed.diagnostics.push(
                 Diagnostic::new(Code::MisplacedStatement, place, message)
-                    .help("a table holds `route` and `default` statements; move this one out of it"),
+                    .help(said!("a table holds `route` and `default` statements; move this one out of it")),
             );
             if rule == Rule::table_statement {
                 return None;
             }
         }
         if let Some(token) = scan::too_deep(self.text, sigs) {
-            let message = format!("this statement is nested more than {} deep", splitter::MAX_DEPTH);
+            let message = said!("this statement is nested more than {} deep", splitter::MAX_DEPTH);
             self.parsed.diagnostics.push(
                 Diagnostic::new(Code::TooDeep, token.span(self.file), message)
-                    .help("give inner parts a name with `let`"),
+                    .help(said!("give inner parts a name with `let`")),
             );
             return None;
         }
@@ -215,8 +215,8 @@ impl<'a> Reader<'a> {
         let kind = self.by_grammar(rule, raw.tokens.clone(), following);
         if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
             let place = self.sigs[raw.tokens.end - 1].token.span(self.file);
-            let message = "expected `{` and the table's routes after its name";
-            let help = "for example: `table billing { default -> billing_handler }`";
+            let message = said!("expected `{{` and the table's routes after its name");
+            let help = said!("for example: `table billing {{ default -> billing_handler }}`");
             self.parsed.diagnostics.push(unexpected(place, message, help));
             return None;
         }

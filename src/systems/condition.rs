@@ -49,7 +49,10 @@ impl ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
             || ConditionError::new("it does not compile", "write a condition such as `rows > 10`"),
-            |found| ConditionError { message: found.message.clone(), help: found.help.clone() },
+            |found| ConditionError {
+                message: found.message.to_string(),
+                help: found.help.as_deref().map(str::to_owned),
+            },
         )
     }
 }

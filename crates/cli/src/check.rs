@@ -5,10 +5,12 @@ mod cost;
 use super::compiled::Compiled;
 use super::files;
 use super::fix::Fixes;
+use super::language::{counted, tell};
 use super::report::{self, Format, Found, Location};
-use super::term::{Out, Term, plural};
+use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::{AnalysisOptions, Code, Finding};
+use rulec::internals::diag::{listed, said};
+use rulec::{AnalysisOptions, Code, Finding, Message};
 use rulec_settings::{Found as FoundSettings, Level, Named, Settings, warning};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -152,7 +154,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     close(term, compiled.len(), &tally);
     let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
     if let (Some(first), Format::Human) = (first, args.format) {
-        term.say(&format!("more about a code: `rulec explain {}`", first.diagnostic.code));
+        term.say(&tell(&said!("more about a code: `rulec explain {}`", first.diagnostic.code)));
     }
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + dear) {
@@ -165,14 +167,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// The findings that are told, as severe as the settings of their files say. A shared file's come once, however many
 /// files import it.
 fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Found<'a>> {
-    let mut seen: HashSet<(Location, Code, String)> = HashSet::new();
+    let mut seen: HashSet<(Location, Code, Message)> = HashSet::new();
     let mut told = Vec::new();
     for (compiled, settings, analysed) in analysed {
         for mut found in report::all(compiled, analysed) {
-            let diagnostic = found.diagnostic;
+            let diagnostic = &found.diagnostic;
             let level = if diagnostic.is_error() { Level::Warn } else { settings.level(diagnostic.code) };
-            found.denied = level == Level::Deny;
             let one = (found.primary(), diagnostic.code, diagnostic.message.clone());
+            found.denied = level == Level::Deny;
             if level != Level::Allow && seen.insert(one) {
                 told.push(found);
             }
@@ -191,7 +193,8 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
         }
         if quota.left_out > 0 {
             let file = own[0].compiled.target.shown();
-            out.line(&format!("… and {} more in {file}; `--format json` lists all", quota.left_out))?;
+            let more = said!("… and {} more in {file}; `--format json` lists all", quota.left_out);
+            out.line(&tell(&more))?;
             out.line("")?;
         }
     }
@@ -201,22 +204,23 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
 fn close(term: &Term, files: usize, tally: &Tally) {
     let mut found = Vec::new();
     if tally.errors > 0 {
-        found.push(plural(tally.errors, "error"));
+        found.push(counted(tally.errors, said!("error"), said!("errors")));
     }
     if tally.warnings > 0 {
-        let denied = match tally.denied {
-            0 => String::new(),
-            denied if denied == tally.warnings => " (denied)".to_owned(),
-            denied => format!(" ({denied} denied)"),
-        };
-        found.push(plural(tally.warnings, "warning") + &denied);
+        let warnings = counted(tally.warnings, said!("warning"), said!("warnings"));
+        found.push(match tally.denied {
+            0 => warnings,
+            denied if denied == tally.warnings => said!("{warnings} (denied)"),
+            denied => said!("{warnings} ({denied} denied)"),
+        });
     }
     if tally.dear > 0 {
-        found.push(format!("{} over `max-cost`", plural(tally.dear, "table")));
+        let tables = counted(tally.dear, said!("table"), said!("tables"));
+        found.push(said!("{tables} over `max-cost`"));
     }
-    let files = plural(files, "file");
-    term.say(&match found.is_empty() {
-        true => format!("{files} checked: all well"),
-        false => format!("{files} checked: {}", found.join(", ")),
-    });
+    let files = counted(files, said!("file"), said!("files"));
+    term.say(&tell(&match found.is_empty() {
+        true => said!("{files} checked: all well"),
+        false => said!("{files} checked: {}", listed(found)),
+    }));
 }

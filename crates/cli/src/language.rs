@@ -2,7 +2,8 @@
 //! whole run, so it is kept in one place.
 
 use clap::ValueEnum;
-use rulec::{Diagnostic, Language};
+use rulec::internals::diag::said;
+use rulec::{Diagnostic, Language, Message};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -13,21 +14,21 @@ static CHOSEN: OnceLock<Option<Language>> = OnceLock::new();
 pub enum Lang {
     /// English
     En,
-    /// 中文: the titles and pages of codes
+    /// 中文
     Zh,
 }
 
 /// Sets the language of this run.
 pub fn choose(wanted: Option<Lang>) {
-    let of_environment = || {
-        let value = std::env::var("RULEC_LANG").ok().filter(|value| !value.is_empty())?;
-        Some(if value.to_ascii_lowercase().starts_with("zh") { Lang::Zh } else { Lang::En })
-    };
-    let chosen = wanted.or_else(of_environment).map(|lang| match lang {
+    let wanted = wanted.map(|lang| match lang {
         Lang::En => Language::English,
         Lang::Zh => Language::Chinese,
     });
-    let _ = CHOSEN.set(chosen);
+    let of_environment = || {
+        let value = std::env::var("RULEC_LANG").ok().filter(|value| !value.is_empty())?;
+        Some(Language::of_locale(&value).unwrap_or_default())
+    };
+    let _ = CHOSEN.set(wanted.or_else(of_environment));
 }
 
 /// The language that was asked for, by `--lang` or the environment.
@@ -39,10 +40,20 @@ pub fn language() -> Language {
     chosen().unwrap_or_default()
 }
 
-/// The message of a finding; in another language than English the title of its code stands before it.
-pub fn message(diagnostic: &Diagnostic) -> Cow<'_, str> {
+/// A finding as it is told in the language of this run.
+pub fn told(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     match language() {
-        Language::English => diagnostic.message.as_str().into(),
-        language => format!("{}\u{ff1a}{}", diagnostic.code.title_in(language), diagnostic.message).into(),
+        Language::English => Cow::Borrowed(diagnostic),
+        other => Cow::Owned(diagnostic.told_in(other)),
     }
+}
+
+/// A number of things, by the word for one and for more.
+pub fn counted(count: usize, one: Message, more: Message) -> Message {
+    said!("{count} {}", if count == 1 { one } else { more })
+}
+
+/// A message in the language of this run.
+pub fn tell(message: &Message) -> Cow<'_, str> {
+    message.told_in(language())
 }

@@ -2,6 +2,7 @@
 
 use super::compiled::STDIN;
 use super::files;
+use super::language::language;
 use super::term::{Out, Term};
 use super::why::options;
 use super::{CliError, Status, standard};
@@ -223,7 +224,8 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
 /// The errors of rules that were not taken over.
 fn shown(error: &CompileError, term: &Term) -> String {
     let name = |_| "the rules".to_owned();
-    let renderer = Renderer { sources: error.sources(), color: term.color_out(), name: &name };
+    let renderer =
+        Renderer { sources: error.sources(), color: term.color_out(), language: language(), name: &name };
     let errors = error.diagnostics().iter().filter(|found| found.is_error());
     errors.map(|found| renderer.render(found)).collect::<Vec<_>>().join("\n")
 }

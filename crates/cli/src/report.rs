@@ -7,10 +7,11 @@ use super::compiled::Compiled;
 use super::term::Out;
 use super::{CliError, language};
 use clap::ValueEnum;
-use rulec::internals::diag::visible;
+use rulec::internals::diag::{said, visible};
 use rulec::{Applicability, Code, Diagnostic, Finding, Renderer, Severity, Span};
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -32,10 +33,10 @@ pub enum Format {
 /// The version of the JSON of findings and of tests: raised when a field changes or goes, not when one is added.
 pub const VERSION: u32 = 1;
 
-/// A diagnostic with the files it points into.
-#[derive(Clone, Copy)]
+/// A diagnostic, in the language of this run, with the files it points into.
+#[derive(Clone)]
 pub struct Found<'a> {
-    pub diagnostic: &'a Diagnostic,
+    pub diagnostic: Cow<'a, Diagnostic>,
     /// The file it was found in.
     pub compiled: &'a Compiled,
     /// A message that shows it.
@@ -58,7 +59,7 @@ pub struct Location {
 
 pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
     compiled.diagnostics().iter().map(move |diagnostic| Found {
-        diagnostic,
+        diagnostic: language::told(diagnostic),
         compiled,
         witness: None,
         denied: false,
@@ -68,7 +69,7 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
 /// The findings of compiling and of an analysis, in the order of the text.
 pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<Found<'a>> {
     let analysed = analysed.iter().map(|finding| Found {
-        diagnostic: &finding.diagnostic,
+        diagnostic: language::told(&finding.diagnostic),
         compiled,
         witness: finding.witness.as_ref(),
         denied: false,
@@ -143,7 +144,7 @@ struct JsonFix<'a> {
 }
 
 pub fn json(found: &Found<'_>) -> String {
-    let diagnostic = found.diagnostic;
+    let diagnostic = &*found.diagnostic;
     let labels = diagnostic.labels.iter();
     let value = JsonDiagnostic {
         version: VERSION,
@@ -195,14 +196,22 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
+/// The message with the remedy on a line of its own.
+fn with_help(diagnostic: &Diagnostic) -> String {
+    match &diagnostic.help {
+        Some(help) => language::tell(&said!("{}\nhelp: {help}", diagnostic.message)).into_owned(),
+        None => diagnostic.message.to_string(),
+    }
+}
+
 /// `FILE:LINE:COLUMN: severity[CODE]: message; help`
 pub fn concise(found: &Found<'_>) -> String {
-    let (place, diagnostic) = (found.primary(), found.diagnostic);
+    let (place, diagnostic) = (found.primary(), &found.diagnostic);
     let mut line = place.file;
     for number in [place.line, place.column].into_iter().flatten() {
         line.push_str(&format!(":{number}"));
     }
-    line.push_str(&format!(": {}[{}]: {}", found.level(), diagnostic.code, language::message(diagnostic)));
+    line.push_str(&format!(": {}[{}]: {}", found.level(), diagnostic.code, diagnostic.message));
     if let Some(help) = &diagnostic.help {
         line.push_str(&format!("; {help}"));
     }
@@ -210,7 +219,7 @@ pub fn concise(found: &Found<'_>) -> String {
 }
 
 pub fn github(found: &Found<'_>) -> String {
-    let diagnostic = found.diagnostic;
+    let diagnostic = &found.diagnostic;
     let (level, place) = (found.level(), found.primary());
     let mut properties = format!("file={}", escape(&place.file, true));
     if let (Some(line), Some(column)) = (place.line, place.column) {
@@ -219,10 +228,7 @@ pub fn github(found: &Found<'_>) -> String {
     if let (Some(line), Some(column)) = (place.end_line, place.end_column) {
         properties.push_str(&format!(",endLine={line},endColumn={column}"));
     }
-    let mut message = language::message(diagnostic).into_owned();
-    if let Some(help) = &diagnostic.help {
-        message.push_str(&format!("\nhelp: {help}"));
-    }
+    let message = with_help(diagnostic);
     format!("::{level} {properties},title={}::{}", diagnostic.code, escape(&message, false))
 }
 
@@ -246,12 +252,11 @@ fn escape(text: &str, property: bool) -> String {
 /// A finding with the author's text underlined.
 pub fn human(found: &Found<'_>, color: bool) -> String {
     let name = |file| found.compiled.name(file);
-    let renderer = Renderer { sources: found.compiled.sources(), color, name: &name };
-    let worded =
-        Diagnostic { message: language::message(found.diagnostic).into_owned(), ..found.diagnostic.clone() };
-    let (diagnostic, path) = (&worded, found.compiled.target.shown());
+    let renderer =
+        Renderer { sources: found.compiled.sources(), color, language: language::language(), name: &name };
+    let (diagnostic, path) = (&*found.diagnostic, found.compiled.target.shown());
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
-        let message = format!("{} (compiling `{path}`)", diagnostic.message);
+        let message = said!("{} (compiling `{path}`)", diagnostic.message);
         return renderer.render(&Diagnostic { message, ..diagnostic.clone() });
     }
     renderer.render(diagnostic)

@@ -88,7 +88,7 @@ struct BadMessage<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'static str>,
+    help: Option<&'a str>,
 }
 
 /// Opens a stream of lines.

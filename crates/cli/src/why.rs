@@ -2,12 +2,14 @@
 
 use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
+use super::language::tell;
 use super::run::entry;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status, meaning};
 use clap::ArgGroup;
 use rulec::RenderOptions;
 use rulec::choice::Question;
+use rulec::internals::diag::said;
 use rulec::internals::json::{self, JsonError};
 use rulec::payload::{Judge, Unchecked};
 use rulec::{Breach, Explanation};
@@ -184,5 +186,6 @@ impl MessageArgs {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(format!("{what} is no message: {error} ({})", error.kind().code()))
+    let message = said!("{what} is no message: {} ({})", error.in_words(), error.kind().code());
+    CliError::error(tell(&message))
 }

@@ -92,7 +92,11 @@ impl Answers {
             let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
             let fields: Vec<Field> = fields.chain([Type::Json.field("explanation")]).collect();
             self.schema = Arc::new(Schema::new(fields));
-            self.columns.push(Column { role: Role::of("explanation"), build: Build::new(&Type::Json), rows: 0 });
+            self.columns.push(Column {
+                role: Role::of("explanation"),
+                build: Build::new(&Type::Json),
+                rows: 0,
+            });
         }
         self
     }

@@ -259,7 +259,15 @@ impl<'r> Coverage<'r> {
                 (_, 0) => Some(format!("never chosen: never the nearest, asked {}", times(tried))),
                 _ => None,
             };
-            Item { what: "flow", name: flow.name.to_string(), span: flow.span, tried, yes, no: tried - yes, gap }
+            Item {
+                what: "flow",
+                name: flow.name.to_string(),
+                span: flow.span,
+                tried,
+                yes,
+                no: tried - yes,
+                gap,
+            }
         })
     }
 

@@ -282,7 +282,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         }
         for action in actions::of(found, &known.analysis.sources) {
             offers.push(CodeActionOrCommand::CodeAction(CodeAction {
-                title: action.title,
+                title: action.title.told_in(known.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
                 diagnostics: Some(vec![findings::diagnostic(&known, found)]),
                 edit: Some(workspace_edit(&known, &action.edits)),

@@ -5,7 +5,8 @@ use ls_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
     NumberOrString, Position, Range,
 };
-use rulec::{Code, FileId, Language, Severity};
+use rulec::internals::diag::said;
+use rulec::{Code, FileId, Message, Severity};
 use rulec_settings::Refused;
 
 /// The findings of compiling about a file, and with `analysed` those of the analysis. What is about no place stands at the
@@ -19,18 +20,14 @@ pub fn of_file(known: &Known, file: FileId, analysed: bool) -> Vec<Diagnostic> {
 
 pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
     let begin = Position { line: 0, character: 0 };
-    // In another language than English the title of the code stands before the message.
-    let title = match known.language {
-        Language::English => String::new(),
-        language => format!("{}\u{ff1a}", found.code.title_in(language)),
-    };
+    let tell = |message: &Message| message.told_in(known.language).into_owned();
     let message = match &found.help {
-        Some(help) => format!("{title}{}\nhelp: {help}", found.message),
-        None => format!("{title}{}", found.message),
+        Some(help) => tell(&said!("{}\nhelp: {help}", found.message)),
+        None => tell(&found.message),
     };
     let related = |label: &rulec::Label| {
         let location = Location { uri: known.uri(label.span.file)?, range: known.range(label.span) };
-        let message = if label.text.is_empty() { "here".to_owned() } else { label.text.clone() };
+        let message = if label.text.is_empty() { tell(&said!("here")) } else { tell(&label.text) };
         Some(DiagnosticRelatedInformation { location, message })
     };
     let related: Vec<_> = found.labels.iter().skip(1).filter_map(related).collect();

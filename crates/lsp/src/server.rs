@@ -77,12 +77,9 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     server.run()
 }
 
-/// The language of an editor that shows `zh-cn` or the like.
+/// The language that the editor shows itself in, where findings can be told in it.
 fn language_of(locale: Option<&str>) -> Language {
-    match locale {
-        Some(locale) if locale.to_ascii_lowercase().starts_with("zh") => Language::Chinese,
-        _ => Language::English,
-    }
+    locale.and_then(Language::of_locale).unwrap_or_default()
 }
 
 /// True for an editor that tells of files on disk when it is asked to.

@@ -97,12 +97,12 @@ impl Diagnostic {
                 Severity::Error => "error".to_owned(),
                 Severity::Warning => "warning".to_owned(),
             },
-            message: diagnostic.message.clone(),
-            help: diagnostic.help.clone(),
+            message: diagnostic.message.to_string(),
+            help: diagnostic.help.as_ref().map(ToString::to_string),
             rendered: diagnostic.render(sources),
             place: diagnostic.span().and_then(|span| Place::of(span, sources)),
             labels: labels
-                .map(|label| Label { place: Place::of(label.span, sources), text: label.text.clone() })
+                .map(|label| Label { place: Place::of(label.span, sources), text: label.text.to_string() })
                 .collect(),
             fixes: fixes.collect(),
         }

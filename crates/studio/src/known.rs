@@ -45,7 +45,7 @@ impl Known {
             Some((file, span)) => {
                 format!("{}:{}: {}", file.name, file.position(span.start).line, found.message)
             }
-            None => found.message.clone(),
+            None => found.message.to_string(),
         })
     }
 

@@ -99,7 +99,7 @@ impl Studio {
             None => Compiler::new(),
         };
         let first = |error: rulec::CompileError| {
-            error.diagnostics().first().map_or_else(String::new, |found| found.message.clone())
+            error.diagnostics().first().map_or_else(String::new, |found| found.message.to_string())
         };
         let (loader, main) = compiler.on_disk(&file.path).map_err(first)?;
         let shown = file.path.display().to_string();

@@ -1,4 +1,4 @@
-//! Titles and pages of codes in other languages than English. A page is the explanation from that language's catalogue
+//! The languages; and titles and pages of codes in others than English. A page is the explanation from that language's catalogue
 //! with the examples of the English page, which are rules and need no translation.
 
 use super::Code;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// A language that titles and pages are written in.
+/// A language that findings, titles and pages are told in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
     /// English
@@ -14,6 +14,17 @@ pub enum Language {
     English,
     /// Chinese, in simplified characters
     Chinese,
+}
+
+impl Language {
+    /// The language of a locale such as `zh-CN` or `en_US.UTF-8`, where it is one of these.
+    pub fn of_locale(locale: &str) -> Option<Language> {
+        match locale.split(['-', '_', '.']).next()?.to_ascii_lowercase().as_str() {
+            "zh" => Some(Language::Chinese),
+            "en" => Some(Language::English),
+            _ => None,
+        }
+    }
 }
 
 /// The title and the explanation of each code, from sections of Markdown under `# CODE: TITLE`.

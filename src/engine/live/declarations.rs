@@ -250,7 +250,7 @@ impl Declarations {
         let goto = match (&program.rules[0].outcome, draft.route().map(|route| &route.target)) {
             (Outcome::Goto(inner), Some(Target::Goto { span, .. })) => {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
-                    let message = "the jump leads nowhere";
+                    let message = said!("the jump leads nowhere");
                     return refused(vec![Diagnostic::without_place(Code::UnknownTable, message)]);
                 };
                 Some((to, *span))

@@ -1,6 +1,6 @@
 //! The jumps between tables of routes: they may not lead in a circle, nor too deep.
 
-use crate::diag::Code;
+use crate::diag::{Code, Message};
 use crate::sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 use hashbrown::HashMap;
 
@@ -46,7 +46,7 @@ impl Jumps {
     ///
     /// # Errors
     /// Why it may not.
-    pub fn check(&self, from: TableId, to: TableId, without: Option<Jump>) -> Result<(), (Code, String)> {
+    pub fn check(&self, from: TableId, to: TableId, without: Option<Jump>) -> Result<(), (Code, Message)> {
         let count = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
         let edges: Vec<(TableId, TableId)> =
             self.counts.iter().filter(|(edge, n)| count(edge, **n)).map(|(edge, _)| *edge).collect();
@@ -71,11 +71,11 @@ impl Jumps {
         };
         let (behind, ahead) = (longest(to, true), longest(from, false));
         if behind.contains_key(&from) {
-            return Err((Code::JumpCycle, "these jumps go round in a circle".to_owned()));
+            return Err((Code::JumpCycle, said!("these jumps go round in a circle")));
         }
         let deepest = |depths: &HashMap<TableId, usize>| depths.values().copied().max().unwrap_or(0);
         if deepest(&behind) + deepest(&ahead) + 1 > MAX_JUMPS {
-            return Err((Code::JumpsTooDeep, format!("jumps lead through more than {MAX_JUMPS} tables")));
+            return Err((Code::JumpsTooDeep, said!("jumps lead through more than {MAX_JUMPS} tables")));
         }
         Ok(())
     }

@@ -233,7 +233,7 @@ impl Writer {
             && let Err((code, message)) = self.jumps.check(table, to, old_jump)
         {
             let wrong = Diagnostic::new(code, span, message)
-                .help("let tables jump to their goal directly, and never back");
+                .help(said!("let tables jump to their goal directly, and never back"));
             return Err(refusal(base.sources(), &route.draft.text, vec![wrong]));
         }
         Ok((route, rules))

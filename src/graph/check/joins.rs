@@ -35,7 +35,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
                 step.incoming.iter().filter(|from| **from != parallel).cloned().collect();
             if !others.is_empty() {
                 let others = names(&distinct(&others));
-                let message = format!(
+                let message = said!(
                     "`{id}` is run by the parallel node `{parallel}`; what {others} delivers to it waits for ever"
                 );
                 add(FindingKind::JoinNeverFills, message);
@@ -49,7 +49,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
         if !dead.is_empty() {
             let dead: Vec<NodeId> = dead.into_iter().map(|from| graph.id(from)).collect();
             let message =
-                format!("`{id}` waits for {}, which can never deliver to it", names(&distinct(&dead)));
+                said!("`{id}` waits for {}, which can never deliver to it", names(&distinct(&dead)));
             add(FindingKind::JoinNeverFills, message);
             continue;
         }
@@ -68,7 +68,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             .find(|(chooser, behind)| behind.len() > 1 && !some_route_feeds(graph, *chooser, behind, join));
         if let Some((chooser, behind)) = excluding {
             let behind: Vec<NodeId> = behind.into_iter().map(|from| graph.id(from)).collect();
-            let message = format!(
+            let message = said!(
                 "`{id}` waits for {}, but no route of `{}` leads to all of them",
                 names(&distinct(&behind)),
                 graph.id(chooser)

@@ -64,10 +64,10 @@ impl Allows {
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);
         unused.map(|allow| {
             let message = match allow.code {
-                Some(code) => format!("nothing here is reported as {code}"),
-                None => "this names no warning".to_owned(),
+                Some(code) => said!("nothing here is reported as {code}"),
+                None => said!("this names no warning"),
             };
-            let help = "remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`";
+            let help = said!("remove the comment; it stands before the statement it is about: `# rulec: allow W0201 reason`");
             Diagnostic::new(Code::UnusedAllow, allow.span, message).help(help)
         })
     }

@@ -5,7 +5,7 @@ use super::fields::Reason;
 use super::read::{accepted, read};
 use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::{self, Fixity, Op, TestMode};
 use crate::sema::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
 use crate::span::Span;
@@ -41,8 +41,8 @@ impl<'a> Checker<'a> {
         let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
         let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
         if composite(ty.kinds) || composite(element) {
-            let message = format!("a host function cannot return {ty}");
-            let help = "it may return a bool, number, string, datetime or a list of these";
+            let message = said!("a host function cannot return {ty}");
+            let help = said!("it may return a bool, number, string, datetime or a list of these");
             return self.fail(Code::ArgumentType, result.span, message, help);
         }
         let id = hir::ExternId(self.program.externs.len() as u32);
@@ -113,19 +113,19 @@ impl<'a> Checker<'a> {
                 Ok(Term::Expr(Expr { kind: ExprKind::Extern(id, args), ty, optional: true, span }))
             }
             Some(Declared::Let(..) | Declared::List(_)) => {
-                let message = format!("`{}` takes no arguments", name.node);
+                let message = said!("`{}` takes no arguments", name.node);
                 self.report(
                     Diagnostic::new(Code::UnknownFunction, name.span, message)
-                        .here("called here")
-                        .label(declared, format!("declared as a {}", symbol.node.keyword()))
-                        .help(format!("write `{}` without parentheses", name.node)),
+                        .here(said!("called here"))
+                        .label(declared, said!("declared as a {}", symbol.node.keyword()))
+                        .help(said!("write `{}` without parentheses", name.node)),
                 )
             }
         }
     }
 
     fn unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
-        let message = format!("there is no function `{}`", name.node);
+        let message = said!("there is no function `{}`", name.node);
         let named = self.symbols.definitions.names().any(|known| known == name.node);
         if let Some(help) = operator_help(&name.node).filter(|_| !named) {
             return self.fail(Code::UnknownFunction, name.span, message, help);
@@ -133,7 +133,7 @@ impl<'a> Checker<'a> {
         let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
         let near = || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
         let meant = builtins::meant(&name.node).or_else(near);
-        let help = format!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
+        let help = said!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
     }
@@ -151,8 +151,8 @@ impl<'a> Checker<'a> {
         let least = names.len() - row.optional;
         if !row.takes(placed.len()) || placed.iter().take(least).any(Option::is_none) {
             let wanted = count(least, names.len(), row.variadic);
-            let message = format!("`{}` takes {wanted}, not {}", row.name, written.len());
-            return self.fail(Code::ArgumentCount, span, message, format!("write `{}`", row.signature()));
+            let message = said!("`{}` takes {wanted}, not {}", row.name, written.len());
+            return self.fail(Code::ArgumentCount, span, message, said!("write `{}`", row.signature()));
         }
         let mut args = Vec::new();
         let mut optional = row.missing().is_some();
@@ -190,14 +190,14 @@ impl<'a> Checker<'a> {
         let mut placed: Vec<_> = first.iter().map(|arg| Some(&arg.value)).collect();
         for arg in named {
             let Some(name) = &arg.name else {
-                let message = "an argument without a name stands behind one with a name";
-                let help = "write the arguments with names last";
+                let message = said!("an argument without a name stands behind one with a name");
+                let help = said!("write the arguments with names last");
                 return self.fail(Code::ArgumentCount, arg.value.span, message, help);
             };
             let Some(at) = params.iter().position(|param| **param == *name.node) else {
-                let message = format!("`{}` has no argument `{}`", function.node, name.node);
+                let message = said!("`{}` has no argument `{}`", function.node, name.node);
                 let finding = Diagnostic::new(Code::UnknownArgument, name.span, message).declared(declared);
-                let help = format!("its arguments are {}", params.join(", "));
+                let help = said!("its arguments are {}", params.join(", "));
                 let near = self.nearest(&name.node, params.iter().copied());
                 return self.report(finding.near_or(name.span, near, help));
             };
@@ -205,8 +205,8 @@ impl<'a> Checker<'a> {
                 placed.resize(at + 1, None);
             }
             if placed[at].replace(&arg.value).is_some() {
-                let message = format!("`{}` is given twice", name.node);
-                return self.fail(Code::ArgumentCount, name.span, message, "leave one of them out");
+                let message = said!("`{}` is given twice", name.node);
+                return self.fail(Code::ArgumentCount, name.span, message, said!("leave one of them out"));
             }
         }
         Ok(placed)
@@ -224,9 +224,9 @@ impl<'a> Checker<'a> {
         let placed = self.placed(name, written, &names, Some(declared))?;
         if written.len() != params.len() || placed.len() != params.len() {
             let count = count(params.len(), params.len(), false);
-            let message = format!("`{}` takes {count}, not {}", name.node, written.len());
+            let message = said!("`{}` takes {count}, not {}", name.node, written.len());
             let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
-            return self.report(diagnostic.label(declared, "declared here"));
+            return self.report(diagnostic.label(declared, said!("declared here")));
         }
         let mut args = Vec::new();
         // As many as there are parameters, and none twice: all are given.
@@ -255,8 +255,8 @@ impl<'a> Checker<'a> {
         };
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
             let (wants, found) = (wanted.with_article(), arg.ty.with_article());
-            let message = format!("`{function}` wants {wants} for `{param}`, and this is {found}");
-            let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_string());
+            let message = said!("`{function}` wants {wants} for `{param}`, and this is {found}");
+            let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.in_words());
             let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
             // In a choice it is read at its own type, so that it counts, and the call gives nothing.
             if self.lenient && declared.is_none() {
@@ -274,42 +274,48 @@ impl<'a> Checker<'a> {
 }
 
 /// The remedy where an operator, or what is one here, is called like a function.
-fn operator_help(name: &str) -> Option<String> {
+fn operator_help(name: &str) -> Option<Message> {
     let lower = name.to_lowercase();
     let help = match lower.as_str() {
-        "not" => "`not` stands before a condition: `not (x > 3)`",
-        "if" | "iif" | "ifelse" | "case" | "switch" => "one of two values is written `if C then a else b`",
-        "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
-            "write `x is missing`; a text that is empty is `x == \"\"`"
+        "not" => said!("`not` stands before a condition: `not (x > 3)`"),
+        "if" | "iif" | "ifelse" | "case" | "switch" => {
+            said!("one of two values is written `if C then a else b`")
         }
-        "exists" | "defined" | "isset" | "is_defined" | "notnull" => "write `x is present`",
-        "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => "`x ?? y` is y where x is missing",
+        "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
+            said!("write `x is missing`; a text that is empty is `x == \"\"`")
+        }
+        "exists" | "defined" | "isset" | "is_defined" | "notnull" => said!("write `x is present`"),
+        "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => {
+            said!("`x ?? y` is y where x is missing")
+        }
         "count" | "countif" => {
-            "`len(list)` is the length of a list, and `count x in list: x > 3` the number of elements for which a condition holds"
+            said!(
+                "`len(list)` is the length of a list, and `count x in list: x > 3` the number of elements for which a condition holds"
+            )
         }
         "some" | "every" | "filter" | "exist" => {
-            "write `any x in list: condition` or `all x in list: condition`"
+            said!("write `any x in list: condition` or `all x in list: condition`")
         }
-        "re_match" | "regexmatch" | "regexp_like" | "regex_match" => "write `x matches r\"…\"`",
-        "get" => "a field is read as `a.b`, and a value by its key as `d[\"k\"]`",
+        "re_match" | "regexmatch" | "regexp_like" | "regex_match" => said!("write `x matches r\"…\"`"),
+        "get" => said!("a field is read as `a.b`, and a value by its key as `d[\"k\"]`"),
         _ if builtins::reads_clock(&lower) => builtins::NO_CLOCK,
         _ => {
             let row = ops::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
             let mut row = row.filter(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()));
             let spelling = row.next()?.spelling;
-            return Some(format!("`{spelling}` stands between its operands: `x {spelling} y`"));
+            return Some(said!("`{spelling}` stands between its operands: `x {spelling} y`"));
         }
     };
     Some(help.to_owned())
 }
 
-fn count(least: usize, most: usize, variadic: bool) -> String {
+fn count(least: usize, most: usize, variadic: bool) -> Message {
     match (least, most, variadic) {
-        (1, 1, false) => "one argument".to_owned(),
-        (least, most, false) if least == most => format!("{most} arguments"),
-        (least, most, false) if least + 1 == most => format!("{least} or {most} arguments"),
-        (least, most, false) => format!("{least} to {most} arguments"),
-        (least, _, true) => format!("{least} or more arguments"),
+        (1, 1, false) => said!("one argument"),
+        (least, most, false) if least == most => said!("{most} arguments"),
+        (least, most, false) if least + 1 == most => said!("{least} or {most} arguments"),
+        (least, most, false) => said!("{least} to {most} arguments"),
+        (least, _, true) => said!("{least} or more arguments"),
     }
 }
 

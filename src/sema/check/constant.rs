@@ -1,7 +1,7 @@
 //! Constants: literals, lists and records of them, and the types they have.
 
 use super::{Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::sema::hir::{Const, Expr, ExprKind};
 use crate::span::Span;
 use crate::syntax::ast::{self, Ident, Literal};
@@ -11,7 +11,8 @@ use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 /// The help where `null` is used as a value.
-pub(super) const NULL_HELP: &str = "write `x is missing` or `x is present`; a null field counts as missing";
+pub(super) const NULL_HELP: Message =
+    said!("write `x is missing` or `x is present`; a null field counts as missing");
 
 impl<'a> Checker<'a> {
     /// A constant as JSON: literals, lists and records of them, names of constants.
@@ -26,8 +27,15 @@ impl<'a> Checker<'a> {
             _ => {
                 let value = self.value(expr)?;
                 let Some(json) = as_json(&value) else {
-                    let help = "metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`";
-                    return self.fail(Code::ConstantWanted, expr.span, "a constant is wanted here", help);
+                    let help = said!(
+                        "metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`"
+                    );
+                    return self.fail(
+                        Code::ConstantWanted,
+                        expr.span,
+                        said!("a constant is wanted here"),
+                        help,
+                    );
                 };
                 Ok(json.clone())
             }
@@ -35,7 +43,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn constant_map(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
-        let once = self.each_once("key", entries, |(key, _)| key);
+        let once = self.each_once(said!("key"), entries, |(key, _)| key);
         let map = once.iter().map(|(key, value)| Ok((key.node.clone(), self.constant_json(value)?)));
         let map = map.collect::<Checked<Map<String, Json>>>()?;
         if once.len() == entries.len() { Ok(map) } else { Err(Reported) }
@@ -74,13 +82,13 @@ impl<'a> Checker<'a> {
         if whole.is_none() && wanted != KindSet::DATETIME {
             return Ok(expr);
         }
-        let message = format!("\"{text}\" is not a date and time");
+        let message = said!("\"{text}\" is not a date and time");
         let diagnostic = Diagnostic::new(Code::BadDatetime, expr.span, message);
         self.report(match whole {
             Some(whole) => diagnostic
-                .help(format!("say at which offset from UTC: write \"{whole}\", or `+08:00` in place of `Z`"))
+                .help(said!("say at which offset from UTC: write \"{whole}\", or `+08:00` in place of `Z`"))
                 .likely_fix(expr.span, format!("\"{whole}\"")),
-            None => diagnostic.help("write RFC 3339, such as \"2026-11-22T09:30:00+08:00\""),
+            None => diagnostic.help(said!("write RFC 3339, such as \"2026-11-22T09:30:00+08:00\"")),
         })
     }
 }

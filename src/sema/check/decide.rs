@@ -2,7 +2,7 @@
 
 use super::constant::constant;
 use super::{Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::Op;
 use crate::sema::hir::{
     ANSWERS, Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part,
@@ -30,10 +30,11 @@ impl<'a> Checker<'a> {
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
         let clash = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = clash {
-            self.diagnostics.push(duplicate("entry", name, first, span));
+            self.diagnostics.push(duplicate(said!("entry"), name, first, span));
         } else if matches!(name, crate::sema::hir::ROUTES | "none" | "default") {
-            let message = format!("nothing that decides can be named `{name}`");
-            let help = "the word has a meaning of its own for decisions and tests; choose another name";
+            let message = said!("nothing that decides can be named `{name}`");
+            let help =
+                said!("the word has a meaning of its own for decisions and tests; choose another name");
             self.emit(Code::ReservedTableName, span, message, help);
         }
         self.push_table(kind, name, Some(span), docs)
@@ -88,7 +89,7 @@ impl<'a> Checker<'a> {
     }
 
     fn choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
-        self.each_once("branch", &choice.branches, |branch| &branch.id);
+        self.each_once(said!("branch"), &choice.branches, |branch| &branch.id);
         let name = &choice.name;
         let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
         self.program.tables[table.index()].to_user = choice.to_user;
@@ -117,23 +118,26 @@ impl<'a> Checker<'a> {
     /// The condition under which a branch is chosen, and true for the default; `None` when it never is.
     fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
-            let message = "this branch has a meaning in place of conditions";
-            let help = "meanings are for a model that is asked: `choice NAME ask \"question\" { … }`; otherwise write conditions in braces";
+            let message = said!("this branch has a meaning in place of conditions");
+            let help = said!(
+                "meanings are for a model that is asked: `choice NAME ask \"question\" {{ … }}`; otherwise write conditions in braces"
+            );
             return self.fail(Code::BranchForm, meaning.span, message, help);
         }
         let conditions = branch.conditions.as_deref().unwrap_or(&[]);
         if branch.default.is_some() {
             if let [first, .., last] | [first @ last] = conditions {
-                let help =
-                    "it answers at its own place whatever they say; remove them, or the word `default`";
+                let help = said!(
+                    "it answers at its own place whatever they say; remove them, or the word `default`"
+                );
                 let place = first.span.to(last.span);
-                return self.fail(Code::BranchForm, place, "a default branch has no conditions", help);
+                return self.fail(Code::BranchForm, place, said!("a default branch has no conditions"), help);
             }
             return Ok(Some((always(branch.span), true)));
         }
         if conditions.is_empty() {
-            let message = format!("the branch `{}` has no condition and is never chosen", branch.id.node);
-            let help = "give it a condition in braces, or make it the default: `default branch …`";
+            let message = said!("the branch `{}` has no condition and is never chosen", branch.id.node);
+            let help = said!("give it a condition in braces, or make it the default: `default branch …`");
             self.emit(Code::BranchNeverChosen, branch.span, message, help);
             return Ok(None);
         }
@@ -151,11 +155,11 @@ impl<'a> Checker<'a> {
         let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
         let (Some(first), Some(word)) = (hidden.first(), default.default) else { return };
         let names: Vec<String> = hidden.iter().map(|branch| format!("`{}`", branch.id.node)).collect();
-        let message = format!("the default hides {}", names.join(", "));
+        let message = said!("the default hides {}", names.join(", "));
         let all = first.span.to(default.span);
         let mut diagnostic = Diagnostic::new(Code::DefaultHides, word.to(default.id.span), message)
-            .label(first.span, "never reached")
-            .help("branches are tried from the last to the first and the default answers at its own place: write it first");
+            .label(first.span, said!("never reached"))
+            .help(said!("branches are tried from the last to the first and the default answers at its own place: write it first"));
         if hidden.iter().all(|branch| branch.default.is_none()) {
             let before = self.loaded.sources.slice(Span { end: default.span.start, ..all });
             let moved = format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end());
@@ -172,17 +176,18 @@ impl<'a> Checker<'a> {
         for branch in &choice.branches {
             if let Some(conditions) = &branch.conditions {
                 let place = conditions.first().map_or(branch.span, |first| first.span);
-                let message = "a choice that a model makes has no conditions";
-                let help =
-                    "say what the branch means instead: `branch refund \"the customer wants money back\"`";
+                let message = said!("a choice that a model makes has no conditions");
+                let help = said!(
+                    "say what the branch means instead: `branch refund \"the customer wants money back\"`"
+                );
                 self.emit(Code::BranchForm, place, message, help);
             }
             if let Some(word) = branch.default {
                 if let Some(first) = default {
                     self.diagnostics.push(
-                        Diagnostic::new(Code::BranchForm, word, "there is already a default branch")
-                            .label(first.span, "the first one")
-                            .help("keep one: it is taken when the model gives no answer of use"),
+                        Diagnostic::new(Code::BranchForm, word, said!("there is already a default branch"))
+                            .label(first.span, said!("the first one"))
+                            .help(said!("keep one: it is taken when the model gives no answer of use")),
                     );
                 }
                 default = Some(branch);
@@ -192,8 +197,8 @@ impl<'a> Checker<'a> {
         }
         let name = &choice.name;
         let Some(default) = default else {
-            let message = "a choice that a model makes needs a default branch";
-            let help = "add `default branch ID`: it is taken when the model gives no answer of use";
+            let message = said!("a choice that a model makes needs a default branch");
+            let help = said!("add `default branch ID`: it is taken when the model gives no answer of use");
             return self.emit(Code::BranchForm, name.span, message, help);
         };
         let slot = self.fields.rooted_slot(None, &[ANSWERS, name.node.as_str()], KindSet::STRING, false);
@@ -255,8 +260,8 @@ impl<'a> Checker<'a> {
     }
 
     fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
-        let wrong = |this: &mut Self, message: &str| {
-            let help = format!(
+        let wrong = |this: &mut Self, message: Message| {
+            let help = said!(
                 "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` where the output names the nodes",
                 param.node
             );
@@ -276,17 +281,17 @@ impl<'a> Checker<'a> {
                 };
                 match index {
                     Some(index) => Ok(Destination::At(index)),
-                    None => wrong(self, "the number of a next node is a whole number, from 0"),
+                    None => wrong(self, said!("the number of a next node is a whole number, from 0")),
                 }
             }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
                 let value = self.value(expr)?;
                 if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
-                    return wrong(self, &format!("{} names no node", value.ty.with_article()));
+                    return wrong(self, said!("{} names no node", value.ty.with_article()));
                 }
                 Ok(Destination::Named(self.computed(value)))
             }
-            _ => wrong(self, "this is no next node"),
+            _ => wrong(self, said!("this is no next node")),
         }
     }
 }

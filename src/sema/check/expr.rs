@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Literal(Literal::Null) => {
-                self.fail(Code::OperatorType, span, "null is no value to work with", NULL_HELP)
+                self.fail(Code::OperatorType, span, said!("null is no value to work with"), NULL_HELP)
             }
             ast::ExprKind::Literal(literal) => Ok(Term::Expr(self.literal(literal, span))),
             ast::ExprKind::Name(name) => self.name(name, span),
@@ -65,8 +65,8 @@ impl<'a> Checker<'a> {
             }
             ast::ExprKind::As(operand, ty) => self.typed_read(operand, ty, span).map(Term::Expr),
             ast::ExprKind::Range { .. } => {
-                let help = "a range stands on the right of `in`: `ctx.n in 3..=10`";
-                self.fail(Code::OperatorType, span, "a range is no value of its own", help)
+                let help = said!("a range stands on the right of `in`: `ctx.n in 3..=10`");
+                self.fail(Code::OperatorType, span, said!("a range is no value of its own"), help)
             }
             ast::ExprKind::Quantifier { kind, var, list, body } => {
                 self.quantifier(*kind, var, list, body, span)
@@ -104,11 +104,12 @@ impl<'a> Checker<'a> {
             return self.too_large(expr.span, true);
         }
         if as_json(&expr).is_some_and(|json| is_deeper(json, crate::json::MAX_DEPTH)) {
-            let message = format!(
+            let message = said!(
                 "with its definitions put in, this is nested more than {} deep",
                 crate::json::MAX_DEPTH
             );
-            let help = "no message is nested as deep, so nothing could be equal to it; leave levels out";
+            let help =
+                said!("no message is nested as deep, so nothing could be equal to it; leave levels out");
             return self.fail(Code::ExpansionTooLarge, expr.span, message, help);
         }
         Ok(expr)
@@ -130,24 +131,26 @@ impl<'a> Checker<'a> {
             return Ok(Cond { kind: CondKind::Const(*known), span });
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
-            let message = format!("a condition is wanted here, and this is {}", value.ty.with_article());
+            let message = said!("a condition is wanted here, and this is {}", value.ty.with_article());
             let help = match value.ty.kinds {
-                kinds if kinds.is_subset(KindSet::NUMBER) => "compare it, as in `x > 0`",
+                kinds if kinds.is_subset(KindSet::NUMBER) => said!("compare it, as in `x > 0`"),
                 kinds if kinds == KindSet::STRING && value.as_const().is_some() => {
-                    "each side of `and` and `or` is a whole condition; one of several texts is `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
+                    said!(
+                        "each side of `and` and `or` is a whole condition; one of several texts is `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
+                    )
                 }
                 kinds if kinds == KindSet::STRING => {
-                    "compare or search it, as in `x == \"a\"` or `x contains \"a\"`"
+                    said!("compare or search it, as in `x == \"a\"` or `x contains \"a\"`")
                 }
                 kinds if kinds == KindSet::LIST => {
-                    "ask for its elements, as in `x contains \"a\"` or `len(x) > 0`"
+                    said!("ask for its elements, as in `x contains \"a\"` or `len(x) > 0`")
                 }
-                _ => "compare it with a value, or write `x is present`",
+                _ => said!("compare it with a value, or write `x is present`"),
             };
             let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
-            return self.report_type(diagnostic.here(value.ty.to_string()).help(help), &value);
+            return self.report_type(diagnostic.here(value.ty.in_words()).help(help), &value);
         }
-        self.constrain(&value, KindSet::BOOL, &Reason::Fixed("a condition"));
+        self.constrain(&value, KindSet::BOOL, &Reason::Fixed(said!("a condition")));
         Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
     }
 
@@ -216,11 +219,11 @@ impl<'a> Checker<'a> {
                 Some(Declared::Let(id)) => Ok(self.use_of_let(id, span)),
                 Some(Declared::List(list)) => Ok(Term::Expr(Expr { span, ..list })),
                 Some(Declared::Def(_) | Declared::Extern(_)) => {
-                    let message = format!("`{name}` is a function and wants its arguments");
+                    let message = said!("`{name}` is a function and wants its arguments");
                     self.report(
                         Diagnostic::new(Code::UnknownName, span, message)
-                            .label(declared, "declared here")
-                            .help(format!("write `{name}(…)`")),
+                            .label(declared, said!("declared here"))
+                            .help(said!("write `{name}(…)`")),
                     )
                 }
             };
@@ -248,11 +251,15 @@ impl<'a> Checker<'a> {
     ) -> Checked<Term> {
         let list = self.value(list)?;
         if !list.ty.kinds.overlaps(KindSet::LIST) {
-            let message = format!("a list is wanted here, and this is {}", list.ty.with_article());
+            let message = said!("a list is wanted here, and this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report_type(diagnostic.here(list.ty.to_string()), &list);
+            return self.report_type(diagnostic.here(list.ty.in_words()), &list);
         }
-        self.constrain(&list, KindSet::LIST, &Reason::Fixed("a list, since its elements are looked at"));
+        self.constrain(
+            &list,
+            KindSet::LIST,
+            &Reason::Fixed(said!("a list, since its elements are looked at")),
+        );
         let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
         let bound = self.new_var(&var.node, element.kinds);
         let expr = Expr { kind: ExprKind::Var(bound.id), ty: element, optional: false, span: var.span };
@@ -322,21 +329,21 @@ impl<'a> Checker<'a> {
                 }
                 let name = path.join(".");
                 if let Some(place) = self.fields.declared_at(path) {
-                    return diagnostic.label(place, format!("`{name}` is declared here"));
+                    return diagnostic.label(place, said!("`{name}` is declared here"));
                 }
                 match self.fields.first_use(path) {
                     Some((place, reason)) if diagnostic.span() != Some(place) => {
-                        diagnostic.label(place, format!("`{name}` is used here as {reason}"))
+                        diagnostic.label(place, said!("`{name}` is used here as {reason}"))
                     }
                     _ if is_text(path) && diagnostic.help.is_none() => {
-                        diagnostic.help("`text` is a string unless an `input` block says otherwise")
+                        diagnostic.help(said!("`text` is a string unless an `input` block says otherwise"))
                     }
                     _ => diagnostic,
                 }
             }
             ExprKind::Let(id) => {
                 let hir::Let { name, span, .. } = &self.program.lets[id.index()];
-                diagnostic.label(*span, format!("`{name}` is {} by this definition", expr.ty))
+                diagnostic.label(*span, said!("`{name}` is {} by this definition", expr.ty))
             }
             ExprKind::Var(_) | ExprKind::Param(_) => {
                 let same = |binding: &&Binding| match (&binding.expr.kind, &expr.kind) {
@@ -346,7 +353,7 @@ impl<'a> Checker<'a> {
                 };
                 match self.scope.bindings().iter().rev().find(same) {
                     Some(Binding { name, expr: bound, .. }) => {
-                        diagnostic.label(bound.span, format!("`{name}` is {} here", expr.ty))
+                        diagnostic.label(bound.span, said!("`{name}` is {} here", expr.ty))
                     }
                     None => diagnostic,
                 }

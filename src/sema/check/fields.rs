@@ -5,12 +5,11 @@ use super::names::{Name, Names, Path, is_text, same_path};
 use super::uses::{FieldUses, RouteUses, UsesByRoute};
 use super::{DeclaredInput, Known};
 use crate::builtins::{self, Function};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Argument, Code, Diagnostic, Hole, Message};
 use crate::sema::hir::{Root, Slot, SlotId};
 use crate::span::Span;
 use crate::ty::{Field, Inner, Kind, KindSet, Record, Ty};
 use hashbrown::{HashMap, HashSet, HashTable};
-use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -59,9 +58,9 @@ pub(super) struct Fields {
 /// The reason why a use narrows a field, in the words of a diagnostic once it is shown.
 #[derive(Clone)]
 pub(super) enum Reason {
-    Fixed(&'static str),
+    Fixed(Message),
     Field(Arc<str>),
-    Side(KindSet, &'static str, &'static str),
+    Side(KindSet, Message, &'static str),
     Operand(KindSet, &'static str),
     Argument(Ty, Arc<str>, Arc<str>),
 }
@@ -73,17 +72,18 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::Fixed(words) => f.write_str(words),
-            Reason::Field(_) => f.write_str("a record, since a field of it is read"),
-            Reason::Side(kinds, side, operator) => write!(f, "{kinds}, {side} of `{operator}`"),
-            Reason::Operand(kinds, operator) => write!(f, "{kinds}, an operand of `{operator}`"),
+impl Argument for Reason {
+    fn argument(&self) -> Hole {
+        let words = match self {
+            Reason::Fixed(words) => words.clone(),
+            Reason::Field(_) => said!("a record, since a field of it is read"),
+            Reason::Side(kinds, side, operator) => said!("{kinds}, {side} of `{operator}`"),
+            Reason::Operand(kinds, operator) => said!("{kinds}, an operand of `{operator}`"),
             Reason::Argument(wanted, name, function) => {
-                write!(f, "{wanted}, the argument `{name}` of `{function}`")
+                said!("{wanted}, the argument `{name}` of `{function}`")
             }
-        }
+        };
+        words.argument()
     }
 }
 
@@ -263,15 +263,15 @@ impl Fields {
                 overloaded: Vec::new(),
             }),
         };
-        let conflict = |message| {
-            Diagnostic::new(Code::ConflictingUses, span, message).here(format!("used here as {reason}"))
+        let conflict = |message: Message| {
+            Diagnostic::new(Code::ConflictingUses, span, message).here(said!("used here as {reason}"))
         };
         let words = |kinds| Ty::plain(kinds).with_article();
         let left = inferred.kinds.intersect(kinds);
         let known = self.known.as_ref().and_then(|known| known.kinds(path));
         if left.is_empty() {
             let (name, other, this) = (dotted(path), words(inferred.kinds), words(kinds));
-            let conflict = conflict(format!("`{name}` cannot be both {other} and {this}"));
+            let conflict = conflict(said!("`{name}` cannot be both {other} and {this}"));
             let earlier = inferred.uses.iter().find(|other| !other.kinds.overlaps(kinds));
             let conflict = match reason {
                 Reason::Field(name) => function_help(conflict, &dotted(path), name),
@@ -283,15 +283,15 @@ impl Fields {
                         Reason::Field(name) => function_help(conflict, &dotted(path), name),
                         _ => conflict,
                     };
-                    conflict.label(*place, format!("used here as {reason}"))
+                    conflict.label(*place, said!("used here as {reason}"))
                 }
                 None if conflict.help.is_some() => conflict,
-                None => conflict.help(format!("`{name}` is a string unless an `input` block says otherwise")),
+                None => conflict.help(said!("`{name}` is a string unless an `input` block says otherwise")),
             });
         } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
             let (name, other, this) = (dotted(path), words(known), words(kinds));
-            let message = format!("the other rules read `{name}` as {other}, and this works for {this} only");
-            let help = format!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`");
+            let message = said!("the other rules read `{name}` as {other}, and this works for {this} only");
+            let help = said!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`");
             self.conflicts.push(conflict(message).help(help));
         } else {
             inferred.add(Use { kinds, place: span, reason: reason.clone(), statement: self.statement }, left);
@@ -363,7 +363,7 @@ impl Fields {
 /// Adds the function that is meant where a field of a text or list is read: `text.length` is `len(text)`.
 fn function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
     match function_meant(field) {
-        Some(function) => diagnostic.help(format!("write `{function}({path})`")),
+        Some(function) => diagnostic.help(said!("write `{function}({path})`")),
         None => diagnostic,
     }
 }

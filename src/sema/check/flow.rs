@@ -3,7 +3,7 @@
 use super::constant::constant;
 use super::{Checked, Checker, Reported};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic, Message, nearest};
 use crate::ops::{Op, TestMode};
 use crate::sema::check::path::Path;
 use crate::sema::hir::{
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
             let name = &flow.name;
             let first = *first.entry(&name.node).or_insert(name.span);
             if first != name.span {
-                self.diagnostics.push(duplicate("flow", &name.node, first, name.span));
+                self.diagnostics.push(duplicate(said!("flow"), &name.node, first, name.span));
             }
             let table = *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS, name.span, ""));
             let trigger = match &flow.trigger {
@@ -131,22 +131,25 @@ impl<'a> Checker<'a> {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
             let name = &tool.name;
             if let Some(first) = &self.program.flow_tool {
-                let diagnostic = duplicate("flow tool", &name.node, first.span, name.span);
-                self.diagnostics.push(diagnostic.help("one tool executes all flows: keep one"));
+                let diagnostic = duplicate(said!("flow tool"), &name.node, first.span, name.span);
+                self.diagnostics.push(diagnostic.help(said!("one tool executes all flows: keep one")));
                 continue;
             }
             let mut entries = self.constant_map(&tool.entries).unwrap_or_default();
-            let parameter = self.tool_entry(tool, &mut entries, "parameter", "a text", Json::is_string);
-            let endpoint = self.tool_entry(tool, &mut entries, "endpoint", "a record", Json::is_object);
-            self.known_keys("flow tool", &tool.entries, &["endpoint", "parameter"]);
+            let parameter =
+                self.tool_entry(tool, &mut entries, "parameter", said!("a text"), Json::is_string);
+            let endpoint =
+                self.tool_entry(tool, &mut entries, "endpoint", said!("a record"), Json::is_object);
+            self.known_keys(said!("flow tool"), &tool.entries, &["endpoint", "parameter"]);
             if let Some(record) = tool.entries.iter().find(|(key, _)| key.node == "endpoint")
                 && let ast::ExprKind::Record(written) = &record.1.kind
             {
-                self.known_keys("endpoint", written, &["url", "method", "headers", "body"]);
+                self.known_keys(said!("endpoint"), written, &["url", "method", "headers", "body"]);
             }
             if endpoint.is_object() && !endpoint["url"].is_string() {
-                let help = "write the address: `endpoint: { url: \"https://flows.example.com/run\" }`";
-                self.emit(Code::FlowTool, name.span, "the endpoint has no `url`", help);
+                let help =
+                    said!("write the address: `endpoint: {{ url: \"https://flows.example.com/run\" }}`");
+                self.emit(Code::FlowTool, name.span, said!("the endpoint has no `url`"), help);
             }
             self.program.flow_tool = Some(FlowTool {
                 name: name.node.as_str().into(),
@@ -164,7 +167,7 @@ impl<'a> Checker<'a> {
         tool: &ast::FlowTool,
         entries: &mut Map<String, Json>,
         key: &str,
-        wanted: &str,
+        wanted: Message,
         fits: fn(&Json) -> bool,
     ) -> Json {
         let Some(value) = entries.remove(key) else { return Json::Null };
@@ -173,16 +176,16 @@ impl<'a> Checker<'a> {
         }
         let place = tool.entries.iter().find(|(name, _)| name.node == key);
         let place = place.map_or(tool.name.span, |(_, value)| value.span);
-        let help = "for example `{ endpoint: { url: \"https://flows.example.com/run\" } }`";
-        self.emit(Code::FlowTool, place, format!("`{key}` of a flow tool is {wanted}"), help);
+        let help = said!("for example `{{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`");
+        self.emit(Code::FlowTool, place, said!("`{key}` of a flow tool is {wanted}"), help);
         Json::Null
     }
 
     /// Reports the keys that mean nothing here.
-    fn known_keys(&mut self, what: &str, written: &[(Ident, ast::Expr)], known: &[&str]) {
+    fn known_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
         for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
-            let message = format!("`{}` means nothing in {what}", key.node);
-            let help = format!("there is {}", known.join(", "));
+            let message = said!("`{}` means nothing in {what}", key.node);
+            let help = said!("there is {}", known.join(", "));
             let near = nearest(&key.node, known.iter().copied());
             self.diagnostics
                 .push(Diagnostic::new(Code::FlowTool, key.span, message).near_or(key.span, near, help));
@@ -198,8 +201,8 @@ impl<'a> Checker<'a> {
         match texts.and_then(|texts| texts.map(|text| text.as_str().map(Arc::from)).collect()) {
             Some(texts) => Ok(texts),
             None => {
-                let help = "write the texts in place, `[\"a\", \"b\"]`, or name a `list`";
-                self.fail(Code::ConstantWanted, list.span, "a list of texts is wanted here", help)
+                let help = said!("write the texts in place, `[\"a\", \"b\"]`, or name a `list`");
+                self.fail(Code::ConstantWanted, list.span, said!("a list of texts is wanted here"), help)
             }
         }
     }
@@ -214,8 +217,8 @@ impl<'a> Checker<'a> {
         let id = FlowId(self.program.flows.len() as u32);
         let Some((_, way)) = MATCHINGS.iter().find(|(word, _)| *word == matching.node) else {
             let words = MATCHINGS.iter().map(|(word, _)| *word);
-            let message = format!("`{}` is no way of matching a pattern", matching.node);
-            let help = "write `exact`, `contains` or `regex`";
+            let message = said!("`{}` is no way of matching a pattern", matching.node);
+            let help = said!("write `exact`, `contains` or `regex`");
             let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
             return self.report(diagnostic.near_or(matching.span, nearest(&matching.node, words), help));
         };
@@ -228,8 +231,8 @@ impl<'a> Checker<'a> {
             _ => list.span,
         };
         if patterns.is_empty() {
-            let help = "give the flow a pattern, or remove it: it is never found";
-            self.emit(Code::EmptyList, list.span, "nothing is in an empty list", help);
+            let help = said!("give the flow a pattern, or remove it: it is never found");
+            self.emit(Code::EmptyList, list.span, said!("nothing is in an empty list"), help);
         }
         let mut result = Ok(());
         for (at, pattern) in patterns.iter().enumerate() {
@@ -256,9 +259,14 @@ impl<'a> Checker<'a> {
     fn pattern(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {
-            let message = if pattern.is_empty() { "this pattern is empty" } else { "this pattern is blank" };
-            let help =
-                "white space around a pattern is not looked at, so nothing is left to look for; remove it";
+            let message = if pattern.is_empty() {
+                said!("this pattern is empty")
+            } else {
+                said!("this pattern is blank")
+            };
+            let help = said!(
+                "white space around a pattern is not looked at, so nothing is left to look for; remove it"
+            );
             return self.fail(Code::BlankPattern, span, message, help);
         }
         let mode = TestMode { text: TextMode { fold: true, form: Form::None }, ..TestMode::default() };
@@ -303,13 +311,13 @@ impl<'a> Checker<'a> {
     }
 
     fn hidden(&mut self, first: &Pattern, pattern: &Pattern) {
-        let message = format!("the pattern `{}` is never reached", pattern.shown);
+        let message = said!("the pattern `{}` is never reached", pattern.shown);
         let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
-        let label = format!("`{}` of the flow `{flow}` answers first", first.shown);
+        let label = said!("`{}` of the flow `{flow}` answers first", first.shown);
         self.diagnostics.push(
-            Diagnostic::new(Code::PatternHidden, pattern.span, message)
-                .label(first.span, label)
-                .help("patterns are tried in the order of the file: put the longer one first, or remove it"),
+            Diagnostic::new(Code::PatternHidden, pattern.span, message).label(first.span, label).help(said!(
+                "patterns are tried in the order of the file: put the longer one first, or remove it"
+            )),
         );
     }
 
@@ -328,12 +336,12 @@ impl<'a> Checker<'a> {
                 let folded = crate::text::fold::fold(example.trim());
                 if let Some(pattern) = catchers.first(&folded, example, &mut left).map(|at| &patterns[at]) {
                     let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
-                    let message = format!("the keyword flow `{by}` catches an example of `{}`", flow.name);
+                    let message = said!("the keyword flow `{by}` catches an example of `{}`", flow.name);
                     self.diagnostics.push(
                         Diagnostic::new(Code::CatchesExample, pattern.span, message)
-                            .here(format!("matches {:?}", &**example))
-                            .label(flow.span, "the intent flow")
-                            .help("keyword flows are tried first; make the pattern narrower, or the example another"),
+                            .here(said!("matches {example}", example = format!("{:?}", &**example)))
+                            .label(flow.span, said!("the intent flow"))
+                            .help(said!("keyword flows are tried first; make the pattern narrower, or the example another")),
                     );
                 }
             }

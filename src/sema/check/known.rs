@@ -37,11 +37,11 @@ impl Checker<'_> {
         let city =
             |zone: &&str| zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&place));
         let near = zone::names().find(city).or_else(|| self.nearest(name, zone::names()));
-        let finding = Diagnostic::new(Code::UnknownZone, span, format!("there is no time zone `{name}`"));
+        let finding = Diagnostic::new(Code::UnknownZone, span, said!("there is no time zone `{name}`"));
         self.report(match near {
-            Some(near) => finding.help(format!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\"")),
+            Some(near) => finding.help(said!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\"")),
             None => finding.help(
-                "zones have the names of the IANA database, such as \"Asia/Shanghai\" or \"UTC\"; eight hours ahead of UTC all year is \"Etc/GMT-8\"",
+                said!("zones have the names of the IANA database, such as \"Asia/Shanghai\" or \"UTC\"; eight hours ahead of UTC all year is \"Etc/GMT-8\""),
             ),
         })
     }
@@ -50,12 +50,12 @@ impl Checker<'_> {
         match version::version(text) {
             Some(version) => Ok(version),
             None => {
-                let message = format!("`{}` is no version", text::on_one_line(text));
+                let message = said!("`{}` is no version", text::on_one_line(text));
                 self.fail(
                     Code::BadVersion,
                     span,
                     message,
-                    "write up to three numbers, as in \"1.2.3\" or \"1.2.3-beta.1\"",
+                    said!("write up to three numbers, as in \"1.2.3\" or \"1.2.3-beta.1\""),
                 )
             }
         }
@@ -65,8 +65,10 @@ impl Checker<'_> {
         if network::network(text).is_some() {
             return Ok(());
         }
-        let message = format!("`{}` is no network", text::on_one_line(text));
-        let help = "write an address and the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or one address";
+        let message = said!("`{}` is no network", text::on_one_line(text));
+        let help = said!(
+            "write an address and the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or one address"
+        );
         self.fail(Code::BadNetwork, span, message, help)
     }
 
@@ -76,13 +78,13 @@ impl Checker<'_> {
         }
         let names: Vec<String> = Hash::NAMES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
         let near = self.nearest(name, Hash::NAMES.iter().map(|(name, _)| *name));
-        let message = format!("there is no hash `{}`", text::on_one_line(name));
+        let message = said!("there is no hash `{}`", text::on_one_line(name));
         let finding = Diagnostic::new(Code::UnknownHash, span, message);
         self.report(match near {
             Some(near) => {
-                finding.help(format!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\""))
+                finding.help(said!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\""))
             }
-            None => finding.help(format!("the hashes are {}", names.join(", "))),
+            None => finding.help(said!("the hashes are {}", names.join(", "))),
         })
     }
 }

@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
 
     /// Defines each behind those it uses, in whatever order they stand.
     fn define_locals(&mut self, locals: &'a Locals) -> Checked<()> {
-        let once = self.each_once("name", locals, |(name, _)| name);
+        let once = self.each_once(said!("name"), locals, |(name, _)| name);
         let mut result = if once.len() == locals.len() { Ok(()) } else { Err(Reported) };
         let uses = once.iter().map(|(_, value)| {
             let mut names = Vec::new();
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
             .or_else(|| self.scope.get(&name.node).map(|binding| binding.expr.span))
             .or_else(|| self.fields.declared_at(&path));
         match place {
-            Some(first) => Some(duplicate("name", &name.node, first, name.span)),
+            Some(first) => Some(duplicate(said!("name"), &name.node, first, name.span)),
             None if is_text(&path) || self.alias.is_some_and(|(alias, _)| alias == name.node) => {
                 Some(hides_field(&name.node, name.span))
             }
@@ -86,11 +86,11 @@ impl<'a> Checker<'a> {
 }
 
 fn hides_field(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(Code::Duplicate, span, format!("`{name}` is a field of the message already"))
-        .help("choose another name, so that nobody takes one for the other")
+    Diagnostic::new(Code::Duplicate, span, said!("`{name}` is a field of the message already"))
+        .help(said!("choose another name, so that nobody takes one for the other"))
 }
 
 fn not_used(binding: &Binding) -> Diagnostic {
-    let message = format!("the name `{}` is not used in this rule", binding.name);
-    Diagnostic::new(Code::Unused, binding.expr.span, message).help("remove it, or use it")
+    let message = said!("the name `{}` is not used in this rule", binding.name);
+    Diagnostic::new(Code::Unused, binding.expr.span, message).help(said!("remove it, or use it"))
 }

@@ -4,11 +4,11 @@
 use super::Checker;
 use super::read::union;
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message, listed};
 use crate::ops::{Op, OpInfo, Quantity, Right, Search};
 use crate::sema::hir::{Expr, ExprKind};
 use crate::syntax::ast;
-use crate::ty::{KindSet, Ty};
+use crate::ty::{Kind, KindSet, Ty};
 
 impl<'a> Checker<'a> {
     /// The diagnostic on an operator of which no form takes these operands.
@@ -26,45 +26,43 @@ impl<'a> Checker<'a> {
         let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
         let (this, other) = (left.ty.with_article(), right.ty.with_article());
         let no_list = !right.ty.kinds.overlaps(KindSet::LIST);
-        let diagnostic = |code, message, help: Option<String>| {
+        let diagnostic = |code, message, help: Option<Message>| {
             let diagnostic = Diagnostic::new(code, binary.op.span, message)
-                .label(left.span, left.ty.to_string())
-                .label(right.span, right.ty.to_string());
+                .label(left.span, left.ty.in_words())
+                .label(right.span, right.ty.in_words());
             Diagnostic { help, ..diagnostic }
         };
         let diagnostic = if !left.ty.kinds.overlaps(lefts) {
-            let message = format!("`{written}` works on {}, and its left side is {this}", expected(lefts));
-            diagnostic(Code::OperatorType, message, left_help(row, &left.ty).map(str::to_owned))
+            let message = said!("`{written}` works on {}, and its left side is {this}", expected(lefts));
+            diagnostic(Code::OperatorType, message, left_help(row, &left.ty))
         } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
-            let message = format!("`{written}` looks for one value, and its right side is a list");
-            let one = if left.ty.kinds.overlaps(KindSet::LIST) {
-                "; one element that is a list itself is `x in list`"
-            } else {
-                ""
-            };
-            let help = format!(
-                "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list{one}"
+            let message = said!("`{written}` looks for one value, and its right side is a list");
+            let help = said!(
+                "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
             );
+            let help = match left.ty.kinds.overlaps(KindSet::LIST) {
+                true => said!("{help}; one element that is a list itself is `x in list`"),
+                false => help,
+            };
             diagnostic(Code::ListWanted, message, Some(help))
         } else if let Some(quantity) = quantity.filter(|_| no_list) {
             let of = quantity.spelling();
-            let message = format!("`{of}` wants a list on its right side, and this is {other}");
-            let help = format!("leave `{of}` out, or write a list: `[…]`");
+            let message = said!("`{of}` wants a list on its right side, and this is {other}");
+            let help = said!("leave `{of}` out, or write a list: `[…]`");
             diagnostic(Code::ListWanted, message, Some(help))
         } else if row.op == Op::In && no_list {
-            let message =
-                format!("`{written}` wants a list or a range on its right side, and this is {other}");
+            let message = said!("`{written}` wants a list or a range on its right side, and this is {other}");
             let help = match (right.ty.kinds, left.ty.kinds) {
                 (KindSet::STRING, KindSet::STRING) => {
-                    "to look for a text in another, write `long contains short`"
+                    said!("to look for a text in another, write `long contains short`")
                 }
-                (KindSet::DICT, _) => "to look for a key, write `dict has_key key`",
-                _ => "write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`",
+                (KindSet::DICT, _) => said!("to look for a key, write `dict has_key key`"),
+                _ => said!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
             };
-            diagnostic(Code::ListWanted, message, Some(help.to_owned()))
+            diagnostic(Code::ListWanted, message, Some(help))
         } else {
             let message = pair_message(row, &written, quantity, left, right);
-            diagnostic(Code::OperatorType, message, pair_help(row, left, right).map(str::to_owned))
+            diagnostic(Code::OperatorType, message, pair_help(row, left, right))
         };
         let diagnostic = self.with_origin(diagnostic, left);
         self.with_origin(diagnostic, right)
@@ -73,7 +71,7 @@ impl<'a> Checker<'a> {
     /// In a choice a mismatch is a warning: the condition can be used and never holds.
     pub(super) fn never_holds(&mut self, mut mismatch: Diagnostic) {
         mismatch.code = Code::OtherFamily;
-        mismatch.message = format!("this condition never holds: {}", mismatch.message);
+        mismatch.message = said!("this condition never holds: {}", mismatch.message);
         self.diagnostics.push(mismatch);
     }
 }
@@ -85,22 +83,22 @@ fn pair_message(
     quantity: Option<Quantity>,
     left: &Expr,
     right: &Expr,
-) -> String {
+) -> Message {
     let text_left = left.ty.kinds.overlaps(KindSet::STRING);
     let (this, other) = (left.ty.with_article(), right.ty.with_article());
     if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
         let (of, wanted) = match quantity {
-            Some(quantity) => (format!(" {}", quantity.spelling()), "a list of strings"),
-            None => (String::new(), "a string"),
+            Some(quantity) => (format!(" {}", quantity.spelling()), said!("a list of strings")),
+            None => (String::new(), said!("a string")),
         };
-        return format!("`{written}{of}` wants {wanted} on its right side, and this is {other}");
+        return said!("`{written}{of}` wants {wanted} on its right side, and this is {other}");
     }
     match row.op {
-        Op::In => format!("`{written}` looks for {this} in {other}, where there can be none"),
+        Op::In => said!("`{written}` looks for {this} in {other}, where there can be none"),
         _ if finds_elements(row) => {
-            format!("`{written}` looks for {other} in {this}, where there can be none")
+            said!("`{written}` looks for {other} in {this}, where there can be none")
         }
-        _ => format!("`{written}` cannot compare {this} with {other}"),
+        _ => said!("`{written}` cannot compare {this} with {other}"),
     }
 }
 
@@ -109,46 +107,67 @@ fn finds_elements(row: &OpInfo) -> bool {
 }
 
 /// "numbers and datetimes" for a sentence about what an operator works on.
-fn expected(kinds: KindSet) -> String {
-    let words: Vec<String> =
-        kinds.to_string().split(" or ").map(|word| word.replace(", ", "s, ") + "s").collect();
-    words.join(" and ")
+fn expected(kinds: KindSet) -> Message {
+    let number = KindSet::NUMBER.is_subset(kinds);
+    let plural = |kind: Kind| {
+        Some(match kind {
+            Kind::Int if number => said!("numbers"),
+            Kind::Float if number => return None,
+            Kind::Bool => said!("bools"),
+            Kind::Int => said!("ints"),
+            Kind::Float => said!("floats"),
+            Kind::String => said!("strings"),
+            Kind::DateTime => said!("datetimes"),
+            Kind::List => said!("lists"),
+            Kind::Dict => said!("dicts"),
+            Kind::Version => said!("versions"),
+        })
+    };
+    let mut words: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
+        true => vec![said!("anys")],
+        false => kinds.iter().filter_map(plural).collect(),
+    };
+    match (words.pop(), words.is_empty()) {
+        (None, _) => Message::default(),
+        (Some(only), true) => only,
+        (Some(last), false) => said!("{} and {last}", listed(words)),
+    }
 }
 
-fn left_help(row: &OpInfo, left: &Ty) -> Option<&'static str> {
+fn left_help(row: &OpInfo, left: &Ty) -> Option<Message> {
     let takes = |kinds| row.forms.iter().any(|form| form.left.overlaps(kinds));
     match left.kinds {
-        KindSet::LIST if takes(KindSet::STRING) => Some("look at its elements: `any x in list: x …`"),
-        KindSet::DICT if finds_elements(row) => Some("to look for a key, write `has_key`"),
+        KindSet::LIST if takes(KindSet::STRING) => Some(said!("look at its elements: `any x in list: x …`")),
+        KindSet::DICT if finds_elements(row) => Some(said!("to look for a key, write `has_key`")),
         kinds if kinds.is_subset(KindSet::NUMBER) && takes(KindSet::STRING) => {
-            Some("compare the number, as in `x > 3` or `x in 1..=9`")
+            Some(said!("compare the number, as in `x > 3` or `x in 1..=9`"))
         }
         _ => None,
     }
 }
 
-fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<&'static str> {
+fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
     let calls = |function: Function| {
         [left, right].iter().any(|side| matches!(side.kind, ExprKind::Call(called, _) if called == function))
     };
     if calls(Function::Weekday) {
-        return Some(
-            "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday",
-        );
+        return Some(said!(
+            "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday"
+        ));
     }
     let versions = [left, right].iter().any(|side| side.ty.kinds == KindSet::VERSION);
     if versions && right.ty.kinds == KindSet::LIST {
-        return Some(
-            "a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`",
-        );
+        return Some(said!(
+            "a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`"
+        ));
     }
     if versions {
-        return Some(
-            "both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side",
-        );
+        return Some(said!(
+            "both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side"
+        ));
     }
     if calls(Function::Hour) {
-        return Some("`hour` gives a number from 0 to 23: write `hour(x) >= 9`");
+        return Some(said!("`hour` gives a number from 0 to 23: write `hour(x) >= 9`"));
     }
     let pair = left.ty.kinds.union(right.ty.kinds);
     let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
@@ -161,18 +180,18 @@ fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<&'static str> {
         })
     });
     if number_and_text && constant(&Ty::STRING) && !date {
-        Some("a number is written without quotes")
+        Some(said!("a number is written without quotes"))
     } else if number_and_text
         && constant(&Ty::INT)
         && row.forms.iter().any(|form| form.right == Right::SomeText)
     {
-        Some("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime")
+        Some(said!("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"))
     } else if number_and_text && constant(&Ty::INT) {
-        Some("a text is written in quotes")
+        Some(said!("a text is written in quotes"))
     } else if time_and_text || date {
-        Some(
-            "a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`",
-        )
+        Some(said!(
+            "a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`"
+        ))
     } else {
         None
     }

@@ -15,10 +15,10 @@ impl Checker<'_> {
             let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::of);
             let lost = lost.fold(KindSet::EMPTY, KindSet::union);
             let [this, lost] = [kinds, lost].map(|kinds| Ty::plain(kinds).with_article());
-            let message = format!(
+            let message = said!(
                 "`{name}` is read as {this} because of another statement, so {lost} never matches here"
             );
-            let help = format!(
+            let help = said!(
                 "declare `{name}` in an `input` block, or read it at a type of its own, as in `{name} as list`"
             );
             // A route that joins others comes without their text, and without a report of its own.
@@ -30,12 +30,12 @@ impl Checker<'_> {
             };
             self.diagnostics.push(
                 Diagnostic::new(Code::NarrowedUse, used.place, message)
-                    .here(format!("used here as {}", used.reason))
-                    .label(by.place, format!("used here as {}", by.reason))
+                    .here(said!("used here as {}", used.reason))
+                    .label(by.place, said!("used here as {}", by.reason))
                     .help(help),
             );
             let line = file.position(by.place.start).line;
-            let hint = format!("{}:{line} uses it as {}", file.name, by.reason).into();
+            let hint = said!("{}:{line} uses it as {}", file.name, by.reason).as_str().into();
             self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
         }
     }

@@ -42,24 +42,26 @@ impl<'a> Checker<'a> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
             let spelling = row.spelling;
             let message =
-                format!("`{spelling}` has no answer for null: what is missing is never equal to anything");
+                said!("`{spelling}` has no answer for null: what is missing is never equal to anything");
             return self.fail(Code::OperatorType, expr.span, message, NULL_HELP);
         }
         match self.term(expr)? {
             Term::Expr(value) => Ok(value),
             Term::Cond(cond) => {
                 let message = match row.forms.iter().any(|form| form.result == Outcome::Condition) {
-                    true => format!("a condition cannot be compared by `{}`", row.spelling),
-                    false => format!("`{}` works on values, and this is a condition", row.spelling),
+                    true => said!("a condition cannot be compared by `{}`", row.spelling),
+                    false => said!("`{}` works on values, and this is a condition", row.spelling),
                 };
                 let help = match row.op {
                     Op::Eq | Op::Ne => {
-                        "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`"
+                        said!(
+                            "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`"
+                        )
                     }
-                    _ => "join conditions with `and` and `or`; parentheses tell what belongs together",
+                    _ => said!("join conditions with `and` and `or`; parentheses tell what belongs together"),
                 };
                 let diagnostic = Diagnostic::new(Code::ConditionCompared, cond.span, message);
-                self.report(diagnostic.here("a condition").help(help))
+                self.report(diagnostic.here(said!("a condition")).help(help))
             }
         }
     }
@@ -73,27 +75,29 @@ impl<'a> Checker<'a> {
                     (Op::Eq, Quantity::Any | Quantity::All) | (_, Quantity::None) => "in",
                     _ => "not in",
                 };
-                let message = format!("`{} {}` is ambiguous", row.spelling, given.spelling());
-                let not = if better == "in" { "" } else { " not" };
+                let message = said!("`{} {}` is ambiguous", row.spelling, given.spelling());
                 return self.report(
                     Diagnostic::new(Code::NotEqualAny, place, message)
-                        .help(format!("write `{better}` for \"is{not} an element of\""))
+                        .help(match better {
+                            "in" => said!("write `in` for \"is an element of\""),
+                            _ => said!("write `not in` for \"is not an element of\""),
+                        })
                         .likely_fix(place, better),
                 );
             }
-            let message = format!("`{}` does not take `{}`", row.spelling, given.spelling());
+            let message = said!("`{}` does not take `{}`", row.spelling, given.spelling());
             let help =
-                format!("`any`, `all` and `none` stand after {}", ops::taking(|accepts| accepts.quantity));
+                said!("`any`, `all` and `none` stand after {}", ops::taking(|accepts| accepts.quantity));
             return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.word && !word {
-            let message = format!("`{}` does not take `word`", row.spelling);
-            let help = format!("`word` stands after {}", ops::taking(|accepts| accepts.word));
+            let message = said!("`{}` does not take `word`", row.spelling);
+            let help = said!("`word` stands after {}", ops::taking(|accepts| accepts.word));
             return self.fail(Code::ModifierMisplaced, place, message, help);
         }
         if written.case.is_some() && !case {
-            let message = format!("`{}` does not depend on upper and lower case", row.spelling);
-            return self.fail(Code::ModifierMisplaced, place, message, "leave `ignoring case` out");
+            let message = said!("`{}` does not depend on upper and lower case", row.spelling);
+            return self.fail(Code::ModifierMisplaced, place, message, said!("leave `ignoring case` out"));
         }
         Ok(())
     }
@@ -125,8 +129,8 @@ impl<'a> Checker<'a> {
     ) -> Checked<Term> {
         let less = Op::Lt.info();
         if binary.op.node != Op::In || binary.modifiers != Modifiers::default() {
-            let message = "a range stands only on the right of `in`";
-            return self.fail(Code::OperatorType, binary.right.span, message, "write `x in 3..=10`");
+            let message = said!("a range stands only on the right of `in`");
+            return self.fail(Code::OperatorType, binary.right.span, message, said!("write `x in 3..=10`"));
         }
         let (start, end) = (self.operand(start, less), self.operand(end, less));
         let (start, end) = (start?, end?);
@@ -175,18 +179,18 @@ impl<'a> Checker<'a> {
             return Ok((left, right));
         }
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
-            let message = "`word` asks for words of a text, and this is a list";
+            let message = said!("`word` asks for words of a text, and this is a list");
             let diagnostic = Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
-                .label(left.span, left.ty.to_string())
-                .help("leave `word` out: a list contains an element or not");
+                .label(left.span, left.ty.in_words())
+                .help(said!("leave `word` out: a list contains an element or not"));
             return self.report(diagnostic);
         }
         let left_kinds = union(fitting.iter().map(|(left, _)| *left));
         let right_kinds = union(fitting.iter().map(|(_, right)| *right));
         if self.fields.narrows() {
             let operator = row.spelling;
-            self.constrain(&left, left_kinds, &Reason::Side(left_kinds, "left", operator));
-            self.constrain(&right, right_kinds, &Reason::Side(right_kinds, "right", operator));
+            self.constrain(&left, left_kinds, &Reason::Side(left_kinds, said!("left"), operator));
+            self.constrain(&right, right_kinds, &Reason::Side(right_kinds, said!("right"), operator));
         }
         // An element of a list is looked for only among values of its own family.
         let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
@@ -221,18 +225,18 @@ impl<'a> Checker<'a> {
             })
             .collect();
         if fitting.is_empty() {
-            let message = format!("`{}` does not work on {}", row.spelling, left.ty.with_article());
+            let message = said!("`{}` does not work on {}", row.spelling, left.ty.with_article());
             let mut diagnostic =
-                Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.to_string());
+                Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.in_words());
             if let Some(right) = &right {
-                diagnostic.message += &format!(" and {}", right.ty.with_article());
-                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.to_string()), right);
+                diagnostic.message = said!("{} and {}", diagnostic.message, right.ty.with_article());
+                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.in_words()), right);
             }
             diagnostic = self.with_origin(diagnostic, &left);
             if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
-                diagnostic = diagnostic.help("texts are put together with `join([a, b], \"\")`");
+                diagnostic = diagnostic.help(said!("texts are put together with `join([a, b], \"\")`"));
             } else if op.node == Op::Coalesce {
-                diagnostic = diagnostic.help("both sides of `??` must be of one kind");
+                diagnostic = diagnostic.help(said!("both sides of `??` must be of one kind"));
             }
             return self.report(diagnostic);
         }

@@ -4,7 +4,7 @@ use super::constant::as_json;
 use super::fields::{Found, Lost, Reason, field_of, function_meant};
 use super::read::{accepted, read, union};
 use super::{Checked, Checker, Reported, listed};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::reserved_words;
 use crate::sema::hir::{Expr, ExprKind, SlotId};
 use crate::span::Span;
@@ -82,11 +82,11 @@ impl<'a> Checker<'a> {
         }
         let hidden = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
         if let (Some(hidden), false) = (hidden, declared) {
-            let message = format!("`{}` is not declared in this file or in what it imports", names[0]);
+            let message = said!("`{}` is not declared in this file or in what it imports", names[0]);
             return self.report(
                 Diagnostic::new(Code::UnknownName, path.places[0].0, message)
-                    .label(hidden, "declared in a file that is not imported here")
-                    .help("import that file, or move the definition into one that both import"),
+                    .label(hidden, said!("declared in a file that is not imported here"))
+                    .help(said!("import that file, or move the definition into one that both import")),
             );
         }
         match self.fields.find(names, span) {
@@ -106,21 +106,21 @@ impl<'a> Checker<'a> {
                 self.unknown_root(names[0], path.places[0].0, &record)
             }
             Err(Lost::UnknownField { at, record }) => {
-                let message = format!("`{}` has no field `{}`", names[..at].join("."), names[at]);
+                let message = said!("`{}` has no field `{}`", names[..at].join("."), names[at]);
                 let declared = self.fields.declared_at(&names[..at]);
                 self.unknown_field(message, names[at], &record, declared, path.places[at])
             }
             Err(Lost::NoFields { at, ty }) => {
                 let parent = names[..at].join(".");
-                let message = format!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
+                let message = said!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
                 let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message)
                     .declared(self.fields.declared_at(&names[..at]));
                 if let Some(function) = function_meant(names[at]) {
-                    diagnostic = diagnostic.help(format!("write `{function}({parent})`"));
+                    diagnostic = diagnostic.help(said!("write `{function}({parent})`"));
                 } else if ty.kinds == KindSet::LIST {
                     diagnostic = diagnostic.help(match ty.element().fields() {
-                        Some(_) => format!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
-                        None => format!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
+                        Some(_) => said!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
+                        None => said!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
                     });
                 }
                 self.report(diagnostic)
@@ -129,10 +129,10 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_root<T>(&mut self, name: &str, place: Span, record: &Record) -> Checked<T> {
-        let diagnostic = Diagnostic::new(Code::UnknownName, place, format!("`{name}` is not declared"));
+        let diagnostic = Diagnostic::new(Code::UnknownName, place, said!("`{name}` is not declared"));
         let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
-            let help = format!("it is a field of an included group: write `{written}`");
+            let help = said!("it is a field of an included group: write `{written}`");
             diagnostic.help(help).likely_fix(place, written)
         } else if let Some((help, word)) = constant_meant(name) {
             diagnostic.help(help).did_you_mean(place, word)
@@ -142,7 +142,7 @@ impl<'a> Checker<'a> {
             let definitions = seen.map(|symbol| symbol.name.node.as_str());
             let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
             let names = record.names().chain(definitions).chain(bound);
-            let help = format!(
+            let help = said!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
             );
             diagnostic.near_or(place, self.nearest(name, names), help)
@@ -152,7 +152,7 @@ impl<'a> Checker<'a> {
 
     fn unknown_field<T>(
         &mut self,
-        message: String,
+        message: Message,
         name: &str,
         record: &Record,
         declared: Option<Span>,
@@ -161,8 +161,8 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::new(Code::UnknownField, place, message).declared(declared);
         self.report(match self.nearest(name, record.names()) {
             Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
-            Some(near) => diagnostic.help(format!("did you mean \"{near}\"?")),
-            None => diagnostic.help(format!("its fields are {}", listed(record.names()))),
+            Some(near) => diagnostic.help(said!("did you mean \"{near}\"?")),
+            None => diagnostic.help(said!("its fields are {}", listed(record.names()))),
         })
     }
 
@@ -172,24 +172,26 @@ impl<'a> Checker<'a> {
             return;
         }
         if self.payload.fields.iter().any(|field| **field == *name) {
-            let message = format!("`{name}` is read from the message, and the payload has a field `{name}`");
+            let message = said!("`{name}` is read from the message, and the payload has a field `{name}`");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
-                .help(format!("a field of an included group is `payload.{name}`"));
+                .help(said!("a field of an included group is `payload.{name}`"));
             return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
         }
         if let Some((help, word)) = constant_meant(name) {
-            let message = format!("`{name}` is read from the message as a field of that name");
+            let message = said!("`{name}` is read from the message as a field of that name");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
             return self.diagnostics.push(diagnostic.did_you_mean(span, word));
         }
         let values = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
         let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
         let (near, what) = match word {
-            Some(word) => (Some(word), "a word of the language"),
-            None => (self.nearest(name, values.map(|symbol| symbol.name.node.as_str())), "a definition"),
+            Some(word) => (Some(word), said!("a word of the language")),
+            None => {
+                (self.nearest(name, values.map(|symbol| symbol.name.node.as_str())), said!("a definition"))
+            }
         };
         if let Some(near) = near {
-            let message = format!("`{name}` is read from the message, and `{near}` is {what}");
+            let message = said!("`{name}` is read from the message, and `{near}` is {what}");
             let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
             self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
         }
@@ -200,11 +202,11 @@ impl<'a> Checker<'a> {
         let Found { ty, optional, .. } = match field_of(&base.ty, &name.node) {
             Ok(found) => found,
             Err(Some(record)) => {
-                let message = format!("there is no field `{}` here", name.node);
+                let message = said!("there is no field `{}` here", name.node);
                 return self.unknown_field(message, &name.node, &record, None, (name.span, true));
             }
             Err(None) => {
-                let message = format!("{} has no field `{}`", base.ty.with_article(), name.node);
+                let message = said!("{} has no field `{}`", base.ty.with_article(), name.node);
                 return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
             }
         };
@@ -249,14 +251,18 @@ impl<'a> Checker<'a> {
         let (containers, keys): (Vec<_>, Vec<_>) = fitting.unzip();
         if containers.is_empty() {
             let message =
-                format!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
+                said!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
-                .label(index.span, index.ty.to_string())
-                .help("a list is indexed by an int, a dict by a string");
+                .label(index.span, index.ty.in_words())
+                .help(said!("a list is indexed by an int, a dict by a string"));
             return self.report_type(diagnostic, &base);
         }
-        self.constrain(&base, union(containers.into_iter()), &Reason::Fixed("something that is indexed"));
-        self.constrain(&index, union(keys.into_iter()), &Reason::Fixed("an index"));
+        self.constrain(
+            &base,
+            union(containers.into_iter()),
+            &Reason::Fixed(said!("something that is indexed")),
+        );
+        self.constrain(&index, union(keys.into_iter()), &Reason::Fixed(said!("an index")));
         let ty = match &base.ty.inner {
             Inner::Element(element) => (**element).clone(),
             Inner::Fields(_) | Inner::Unknown => Ty::ANY,
@@ -300,8 +306,9 @@ impl<'a> Checker<'a> {
             readable = readable.union(KindSet::STRING);
         }
         if !value.ty.kinds.overlaps(readable) {
-            let message = format!("{} can never be read as {wanted}", value.ty.with_article());
-            let diagnostic = Diagnostic::new(Code::OperatorType, span, message).label(ty.span, "this type");
+            let message = said!("{} can never be read as {wanted}", value.ty.with_article());
+            let diagnostic =
+                Diagnostic::new(Code::OperatorType, span, message).label(ty.span, said!("this type"));
             return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
@@ -346,15 +353,15 @@ impl<'p> Path<'p> {
 }
 
 /// The remedy for a constant of another language, and the word that stands for it where there is one.
-fn constant_meant(name: &str) -> Option<(&'static str, Option<&'static str>)> {
+fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
     Some(match name {
-        "True" | "TRUE" | "yes" | "Yes" | "YES" => ("", Some("true")),
-        "False" | "FALSE" | "no" | "No" | "NO" => ("", Some("false")),
+        "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
+        "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
         "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
-            ("what is not there is asked for by `x is missing` or `x is present`", None)
+            (said!("what is not there is asked for by `x is missing` or `x is present`"), None)
         }
         "always" | "otherwise" | "_" => {
-            ("what no route takes goes to the default: write `default -> HANDLER`", None)
+            (said!("what no route takes goes to the default: write `default -> HANDLER`"), None)
         }
         _ => return None,
     })

@@ -1,8 +1,8 @@
 //! The constant right sides of text operators: regular expressions must be valid, keywords able to
 //! match.
 
-use super::{Checked, Checker};
-use crate::diag::{Code, Diagnostic};
+use super::{Checked, Checker, reason};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::{Op, Right, Search, TestMode};
 use crate::sema::hir::{Const, Expr, ExprKind, Part, Pattern};
 use crate::span::Span;
@@ -27,13 +27,13 @@ impl<'a> Checker<'a> {
             _ => return Ok(()),
         };
         if value.list_len() == Some(0) {
-            let help = "add an element, or remove the condition";
-            self.emit(Code::EmptyList, right.span, "nothing is in an empty list", help);
+            let help = said!("add an element, or remove the condition");
+            self.emit(Code::EmptyList, right.span, said!("nothing is in an empty list"), help);
         }
         for keyword in keywords {
             if mode.word && keyword.is_empty() {
-                let message = "an empty keyword is no word and never matches";
-                let help = "write the word to look for, or leave `word` out";
+                let message = said!("an empty keyword is no word and never matches");
+                let help = said!("write the word to look for, or leave `word` out");
                 return self.fail(Code::KeywordNeverMatches, right.span, message, help);
             }
             if op == Op::InNetwork {
@@ -52,8 +52,10 @@ impl<'a> Checker<'a> {
         if op.info().search != Some(Search::Regex) || self.lenient || has_parameter(Part::Expr(right)) {
             return Ok(());
         }
-        let message = "the expression of `matches` must be constant outside a `choice`";
-        let help = "write it here, or in a `list` or `let`; for several write `matches any [r\"…\", …]`, and for a text of the message `contains` or `like`";
+        let message = said!("the expression of `matches` must be constant outside a `choice`");
+        let help = said!(
+            "write it here, or in a `list` or `let`; for several write `matches any [r\"…\", …]`, and for a text of the message `contains` or `like`"
+        );
         self.fail(Code::RegexNotConstant, right.span, message, help)
     }
 
@@ -64,8 +66,8 @@ impl<'a> Checker<'a> {
         let Some(value) = right.as_const().map(Const::value) else { return };
         let elements = || value.elements().into_iter().flatten();
         if op == Op::In && elements().any(Value::is_missing) {
-            let help = "to take what is missing or null as well, write `x in […] or x is missing`";
-            self.emit(Code::NullInList, right.span, "null in a list is never found", help);
+            let help = said!("to take what is missing or null as well, write `x in […] or x is missing`");
+            self.emit(Code::NullInList, right.span, said!("null in a list is never found"), help);
         }
         let (Some(search), KindSet::STRING) = (op.info().search, left.ty.kinds) else { return };
         let keywords: Vec<&str> = match mode.quantity {
@@ -73,12 +75,12 @@ impl<'a> Checker<'a> {
             Some(_) => elements().filter_map(Value::as_str).collect(),
         };
         if search != Search::Glob && keywords.contains(&"") {
-            let message = "the empty text is in every text, so it tells nothing";
+            let message = said!("the empty text is in every text, so it tells nothing");
             self.emit(
                 Code::EmptyText,
                 right.span,
                 message,
-                "write the text to look for; a text that is empty is `x == \"\"`",
+                said!("write the text to look for; a text that is empty is `x == \"\"`"),
             );
         }
         let foreign = |pattern: &&str| {
@@ -87,10 +89,10 @@ impl<'a> Checker<'a> {
                 && (pattern.starts_with('%') || pattern.ends_with('%'))
         };
         if let Some(pattern) = keywords.into_iter().find(foreign) {
-            let message = "`%` stands for itself in a pattern of `like`, and `*` for any text";
+            let message = said!("`%` stands for itself in a pattern of `like`, and `*` for any text");
             let written = Value::Str(&pattern.replace('%', "*")).to_json();
             let diagnostic =
-                Diagnostic::new(Code::SqlPattern, right.span, message).help(format!("write `{written}`"));
+                Diagnostic::new(Code::SqlPattern, right.span, message).help(said!("write `{written}`"));
             self.diagnostics.push(match mode.quantity {
                 None => diagnostic.likely_fix(right.span, written.to_string()),
                 Some(_) => diagnostic,
@@ -108,8 +110,8 @@ impl<'a> Checker<'a> {
             let is_number = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
             if let Some(number) = text.filter(is_number) {
                 let message =
-                    "texts are ordered by their characters, not as numbers: \"10\" is less than \"9\"";
-                let help = format!("compare numbers: write `{}` without quotes", number.trim());
+                    said!("texts are ordered by their characters, not as numbers: \"10\" is less than \"9\"");
+                let help = said!("compare numbers: write `{}` without quotes", number.trim());
                 self.emit(Code::NumberInQuotes, side.span, message, help);
             }
         }
@@ -130,8 +132,10 @@ impl<'a> Checker<'a> {
         };
         // A raw string is meant as it stands.
         if !written.starts_with('r') && text.split("${").skip(1).any(named) {
-            let message = "nothing is put in the place of `${…}`: this text stands for itself";
-            let help = "texts are put together with `join([\"a\", b], \"\")`; a text that is meant as it stands is written raw, as r\"…\"";
+            let message = said!("nothing is put in the place of `${{…}}`: this text stands for itself");
+            let help = said!(
+                "texts are put together with `join([\"a\", b], \"\")`; a text that is meant as it stands is written raw, as r\"…\""
+            );
             self.emit(Code::TemplateText, span, message, help);
         }
     }
@@ -147,19 +151,19 @@ impl<'a> Checker<'a> {
         let mut largest: Vec<_> = patterns.iter().map(|((text, _), known)| (text, *known)).collect();
         largest.sort_by_key(|(_, known)| (Reverse(known.size), known.place.file, known.place.start));
         let Some(((text, first), others)) = largest.split_first() else { return };
-        let message = format!(
+        let message = said!(
             "the {} regular expressions of these rules would take some {} once compiled, more than {}",
             patterns.len(),
             mebibytes(all),
             mebibytes(most)
         );
-        let here = |text: &str, size| format!("`{}` takes some {}", shown(text), mebibytes(size));
+        let here = |text: &str, size| said!("`{}` takes some {}", shown(text), mebibytes(size));
         let finding = Diagnostic::new(Code::RegexTooLarge, first.place, message).here(here(text, first.size));
         let named = others.iter().take(2);
         let finding =
             named.fold(finding, |finding, (text, known)| finding.label(known.place, here(text, known.size)));
         self.diagnostics.push(finding.help(
-            "bound the repetitions of the largest ones, use ASCII classes such as `[0-9]` instead of `\\d`, or allow more: `settings { regex_memory: 512MiB }`",
+            said!("bound the repetitions of the largest ones, use ASCII classes such as `[0-9]` instead of `\\d`, or allow more: `settings {{ regex_memory: 512MiB }}`"),
         ));
     }
 
@@ -199,36 +203,38 @@ impl<'a> Checker<'a> {
         let (kind, at, unsupported) = match &*error {
             Parse(error) => {
                 let unsupported = match error.kind() {
-                    ErrorKind::UnsupportedLookAround => Some("look-around"),
-                    ErrorKind::UnsupportedBackreference => Some("a back-reference"),
+                    ErrorKind::UnsupportedLookAround => Some(said!("look-around")),
+                    ErrorKind::UnsupportedBackreference => Some(said!("a back-reference")),
                     _ => None,
                 };
-                (error.kind().to_string(), error.span().start.column, unsupported)
+                (reason::of(&error.kind().to_string()), error.span().start.column, unsupported)
             }
-            Translate(error) => (error.kind().to_string(), error.span().start.column, None),
-            _ => (error.to_string(), 1, None),
+            Translate(error) => (reason::of(&error.kind().to_string()), error.span().start.column, None),
+            _ => (Message::verbatim(error.to_string()), 1, None),
         };
         let pattern = shown(pattern);
         let diagnostic = match unsupported {
             Some(what) => {
-                let message = format!("`{pattern}` uses {what}, which is not supported");
+                let message = said!("`{pattern}` uses {what}, which is not supported");
                 Diagnostic::new(Code::RegexLookAround, span, message)
-                    .help("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`")
+                    .help(said!("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`"))
             }
-            None => Diagnostic::new(Code::BadRegex, span, format!("`{pattern}` is no regular expression: {kind}"))
+            None => Diagnostic::new(Code::BadRegex, span, said!("`{pattern}` is no regular expression: {kind}"))
                 .help(match pattern.starts_with('*') {
-                    true => "`*` alone stands for any text in `like`: write `x like \"*a*\"`; in an expression that is `.*`",
-                    false => "to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`",
+                    true => said!("`*` alone stands for any text in `like`: write `x like \"*a*\"`; in an expression that is `.*`"),
+                    false => said!("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
                 }),
         };
-        self.report(diagnostic.here(format!("at character {at} of the expression")))
+        self.report(diagnostic.here(said!("at character {at} of the expression")))
     }
 }
 
 /// The finding about a regular expression that needs too much memory.
 pub(crate) fn regex_too_large(place: Span) -> Diagnostic {
-    Diagnostic::new(Code::RegexTooLarge, place, "this regular expression is too large when compiled")
-        .help("bound its repetitions, as in `{1,20}`, or use ASCII classes such as `[0-9]` instead of `\\d`")
+    Diagnostic::new(Code::RegexTooLarge, place, said!("this regular expression is too large when compiled"))
+        .help(said!(
+            "bound its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"
+        ))
 }
 
 /// True when a part still has parameters of a `def` in it.

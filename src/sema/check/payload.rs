@@ -94,18 +94,20 @@ impl<'a> Checker<'a> {
             if let Some(rank) = &payload.rank
                 && let Some(first) = ranks.insert(rank.node, rank.span)
             {
-                let message = format!("another payload kind has the rank {}", rank.node);
+                let message = said!("another payload kind has the rank {}", rank.node);
                 self.diagnostics.push(
                     Diagnostic::new(Code::EqualRank, rank.span, message)
-                        .label(first, "the first one")
-                        .help("of several decisions the one of least rank runs first, so give each its own"),
+                        .label(first, said!("the first one"))
+                        .help(said!(
+                            "of several decisions the one of least rank runs first, so give each its own"
+                        )),
                 );
             }
             if let Some(name) = &payload.fallback
                 && symbols.payloads.get(&name.node).is_none()
             {
-                let message = format!("there is no payload kind `{}`", name.node);
-                let help = format!("declare it: `payload {} rank 10 {{ … }}`", name.node);
+                let message = said!("there is no payload kind `{}`", name.node);
+                let help = said!("declare it: `payload {} rank 10 {{ … }}`", name.node);
                 let kinds = symbols.payloads.names();
                 let _: Checked<()> = self.unknown(Code::UnknownPayload, name, message, kinds, help);
             }
@@ -214,8 +216,8 @@ impl<'a> Checker<'a> {
                 ItemKind::Field(field) if body == Body::Each => self.fail(
                     Code::Unexpected,
                     field.name.span,
-                    "an `each` block declares no fields",
-                    "declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`",
+                    said!("an `each` block declares no fields"),
+                    said!("declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`"),
                 ),
                 ItemKind::Field(field) => self.field_rules(field, site),
                 ItemKind::Rule(rule) => {
@@ -240,13 +242,13 @@ impl<'a> Checker<'a> {
         let none = Span { end: rule.id.span.start, ..rule.id.span };
         let here = rule.place.as_ref().map_or(none, |place| place.path.span);
         if let Some(first) = rules.insert((&rule.id.node, place), here) {
-            let message = format!("the rule `{}` stands here twice for one place", rule.id.node);
+            let message = said!("the rule `{}` stands here twice for one place", rule.id.node);
             let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
             if first.start != first.end {
-                diagnostic = diagnostic.label(first, "the first one reports here");
+                diagnostic = diagnostic.label(first, said!("the first one reports here"));
             }
             self.diagnostics
-                .push(diagnostic.help("join both conditions with `and`, or give one another name"));
+                .push(diagnostic.help(said!("join both conditions with `and`, or give one another name")));
         }
     }
 

@@ -7,7 +7,7 @@ mod fields;
 use super::constant::as_json;
 use super::path::Path;
 use super::{Checked, Checker, Reported, listed};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::Case;
 use crate::sema::hir::{Const, Expr, ExprKind, ExternId, Term};
 use crate::sema::request::{
@@ -84,8 +84,8 @@ impl<'a> Checker<'a> {
             let examples = self.all_words(&intent.name, "examples", &intent.examples);
             let (Ok(keywords), Ok(examples)) = (keywords, examples) else { continue };
             if keywords.is_empty() && examples.is_empty() {
-                let message = format!("the intent `{}` has neither keywords nor examples", intent.name.node);
-                let help = "say how messages with it look: `examples [\"I want my money back\"]`";
+                let message = said!("the intent `{}` has neither keywords nor examples", intent.name.node);
+                let help = said!("say how messages with it look: `examples [\"I want my money back\"]`");
                 self.emit(Code::NothingToFind, intent.name.span, message, help);
             }
             let description = intent.description.as_ref().map_or("", |text| &text.node).into();
@@ -110,10 +110,14 @@ impl<'a> Checker<'a> {
         let definition = symbols.definitions.get(REQUEST).map(|symbol| symbol.name.span);
         if let Some(place) = input.or(definition) {
             self.diagnostics.push(
-                Diagnostic::new(Code::RequestTaken, place, "`request` is the analysis of the message's text")
-                    .here("declared as something else")
-                    .label(first, "the analysis is declared from here on")
-                    .help("give the field or definition another name"),
+                Diagnostic::new(
+                    Code::RequestTaken,
+                    place,
+                    said!("`request` is the analysis of the message's text"),
+                )
+                .here(said!("declared as something else"))
+                .label(first, said!("the analysis is declared from here on"))
+                .help(said!("give the field or definition another name")),
             );
         }
     }
@@ -129,8 +133,8 @@ impl<'a> Checker<'a> {
             span: written.name.span,
         };
         if written.patterns.is_empty() {
-            let message = format!("the entity `{}` has no expression", entity.name);
-            let help = "write what finds it: `matches r\"order (?<id>[0-9]+)\"`";
+            let message = said!("the entity `{}` has no expression", entity.name);
+            let help = said!("write what finds it: `matches r\"order (?<id>[0-9]+)\"`");
             self.emit(Code::NothingToFind, entity.span, message, help);
         }
         for pattern in &written.patterns {
@@ -142,18 +146,19 @@ impl<'a> Checker<'a> {
     fn entity_pattern(&mut self, written: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
         let span = written.span;
         let ast::ExprKind::Literal(Literal::String(pattern)) = &written.kind else {
-            let message = "a regular expression in quotes is wanted here";
-            let help = "an entity's fields are known from its expressions, so each is written in place";
+            let message = said!("a regular expression in quotes is wanted here");
+            let help =
+                said!("an entity's fields are known from its expressions, so each is written in place");
             return self.fail(Code::ConstantWanted, span, message, help);
         };
         self.pattern_fits(pattern, entity.ignore_case, span)?;
         let Ok(hir) = text::parsed(pattern, entity.ignore_case) else { return Err(Reported) };
         if hir.properties().minimum_len() == Some(0) {
-            let message = format!("this expression is found in every text, so `{}` always is", entity.name);
+            let message = said!("this expression is found in every text, so `{}` always is", entity.name);
             self.diagnostics.push(
                 Diagnostic::new(Code::EntityAlwaysFound, span, message)
-                    .here("matches the empty text")
-                    .help("let it need at least one character, as with `+` in place of `*`"),
+                    .here(said!("matches the empty text"))
+                    .help(said!("let it need at least one character, as with `+` in place of `*`")),
             );
         }
         let mut names = text::group_names(&hir);
@@ -169,13 +174,13 @@ impl<'a> Checker<'a> {
     fn lexicon(&mut self, written: &'a ast::Lexicon) -> Lexicon {
         let name = &written.name;
         if name.node != URGENCY && FIELDS.contains(&name.node.as_str()) {
-            let message = format!("a lexicon cannot be named `{}`", name.node);
-            let help = format!("`request.{}` is something else; choose another name", name.node);
+            let message = said!("a lexicon cannot be named `{}`", name.node);
+            let help = said!("`request.{}` is something else; choose another name", name.node);
             self.emit(Code::LexiconName, name.span, message, help);
         }
         if written.entries.is_empty() {
-            let message = format!("the lexicon `{}` has no words", name.node);
-            let help = format!("give each word a weight: `lexicon {} {{ \"now\": 0.5 }}`", name.node);
+            let message = said!("the lexicon `{}` has no words", name.node);
+            let help = said!("give each word a weight: `lexicon {} {{ \"now\": 0.5 }}`", name.node);
             self.emit(Code::NothingToFind, name.span, message, help);
         }
         let mut seen: HashMap<String, Span> = HashMap::new();
@@ -184,10 +189,10 @@ impl<'a> Checker<'a> {
             if word.node.trim().is_empty() {
                 self.diagnostics.push(empty_keyword(word.span));
             } else if let Some(first) = seen.insert(text::fold(&word.node), word.span) {
-                self.diagnostics.push(duplicate("word", &word.node, first, word.span));
+                self.diagnostics.push(duplicate(said!("word"), &word.node, first, word.span));
             } else if !(weight.node > 0.0 && weight.node <= 1.0) {
-                let message = format!("the weight of `{}` must be above 0 and at most 1", word.node);
-                let help = "weights are summed up to 1; a word with the weight 1 settles it alone";
+                let message = said!("the weight of `{}` must be above 0 and at most 1", word.node);
+                let help = said!("weights are summed up to 1; a word with the weight 1 settles it alone");
                 self.emit(Code::WeightRange, weight.span, message, help);
             } else {
                 entries.push((word.node.as_str().into(), weight.node));
@@ -206,14 +211,15 @@ impl<'a> Checker<'a> {
         let value = self.value(list)?;
         // An empty list has no element type to hold against the wanted one.
         if value.as_const().is_some_and(|constant| constant.value().list_len() == Some(0)) {
-            let help = format!("add an element, or remove `{what}`");
-            self.emit(Code::EmptyList, list.span, "nothing is in an empty list", help);
+            let help = said!("add an element, or remove `{what}`");
+            self.emit(Code::EmptyList, list.span, said!("nothing is in an empty list"), help);
             return Ok(Vec::new());
         }
         let value = self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
         let Some(json) = as_json(&value) else {
-            let help = "write them in place or in a `list`; they are read once, when the rules are loaded";
-            return self.fail(Code::ConstantWanted, list.span, "these words must be constants", help);
+            let help =
+                said!("write them in place or in a `list`; they are read once, when the rules are loaded");
+            return self.fail(Code::ConstantWanted, list.span, said!("these words must be constants"), help);
         };
         let elements = Value::from_json(json).elements().into_iter().flatten();
         let words: Vec<Arc<str>> = elements.filter_map(Value::as_str).map(Arc::from).collect();
@@ -241,10 +247,10 @@ impl<'a> Checker<'a> {
                 if intents.get(name).is_some() {
                     continue;
                 }
-                let message = format!("there is no intent `{name}`, so this never holds for it");
+                let message = said!("there is no intent `{name}`, so this never holds for it");
                 let help = match self.nearest(name, intents.names()) {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!("the intents are {}", listed(intents.names())),
+                    Some(near) => said!("did you mean \"{near}\"?"),
+                    None => said!("the intents are {}", listed(intents.names())),
                 };
                 self.emit(Code::UnknownIntent, constant.span, message, help);
             }
@@ -274,26 +280,26 @@ impl<'a> Checker<'a> {
         let symbols = self.symbols;
         // One finding is enough for all intents: they are asked for together.
         if let Some(symbol) = symbols.intents.iter().next() {
-            self.unasked(Feature::Intent, "intent", symbol.name, "intent");
+            self.unasked(Feature::Intent, said!("intent"), symbol.name, "intent");
         }
         for (at, symbol) in symbols.entities.iter().enumerate() {
             let asked = format!("entities.{}", symbol.name.node);
-            self.unasked(Feature::Entity(at), "entity", symbol.name, &asked);
+            self.unasked(Feature::Entity(at), said!("entity"), symbol.name, &asked);
         }
         for (at, symbol) in symbols.lexicons.iter().enumerate() {
-            self.unasked(Feature::Lexicon(at), "lexicon", symbol.name, &symbol.name.node);
+            self.unasked(Feature::Lexicon(at), said!("lexicon"), symbol.name, &symbol.name.node);
         }
     }
 
-    fn unasked(&mut self, feature: Feature, what: &str, name: &Ident, asked: &str) {
+    fn unasked(&mut self, feature: Feature, what: Message, name: &Ident, asked: &str) {
         if Some(name.span.file) == self.main_file() && !self.analysed.externs.contains_key(&feature) {
-            let message = format!("the {what} `{}` is not used", name.node);
-            self.emit(Code::Unused, name.span, message, format!("ask for `request.{asked}`, or remove it"));
+            let message = said!("the {what} `{}` is not used", name.node);
+            self.emit(Code::Unused, name.span, message, said!("ask for `request.{asked}`, or remove it"));
         }
     }
 }
 
 fn empty_keyword(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::KeywordNeverMatches, span, "an empty text is no word and never found")
-        .help("write the word to look for, or remove it")
+    Diagnostic::new(Code::KeywordNeverMatches, span, said!("an empty text is no word and never found"))
+        .help(said!("write the word to look for, or remove it"))
 }

@@ -1,7 +1,7 @@
 //! Settings: the table of them, and how `settings` blocks are read.
 
 use super::{Checker, Settings};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic, Message, nearest};
 use crate::limits::{self, Limit};
 use crate::ops::Case;
 use crate::sema::resolve::duplicate;
@@ -14,7 +14,7 @@ pub struct Setting {
     /// The name as written.
     pub name: &'static str,
     /// Its values in words, for messages and pages.
-    pub values: &'static str,
+    pub values: Message,
     /// The value that holds without it, in words.
     pub default: &'static str,
     /// True when it holds for the file it stands in, false when for all rules.
@@ -24,59 +24,59 @@ pub struct Setting {
 }
 
 /// Every setting but the limits; the pages of the language and of E0211 are written from it.
-pub const SETTINGS: [Setting; 8] = [
+pub static SETTINGS: [Setting; 8] = [
     Setting {
         name: "case",
-        values: "`insensitive` or `sensitive`",
+        values: said!("`insensitive` or `sensitive`"),
         default: "`sensitive`",
         of_file: true,
         doc: "Says if upper and lower case differ in text operators.",
     },
     Setting {
         name: "normalize",
-        values: "`nfkc`, `nfc` or `none`",
+        values: said!("`nfkc`, `nfc` or `none`"),
         default: "`none`",
         of_file: true,
         doc: "The Unicode form that texts are compared in.",
     },
     Setting {
         name: "zone",
-        values: "a time zone, such as `\"Asia/Shanghai\"`",
+        values: said!("a time zone, such as `\"Asia/Shanghai\"`"),
         default: "the offset that a time is written with",
         of_file: true,
         doc: "Where `hour`, `weekday`, `date` and the like read the clock when no zone stands beside a time.",
     },
     Setting {
         name: "version",
-        values: "a text, such as `\"1.2\"`",
+        values: said!("a text, such as `\"1.2\"`"),
         default: "no version",
         of_file: true,
         doc: "The version that the file's payload kinds tell in their schemas.",
     },
     Setting {
         name: "intent_threshold",
-        values: "a number from 0 to 1",
+        values: said!("a number from 0 to 1"),
         default: "`0.3`",
         of_file: false,
         doc: "How sure the classifier must be of an intent.",
     },
     Setting {
         name: "intent_margin",
-        values: "a number from 0 to 1",
+        values: said!("a number from 0 to 1"),
         default: "`0.05`",
         of_file: false,
         doc: "How far the best intent must lie before the next.",
     },
     Setting {
         name: "stop_words",
-        values: "the name of a list",
+        values: said!("the name of a list"),
         default: "the words that come with the program",
         of_file: false,
         doc: "Further words that the keywords of a text leave out.",
     },
     Setting {
         name: "regex_memory",
-        values: "a size such as `512MiB`",
+        values: said!("a size such as `512MiB`"),
         default: "`256MiB`",
         of_file: false,
         doc: "The memory that all regular expressions together may take.",
@@ -103,8 +103,8 @@ impl<'a> Checker<'a> {
     fn unknown_setting(&mut self, name: &Ident) {
         let known = SETTINGS.iter().map(|setting| setting.name);
         let known: Vec<&str> = known.chain(limits::TABLE.iter().map(|row| row.name)).collect();
-        let help = format!("the settings are {}", known.join(", "));
-        let message = format!("there is no setting `{}`", name.node);
+        let help = said!("the settings are {}", known.join(", "));
+        let message = said!("there is no setting `{}`", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
         let near = nearest(&name.node, known.iter().copied());
         self.diagnostics.push(diagnostic.near_or(name.span, near, help));
@@ -113,8 +113,9 @@ impl<'a> Checker<'a> {
     fn read_setting(&mut self, setting: &Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
         if !setting.of_file {
             if let Some(first) = self.analysed.settings.get(setting.name) {
-                let diagnostic = duplicate("setting", setting.name, *first, name.span);
-                self.diagnostics.push(diagnostic.help("it is one for all files; say it in one of them"));
+                let diagnostic = duplicate(said!("setting"), setting.name, *first, name.span);
+                self.diagnostics
+                    .push(diagnostic.help(said!("it is one for all files; say it in one of them")));
                 return;
             }
             self.analysed.settings.insert(setting.name, name.span);
@@ -146,7 +147,7 @@ impl<'a> Checker<'a> {
             ("regex_memory", _, _, ExprKind::Literal(Literal::Int(bytes))) if *bytes > 0 => {
                 self.analysed.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
             }
-            _ => self.wrong_setting(value.span, setting.name, setting.values),
+            _ => self.wrong_setting(value.span, setting.name, &setting.values),
         }
         self.settings.insert(file, settings);
     }
@@ -156,8 +157,8 @@ impl<'a> Checker<'a> {
     fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
         let Some(limit) = Limit::named(&name.node) else { return false };
         if Some(name.span.file) != self.main_file() {
-            let message = format!("the limit `{}` holds for the whole rule set", name.node);
-            let help = "set it in the main file, the one that imports this";
+            let message = said!("the limit `{}` holds for the whole rule set", name.node);
+            let help = said!("set it in the main file, the one that imports this");
             self.emit(Code::UnknownSetting, name.span, message, help);
             return true;
         }
@@ -172,16 +173,16 @@ impl<'a> Checker<'a> {
             Some(amount) => self.program.limits = self.program.limits.with(limit, amount),
             None => {
                 let values =
-                    format!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);
+                    said!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);
                 self.wrong_setting(value.span, &name.node, &values);
             }
         }
         true
     }
 
-    fn wrong_setting(&mut self, span: Span, name: &str, values: &str) {
-        let message = format!("the setting `{name}` has no such value");
-        self.emit(Code::UnknownSetting, span, message, format!("`{name}` is {values}"));
+    fn wrong_setting(&mut self, span: Span, name: &str, values: &Message) {
+        let message = said!("the setting `{name}` has no such value");
+        self.emit(Code::UnknownSetting, span, message, said!("`{name}` is {values}"));
     }
 }
 

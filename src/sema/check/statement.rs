@@ -1,7 +1,7 @@
 //! Routes, tables and their targets.
 
 use super::{Checked, Checker, Reported, listed};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::sema::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, TableId, TableKind};
 use crate::sema::resolve::{duplicate, sorted};
 use crate::span::Span;
@@ -18,9 +18,10 @@ impl<'a> Checker<'a> {
         for symbol in symbols.tables.iter() {
             let name = symbol.name;
             if matches!(name.node.as_str(), ROUTES | "none" | "default") {
-                let message = format!("a table cannot be named `{}`", name.node);
-                let help =
-                    "`routes` is the entry that holds the routes outside any table; choose another name";
+                let message = said!("a table cannot be named `{}`", name.node);
+                let help = said!(
+                    "`routes` is the entry that holds the routes outside any table; choose another name"
+                );
                 self.emit(Code::ReservedTableName, name.span, message, help);
             }
             self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
@@ -43,11 +44,12 @@ impl<'a> Checker<'a> {
                     let Ident { node: name, span } = &route.name;
                     let first = *names.entry(name).or_insert(*span);
                     if first != *span {
-                        self.diagnostics.push(duplicate("route", name, first, *span));
+                        self.diagnostics.push(duplicate(said!("route"), name, first, *span));
                     }
                     if name == "default" || name == "none" {
-                        let message = format!("a route cannot be named `{name}`");
-                        let help = "decisions and tests use the word for their own; choose another name";
+                        let message = said!("a route cannot be named `{name}`");
+                        let help =
+                            said!("decisions and tests use the word for their own; choose another name");
                         self.emit(Code::ReservedTableName, *span, message, help);
                     }
                     match self.route(route, statement, table) {
@@ -61,10 +63,12 @@ impl<'a> Checker<'a> {
                     if let Some(first) = default {
                         let place = statement.span;
                         self.diagnostics.push(
-                            Diagnostic::new(Code::SecondDefault, place, "there is already a default")
-                                .here("a second default")
-                                .label(first, "the first one")
-                                .help("keep one; it answers when no route of its table does, wherever it stands"),
+                            Diagnostic::new(Code::SecondDefault, place, said!("there is already a default"))
+                                .here(said!("a second default"))
+                                .label(first, said!("the first one"))
+                                .help(said!(
+                                    "keep one; it answers when no route of its table does, wherever it stands"
+                                )),
                         );
                     }
                     default.get_or_insert(statement.span);
@@ -111,13 +115,13 @@ impl<'a> Checker<'a> {
                     Some(id) => Ok(Outcome::Goto(id)),
                     None => {
                         let names = self.symbols.tables.names();
-                        let message = format!("there is no table `{}`", table.node);
+                        let message = said!("there is no table `{}`", table.node);
                         let help = match self.other_entry(&table.node) {
-                            Some(word) => format!(
+                            Some(word) => said!(
                                 "`{}` is a {word}, which is asked by its name alone; `goto` leads to a `table`",
                                 table.node
                             ),
-                            None => format!("declare it: `table {} {{ … }}`", table.node),
+                            None => said!("declare it: `table {} {{ … }}`", table.node),
                         };
                         self.unknown(Code::UnknownTable, table, message, names, help)
                     }
@@ -138,13 +142,13 @@ impl<'a> Checker<'a> {
     }
 
     /// The word of the statement that decides under a name, where it is no table.
-    fn other_entry(&self, name: &str) -> Option<&'static str> {
+    fn other_entry(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
-            StatementKind::Choice(choice) if choice.name.node == name => Some("choice"),
-            StatementKind::Router(router) if router.name.node == name => Some("router"),
-            StatementKind::Workflow(workflow) if workflow.name.node == name => Some("workflow"),
-            StatementKind::Flow(flow) if flow.name.node == name => Some("flow"),
-            StatementKind::Payload(payload) if payload.name.node == name => Some("payload"),
+            StatementKind::Choice(choice) if choice.name.node == name => Some(said!("choice")),
+            StatementKind::Router(router) if router.name.node == name => Some(said!("router")),
+            StatementKind::Workflow(workflow) if workflow.name.node == name => Some(said!("workflow")),
+            StatementKind::Flow(flow) if flow.name.node == name => Some(said!("flow")),
+            StatementKind::Payload(payload) if payload.name.node == name => Some(said!("payload")),
             _ => None,
         })
     }
@@ -158,8 +162,8 @@ impl<'a> Checker<'a> {
         if let Some(handler) = known.filter(|handler| symbols.sees(name.span.file, handler.span)) {
             return Ok(Some((handler.params.clone(), handler.span)));
         }
-        let message = format!("the handler `{}` is not declared", name.node);
-        let help = format!("once a file declares a handler all must be declared: `handler {}()`", name.node);
+        let message = said!("the handler `{}` is not declared", name.node);
+        let help = said!("once a file declares a handler all must be declared: `handler {}()`", name.node);
         self.unknown(Code::UnknownHandler, name, message, symbols.handlers.names(), help)
     }
 
@@ -170,7 +174,7 @@ impl<'a> Checker<'a> {
         params: Option<&(Arc<Record>, Span)>,
     ) -> Checked<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
-        let once = self.each_once("argument", written, |(name, _)| name);
+        let once = self.each_once(said!("argument"), written, |(name, _)| name);
         let mut result = if once.len() == written.len() { Ok(()) } else { Err(Reported) };
         for (name, value) in once {
             match self.handler_arg(handler, name, value, params) {
@@ -184,11 +188,11 @@ impl<'a> Checker<'a> {
             for param in params.fields.iter().filter(|param| !param.optional) {
                 if !given.contains(&*param.name) {
                     let (name, ty) = (&param.name, &param.ty);
-                    let message = format!("`{}` needs the argument `{name}`", handler.node);
+                    let message = said!("`{}` needs the argument `{name}`", handler.node);
                     self.diagnostics.push(
                         Diagnostic::new(Code::MissingArgument, handler.span, message)
-                            .label(*declared, "declared here")
-                            .help(format!("add `{name}: …`, or declare it optional: `{name}?: {ty}`")),
+                            .label(*declared, said!("declared here"))
+                            .help(said!("add `{name}: …`, or declare it optional: `{name}?: {ty}`")),
                     );
                     result = Err(Reported);
                 }
@@ -210,12 +214,12 @@ impl<'a> Checker<'a> {
             return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
         };
         let Some(param) = params.get(&name.node) else {
-            let message = format!("`{}` has no argument `{}`", handler.node, name.node);
-            let diagnostic =
-                Diagnostic::new(Code::UnknownArgument, name.span, message).label(*declared, "declared here");
+            let message = said!("`{}` has no argument `{}`", handler.node, name.node);
+            let diagnostic = Diagnostic::new(Code::UnknownArgument, name.span, message)
+                .label(*declared, said!("declared here"));
             let help = match params.fields.is_empty() {
-                true => "it takes no arguments".to_owned(),
-                false => format!("its arguments are {}", listed(params.names())),
+                true => said!("it takes no arguments"),
+                false => said!("its arguments are {}", listed(params.names())),
             };
             let near = self.nearest(&name.node, params.names());
             return self.report(diagnostic.near_or(name.span, near, help));
@@ -223,13 +227,13 @@ impl<'a> Checker<'a> {
         let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && value.optional && !self.fields.inferred() {
             let (name, ty) = (&param.name, &param.ty);
-            let message = format!("`{}` needs `{name}`, and this value may be missing", handler.node);
-            let help = format!(
+            let message = said!("`{}` needs `{name}`, and this value may be missing", handler.node);
+            let help = said!(
                 "say with `??` what to give in that case, or declare the argument optional: `{name}?: {ty}`"
             );
             let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
-                .here("may be missing")
-                .label(*declared, "declared here as required")
+                .here(said!("may be missing"))
+                .label(*declared, said!("declared here as required"))
                 .help(help);
             return self.report_type(diagnostic, &value);
         }
@@ -252,14 +256,14 @@ impl<'a> Checker<'a> {
         for circle in &circles {
             let round: Vec<usize> = circle.iter().chain(circle.first()).copied().collect();
             let names: Vec<&str> = round.iter().map(|table| &*self.program.tables[*table].name).collect();
-            let help = format!("the chain is {}; remove one of the jumps", names.join(" → "));
+            let help = said!("the chain is {}; remove one of the jumps", names.join(" → "));
             let mut steps: Vec<Span> =
                 round.windows(2).filter_map(|pair| places.get(&(pair[0], pair[1])).copied()).collect();
             let Some(last) = steps.pop() else { continue };
-            let circle = Diagnostic::new(Code::JumpCycle, last, "these jumps go round in a circle")
-                .here("closes the circle")
+            let circle = Diagnostic::new(Code::JumpCycle, last, said!("these jumps go round in a circle"))
+                .here(said!("closes the circle"))
                 .help(help);
-            let labelled = |circle: Diagnostic, step| circle.label(step, "a jump of the circle");
+            let labelled = |circle: Diagnostic, step| circle.label(step, said!("a jump of the circle"));
             self.diagnostics.push(steps.into_iter().fold(circle, labelled));
         }
         if !circles.is_empty() {
@@ -271,8 +275,13 @@ impl<'a> Checker<'a> {
             if depth[at] == MAX_JUMPS + 1 {
                 let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
                 if let Some(place) = places.get(&(at, to)) {
-                    let message = format!("jumps lead through more than {MAX_JUMPS} tables");
-                    self.emit(Code::JumpsTooDeep, *place, message, "let tables jump to their goal directly");
+                    let message = said!("jumps lead through more than {MAX_JUMPS} tables");
+                    self.emit(
+                        Code::JumpsTooDeep,
+                        *place,
+                        message,
+                        said!("let tables jump to their goal directly"),
+                    );
                 }
             }
         }

@@ -3,7 +3,7 @@
 mod then;
 
 use super::{Checked, Checker, Reported, listed};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic, Message, nearest};
 use crate::sema::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKind, Trigger};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, Expectation, Ident, StatementKind};
@@ -66,26 +66,28 @@ impl<'a> Checker<'a> {
                 _ => expect.span,
             };
             if fields == 0 && values == 0 {
-                let help = "write a test of its own, or name the fields that differ: `given text`, and `expect ROUTE for \"…\"` for each case";
+                let help = said!(
+                    "write a test of its own, or name the fields that differ: `given text`, and `expect ROUTE for \"…\"` for each case"
+                );
                 return self.fail(
                     Code::UnknownExpectation,
                     place,
-                    "a test of one message expects one thing",
+                    said!("a test of one message expects one thing"),
                     help,
                 );
             }
             if fields == 0 {
-                let help = "name the fields before: `given text, ctx.count`, without values";
+                let help = said!("name the fields before: `given text, ctx.count`, without values");
                 return self.fail(
                     Code::TestInput,
                     place,
-                    "nothing says which fields these values are of",
+                    said!("nothing says which fields these values are of"),
                     help,
                 );
             }
             let names = test.columns.iter().map(|path| dotted(path)).collect::<Vec<_>>();
-            let message = format!("{} for {}", plural(values, "value"), plural(fields, "field"));
-            let help = format!("each case gives these fields a value, behind `for`: {}", names.join(", "));
+            let message = said!("{} for {}", plural(values, "value"), plural(fields, "field"));
+            let help = said!("each case gives these fields a value, behind `for`: {}", names.join(", "));
             return self.fail(Code::TestInput, place, message, help);
         }
         Ok(())
@@ -117,13 +119,13 @@ impl<'a> Checker<'a> {
         let json = self.constant_json(value)?;
         let name = dotted(path);
         if let Some(message) = ty.and_then(|ty| mismatch(&json, ty, &name)) {
-            let help = "give a value of the declared type; `null` stands for a missing one";
+            let help = said!("give a value of the declared type; `null` stands for a missing one");
             return self.fail(Code::TestInput, value.span, message, help);
         }
         if !put(message, path, json) {
             let place = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
-            let message = format!("`{name}` is given twice, or as two different things");
-            return self.fail(Code::TestInput, place, message, "give each field once");
+            let message = said!("`{name}` is given twice, or as two different things");
+            return self.fail(Code::TestInput, place, message, said!("give each field once"));
         }
         Ok(())
     }
@@ -138,8 +140,8 @@ impl<'a> Checker<'a> {
             (Some(kind), _) => (TableId(0), self.judgement(expect, kind, known)?),
             (None, None) => self.chosen(expect, known)?,
             (None, Some((rule, _))) => {
-                let message = "only a payload breaks rules";
-                let help = "write which kind it is of: `expect KIND.reject \"RULE\"`";
+                let message = said!("only a payload breaks rules");
+                let help = said!("write which kind it is of: `expect KIND.reject \"RULE\"`");
                 return self.fail(Code::UnknownExpectation, rule.span, message, help);
             }
         };
@@ -162,16 +164,16 @@ impl<'a> Checker<'a> {
         let outcome = match expect.path.as_slice() {
             [_, outcome] if OUTCOMES.contains(&outcome.node.as_str()) => outcome.node.as_str(),
             [_, outcome] => {
-                let message = format!("`{}` is no outcome of a judgement", outcome.node);
-                let help = "the outcomes are accept, accept_corrected and reject";
+                let message = said!("`{}` is no outcome of a judgement", outcome.node);
+                let help = said!("the outcomes are accept, accept_corrected and reject");
                 let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
                 return self.report(diagnostic.near_or(place, nearest(&outcome.node, OUTCOMES), help));
             }
             _ => {
                 let name = &payload.name;
-                let message = format!("a test of a payload says how `{name}` is judged");
+                let message = said!("a test of a payload says how `{name}` is judged");
                 let help =
-                    format!("write `expect {name}.accept`, `{name}.accept_corrected` or `{name}.reject`");
+                    said!("write `expect {name}.accept`, `{name}.accept_corrected` or `{name}.reject`");
                 return self.fail(Code::UnknownExpectation, place, message, help);
             }
         };
@@ -179,7 +181,7 @@ impl<'a> Checker<'a> {
         let rules = known.judged.entry(kind).or_insert_with(names);
         let mut broken = expect.breaks.iter().map(|(rule, _)| rule);
         if let Some(rule) = broken.find(|rule| !rules.contains(rule.node.as_str())) {
-            let message = format!("`{}` has no rule `{}`", payload.name, rule.node);
+            let message = said!("`{}` has no rule `{}`", payload.name, rule.node);
             let near =
                 self.nearest(&rule.node, rules.iter().map(|name| &**name)).map(|near| format!("\"{near}\""));
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
@@ -195,13 +197,13 @@ impl<'a> Checker<'a> {
 
     fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
         let names: Vec<&str> = self.fields.roots().into_iter().flat_map(Record::names).collect();
-        let help = format!("the inputs are {}", listed(names.iter().copied()));
+        let help = said!("the inputs are {}", listed(names.iter().copied()));
         let first = &*path[0];
         let diagnostic = if names.contains(&first) {
-            let message = format!("`{}` is no field of the input", path.join("."));
+            let message = said!("`{}` is no field of the input", path.join("."));
             Diagnostic::new(Code::TestInput, span, message).help(help)
         } else {
-            let message = format!("`{first}` is no input");
+            let message = said!("`{first}` is no input");
             let near = self.nearest(first, names.iter().copied());
             Diagnostic::new(Code::TestInput, span, message).near_or(span, near, help)
         };
@@ -233,15 +235,17 @@ impl<'a> Checker<'a> {
                 None => {
                     let near =
                         self.nearest(&table.node, self.program.tables.iter().map(|table| &*table.name));
-                    let message = format!("there is no table `{}`", table.node);
+                    let message = said!("there is no table `{}`", table.node);
                     let diagnostic = Diagnostic::new(Code::UnknownExpectation, table.span, message)
                         .did_you_mean(table.span, near);
                     return self.report_unknown(&table.node, diagnostic);
                 }
             },
             _ => {
-                let help = "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`";
-                return self.fail(Code::UnknownExpectation, place, "a test expects one route", help);
+                let help = said!(
+                    "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`"
+                );
+                return self.fail(Code::UnknownExpectation, place, said!("a test expects one route"), help);
             }
         };
         match name.node.as_str() {
@@ -282,8 +286,8 @@ impl<'a> Checker<'a> {
         match chosen {
             Some((route, table)) => Ok((entry(table), Expect::Rule(route))),
             None if named.len() > 1 => {
-                let message = format!("several tables have a route `{}`", name.node);
-                let help = format!("write which: `expect TABLE.{}`", name.node);
+                let message = said!("several tables have a route `{}`", name.node);
+                let help = said!("write which: `expect TABLE.{}`", name.node);
                 self.fail(Code::UnknownExpectation, place, message, help)
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
@@ -301,11 +305,15 @@ impl<'a> Checker<'a> {
         let Program { tables, rules, flows, .. } = &self.program;
         let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
         let (what, help) = match kind {
-            TableKind::Choice => ("branch", "a test of a choice expects the id of a branch, or `none`"),
-            TableKind::Flows => ("flow", "a test of flows expects the name of a flow, or `none`"),
-            _ => ("route", "a test expects the name of a route, `default` or `none`"),
+            TableKind::Choice => {
+                (said!("branch"), said!("a test of a choice expects the id of a branch, or `none`"))
+            }
+            TableKind::Flows => {
+                (said!("flow"), said!("a test of flows expects the name of a flow, or `none`"))
+            }
+            _ => (said!("route"), said!("a test expects the name of a route, `default` or `none`")),
         };
-        let message = format!("there is no {what} `{}`", name.node);
+        let message = said!("there is no {what} `{}`", name.node);
         let rules = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
         let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
         let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
@@ -321,8 +329,8 @@ fn dotted(path: &[Ident]) -> String {
     path.iter().map(|part| part.node.as_str()).collect::<Vec<_>>().join(".")
 }
 
-fn plural(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+fn plural(count: usize, thing: &str) -> Message {
+    said!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The names that tests ask for, collected once.
@@ -351,9 +359,9 @@ fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
 
 /// The message on the first place where a value is not of a type. Null is how a test says that a field is
 /// missing, which is for the rules to see.
-fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<String> {
+fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
-    let wrong = |found: String| Some(format!("`{path}` is declared as {ty}, and this is {found}"));
+    let wrong = |found: Message| Some(said!("`{path}` is declared as {ty}, and this is {found}"));
     let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
     let fits = match value {
         Value::Missing => true,
@@ -362,12 +370,14 @@ fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<String> {
     };
     if !fits {
         let kind = value.kind();
-        return wrong(kind.map_or("null".to_owned(), |kind| Ty::plain(KindSet::of(kind)).with_article()));
+        return wrong(
+            kind.map_or(Message::verbatim("null"), |kind| Ty::plain(KindSet::of(kind)).with_article()),
+        );
     }
     match (json, ty.fields()) {
         (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
             Some(field) => mismatch(value, &field.ty, &format!("{path}.{key}")),
-            None => wrong(format!("a record with a field `{key}`")),
+            None => wrong(said!("a record with a field `{key}`")),
         }),
         (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
             .iter()

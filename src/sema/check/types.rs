@@ -28,11 +28,11 @@ impl<'a> Checker<'a> {
             let names: Vec<&str> =
                 circle.iter().chain(circle.first()).map(|at| symbols[*at].name.node.as_str()).collect();
             let first = symbols[circle[0]].name;
-            let message = format!("the type `{}` contains itself", first.node);
+            let message = said!("the type `{}` contains itself", first.node);
             self.diagnostics.push(
                 Diagnostic::new(Code::DefinitionCycle, first.span, message)
-                    .here("part of a circle")
-                    .help(format!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
+                    .here(said!("part of a circle"))
+                    .help(said!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
             );
             for member in circle {
                 self.types.insert(&symbols[member].name.node, None);
@@ -82,10 +82,8 @@ impl<'a> Checker<'a> {
                 };
                 let built_in = Ty::BUILTIN_NAMES.join(", ");
                 let diagnostic =
-                    Diagnostic::new(Code::UnknownType, written.span, format!("there is no type `{name}`"))
-                        .help(format!(
-                            "the built-in types are {built_in}; `type {name} = …` declares another"
-                        ))
+                    Diagnostic::new(Code::UnknownType, written.span, said!("there is no type `{name}`"))
+                        .help(said!("the built-in types are {built_in}; `type {name} = …` declares another"))
                         .did_you_mean(written.span, meant);
                 self.report_unknown(name, diagnostic)
             }
@@ -103,7 +101,7 @@ impl<'a> Checker<'a> {
     /// reported and read as `any`, so that one slip is one finding.
     pub(super) fn record(&mut self, fields: &[ast::Field]) -> Record {
         let mut record = Record::default();
-        for field in self.each_once("field", fields, |field| &field.name) {
+        for field in self.each_once(said!("field"), fields, |field| &field.name) {
             record.push(Field {
                 name: field.name.node.as_str().into(),
                 ty: self.ty(&field.ty).unwrap_or(Ty::ANY),
@@ -156,15 +154,16 @@ impl<'a> Checker<'a> {
                 self.merge(Arc::make_mut(inner), other, path, places);
                 known.private |= field.private;
             } else if let [Some(first), Some(second)] = places.map(|places| places.get(path)) {
-                let declared =
-                    |field: &Field| format!("{}{}", if field.optional { "optional " } else { "" }, field.ty);
+                let declared = |field: &Field| {
+                    if field.optional { said!("optional {}", field.ty) } else { field.ty.in_words() }
+                };
                 let (name, known, field) = (path.join("."), declared(known), declared(field));
-                let message = format!("the input `{name}` is declared as {known} and as {field}");
+                let message = said!("the input `{name}` is declared as {known} and as {field}");
                 self.diagnostics.push(
                     Diagnostic::new(Code::InputConflict, *second, message)
-                        .here("declared differently")
-                        .label(*first, "first declared here")
-                        .help("`input` blocks are taken together, so both must say the same"),
+                        .here(said!("declared differently"))
+                        .label(*first, said!("first declared here"))
+                        .help(said!("`input` blocks are taken together, so both must say the same")),
                 );
             }
             path.pop();
@@ -190,9 +189,10 @@ impl<'a> Checker<'a> {
         let mut permissions: Vec<Arc<str>> = Vec::with_capacity(requires.len());
         for Spanned { node: permission, span } in requires {
             if permission.trim().is_empty() {
-                let message = "a permission without a name can never be granted";
-                let help =
-                    "name the permission that whoever calls must have: `requires permission \"execute\"`";
+                let message = said!("a permission without a name can never be granted");
+                let help = said!(
+                    "name the permission that whoever calls must have: `requires permission \"execute\"`"
+                );
                 self.emit(Code::BlankPermission, *span, message, help);
             } else if !permissions.iter().any(|known| **known == **permission) {
                 permissions.push(permission.as_str().into());

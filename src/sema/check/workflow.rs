@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
             let name = &workflow.name;
             let first = *places.entry(&name.node).or_insert(name.span);
             if first != name.span {
-                self.diagnostics.push(duplicate("workflow", &name.node, first, name.span));
+                self.diagnostics.push(duplicate(said!("workflow"), &name.node, first, name.span));
                 continue;
             }
             self.workflow(workflow, statement);
@@ -29,13 +29,13 @@ impl<'a> Checker<'a> {
     fn workflow(&mut self, workflow: &'a ast::Workflow, statement: &'a Statement) {
         let name = &workflow.name;
         if workflow.nodes.is_empty() {
-            let message = format!("the workflow `{}` has no node", name.node);
-            let help = "give it one to begin at: `node draft echo -> review`";
+            let message = said!("the workflow `{}` has no node", name.node);
+            let help = said!("give it one to begin at: `node draft echo -> review`");
             return self.emit(Code::WorkflowStalls, name.span, message, help);
         }
-        let keys = self.each_once("passthrough key", &workflow.passthrough, |key| key);
+        let keys = self.each_once(said!("passthrough key"), &workflow.passthrough, |key| key);
         let passthrough = keys.into_iter().map(|key| key.node.as_str().into()).collect();
-        let nodes = self.each_once("node", &workflow.nodes, |node| &node.id);
+        let nodes = self.each_once(said!("node"), &workflow.nodes, |node| &node.id);
         let nodes: Vec<Checked<Node>> = nodes.into_iter().map(|node| self.node(node)).collect();
         // Without one of its nodes nothing can be said of the others.
         let Ok(nodes) = nodes.into_iter().collect::<Checked<Vec<Node>>>() else { return };
@@ -54,9 +54,8 @@ impl<'a> Checker<'a> {
         let time_limit = node.within.as_ref().map(|limit| self.time_limit(limit)).transpose();
         let router = node.router.as_ref().map(|router| self.router_named(router)).transpose();
         if node.kind.node == PARALLEL && !(node.config.is_empty() && node.within.is_none()) {
-            let message =
-                format!("the parallel node `{}` has no processor that would read this", node.id.node);
-            let help = "write it at the nodes that it runs side by side";
+            let message = said!("the parallel node `{}` has no processor that would read this", node.id.node);
+            let help = said!("write it at the nodes that it runs side by side");
             self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
         }
         Ok(Node {
@@ -82,8 +81,8 @@ impl<'a> Checker<'a> {
         if (1.0..=31_536_000_000.0).contains(&millis) {
             return Ok(millis as u64);
         }
-        let help = "write from `1ms` to a year, such as `within 30s`";
-        self.fail(Code::NumberOutOfRange, limit.span, "a node cannot have this time limit", help)
+        let help = said!("write from `1ms` to a year, such as `within 30s`");
+        self.fail(Code::NumberOutOfRange, limit.span, said!("a node cannot have this time limit"), help)
     }
 
     fn router_named(&mut self, name: &Ident) -> Checked<TableId> {
@@ -98,13 +97,13 @@ impl<'a> Checker<'a> {
             .map(|table| table.name.clone())
             .collect();
         let help = match routers.is_empty() {
-            true => format!(
+            true => said!(
                 "declare it: `router {}(output) {{ when output.ok -> next[1]  otherwise -> next[0] loopback }}`",
                 name.node
             ),
-            false => format!("the routers are {}", listed(routers.iter().map(|router| &**router))),
+            false => said!("the routers are {}", listed(routers.iter().map(|router| &**router))),
         };
-        let message = format!("there is no router `{}`", name.node);
+        let message = said!("there is no router `{}`", name.node);
         self.unknown(Code::WorkflowNode, name, message, routers.iter().map(|router| &**router), help)
     }
 
@@ -116,8 +115,8 @@ impl<'a> Checker<'a> {
         }
         for workflow in std::mem::take(&mut self.program.workflows) {
             if workflow.size(&self.program) > MAX_GRAPH {
-                let message = format!("the workflow `{}` is too large", workflow.name);
-                let help = format!(
+                let message = said!("the workflow `{}` is too large", workflow.name);
+                let help = said!(
                     "its nodes, next nodes and the targets of its routers together may be {MAX_GRAPH}; split it"
                 );
                 self.emit(Code::WorkflowStalls, workflow.span, message, help);
@@ -147,20 +146,20 @@ impl<'a> Checker<'a> {
             (Severity::Error, UnknownNext | UnknownTarget | MissingTarget) => Code::WorkflowNode,
             (Severity::Error, _) => Code::WorkflowStalls,
         };
-        let mut diagnostic = Diagnostic::new(code, place, finding.message.as_str());
+        let mut diagnostic = Diagnostic::new(code, place, finding.message.clone());
         let router = at_fault.and_then(|node| node.router).filter(|_| finding.is_about_routes());
         if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
-            diagnostic = diagnostic.label(span, "by this router");
+            diagnostic = diagnostic.label(span, said!("by this router"));
         }
         let path: Vec<&str> = finding.path.iter().map(NodeId::as_str).collect();
         let help = match path.len() {
-            0..=2 => finding.help().to_owned(),
-            _ => format!("{}; the path is {}", finding.help(), path.join(" → ")),
+            0..=2 => finding.help(),
+            _ => said!("{}; the path is {}", finding.help(), path.join(" → ")),
         };
         let unknown = path.last().filter(|_| finding.kind == UnknownNext);
         let near = unknown.and_then(|name| self.nearest(name, workflow.nodes.iter().map(|node| &*node.id)));
         self.diagnostics.push(match near {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`? {help}")),
+            Some(near) => diagnostic.help(said!("did you mean `{near}`? {help}")),
             None => diagnostic.help(help),
         });
     }

@@ -41,12 +41,14 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                 // What a field's type rules out makes many a requirement constant: no news.
                 NCond::Const(false) => {
                     if !literal && !explained && table.kind != TableKind::Requirements {
-                        let message = format!("the condition of `{}` can never hold", route.name);
+                        let message = said!("the condition of `{}` can never hold", route.name);
                         let help = match table.kind {
                             TableKind::Routes => {
-                                "its parts are constant and contradict it; remove the route or write `disabled`"
+                                said!(
+                                    "its parts are constant and contradict it; remove the route or write `disabled`"
+                                )
                             }
-                            _ => "its parts are constant and contradict it; remove it",
+                            _ => said!("its parts are constant and contradict it; remove it"),
                         };
                         builder
                             .diagnostics
@@ -62,9 +64,9 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                 _ => {
                     if let Some(first) = hiding.take() {
                         builder.diagnostics.push(
-                            Diagnostic::new(Code::AlwaysMatches, first, "this condition always holds")
-                                .label(route.span, format!("`{}` is never reached", route.name))
-                                .help("write `default -> …` for what is left, or give the condition a part that can fail"),
+                            Diagnostic::new(Code::AlwaysMatches, first, said!("this condition always holds"))
+                                .label(route.span, said!("`{}` is never reached", route.name))
+                                .help(said!("write `default -> …` for what is left, or give the condition a part that can fail")),
                         );
                     }
                 }
@@ -220,8 +222,8 @@ impl<'a> Builder<'a> {
         for operand in [Some(left), right].into_iter().flatten() {
             if self.constant(Some(operand)).is_some_and(Value::is_missing) {
                 self.diagnostics.push(
-                    Diagnostic::new(Code::AlwaysMissing, span, "an operand here is always missing")
-                        .help("it divides by zero or leaves the range of numbers"),
+                    Diagnostic::new(Code::AlwaysMissing, span, said!("an operand here is always missing"))
+                        .help(said!("it divides by zero or leaves the range of numbers")),
                 );
             }
         }

@@ -14,8 +14,8 @@ use crate::syntax::ast::{
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
     for sign in pair.clone().into_inner() {
         match sign.as_rule() {
-            Rule::arrow => cx.exact(&sign, "->", "the arrow"),
-            Rule::equals => cx.exact(&sign, "=", "a definition"),
+            Rule::arrow => cx.exact(&sign, "->", said!("the arrow")),
+            Rule::equals => cx.exact(&sign, "=", said!("a definition")),
             _ => {}
         }
     }
@@ -129,7 +129,7 @@ fn expectation(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Expectation> {
 }
 
 fn expected(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ExpectedThen> {
-    cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
+    cx.exact(&child(&pair, Rule::arrow)?, "->", said!("the arrow"));
     let names = cx.all(&pair, Rule::node_id, decide::text_or_name);
     let args = cx.optional(&pair, Rule::arguments, arguments);
     let metadata = cx.optional(&pair, Rule::metadata, metadata);
@@ -143,7 +143,7 @@ fn arguments(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
 }
 
 fn given(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
-    cx.exact(&child(&pair, Rule::equals)?, "=", "what a test gives");
+    cx.exact(&child(&pair, Rule::equals)?, "=", said!("what a test gives"));
     Ok((keys(cx, child(&pair, Rule::path)?), cx.one(&pair, Rule::expression, expr::expression)?))
 }
 
@@ -151,9 +151,9 @@ fn only_priority(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Option<Spanned<i64>>
     let mut priorities = children(pair, Rule::priority);
     let Some(first) = priorities.next() else { return Ok(None) };
     if let Some(second) = priorities.next() {
-        let diagnostic = Diagnostic::new(Code::Unexpected, cx.span(&second), "a second priority")
-            .label(cx.span(&first), "the first")
-            .help("keep one of them");
+        let diagnostic = Diagnostic::new(Code::Unexpected, cx.span(&second), said!("a second priority"))
+            .label(cx.span(&first), said!("the first"))
+            .help(said!("keep one of them"));
         return Err(cx.report(diagnostic));
     }
     priority(cx, first).map(Some)
@@ -179,8 +179,8 @@ pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
     match cx.signed(&pair)? {
         Spanned { node: Literal::Int(value), span } => Ok(Spanned::new(value, span)),
         Spanned { span, .. } => Err(cx.report(
-            Diagnostic::new(Code::NumberOutOfRange, span, "a priority is a whole number")
-                .help("higher priorities are tried first; without one it is 0"),
+            Diagnostic::new(Code::NumberOutOfRange, span, said!("a priority is a whole number"))
+                .help(said!("higher priorities are tried first; without one it is 0")),
         )),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::stream::Sig;
 use super::{Pair, Reader, Rule, foreign, literal, phrase, terminals};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::span::{FileId, Span, Spanned};
 use crate::syntax::ast::{Ident, Literal};
 use crate::syntax::lex::{Token, TokenKind};
@@ -73,14 +73,14 @@ impl<'a> Cx<'a> {
 
     /// The token at an offset, or the next one after it: its place, and what it is in words. At the end of the
     /// statement the place is that of its last token.
-    pub(super) fn found_at(&self, offset: u32) -> (Span, String) {
+    pub(super) fn found_at(&self, offset: u32) -> (Span, Message) {
         let token = self.token_at(offset);
         if token.start < self.span.end {
             let span = token.span(self.file);
-            return (span, format!("`{}`", self.short(span)));
+            return (span, said!("`{}`", self.short(span)));
         }
         let last = self.token_at(self.span.end.saturating_sub(1));
-        (last.span(self.file), phrase::END.to_owned())
+        (last.span(self.file), phrase::END)
     }
 
     /// The innermost bracket of the statement that is open at an offset.
@@ -118,12 +118,12 @@ impl<'a> Cx<'a> {
         let text = self.text(&pair);
         if crate::ops::is_reserved_word(text) {
             let span = self.span(&pair);
-            return Err(self.reserved_word(text, span, "a name"));
+            return Err(self.reserved_word(text, span, said!("a name")));
         }
         Ok(self.ident(&pair))
     }
 
-    pub(super) fn reserved_word(&mut self, word: &str, span: Span, wanted: &str) -> Failed {
+    pub(super) fn reserved_word(&mut self, word: &str, span: Span, wanted: Message) -> Failed {
         let diagnostic = reserved_word(word, span, wanted);
         self.report(diagnostic)
     }
@@ -188,24 +188,24 @@ impl<'a> Cx<'a> {
     }
 
     /// Reports a token that was read as the one meant.
-    pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: &str) {
+    pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
         if self.text(pair) != wanted {
             let span = self.span(pair);
-            self.report(foreign::syntax(span, format!("{what} is written `{wanted}`"), wanted));
+            self.report(foreign::syntax(span, said!("{what} is written `{wanted}`"), wanted));
         }
     }
 }
 
 /// The complaint about what stands where something else must.
-pub(super) fn unexpected(span: Span, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+pub(super) fn unexpected(span: Span, message: impl Into<Message>, help: impl Into<Message>) -> Diagnostic {
     Diagnostic::new(Code::Unexpected, span, message).help(help)
 }
 
 /// The complaint about a word that must be quoted to be a name.
-pub(super) fn reserved_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
-    let message = format!("expected {wanted}, found the reserved word `{word}`");
+pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnostic {
+    let message = said!("expected {wanted}, found the reserved word `{word}`");
     Diagnostic::new(Code::ReservedWord, span, message)
-        .help(format!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"))
+        .help(said!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"))
         .likely_fix(span, format!("`{word}`"))
 }
 

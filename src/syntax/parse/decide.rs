@@ -70,7 +70,7 @@ pub(super) fn router(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Router> {
 fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
     let condition = cx.optional(&pair, Rule::expression, expr::expression)?;
     let locals = locals(cx, &pair)?;
-    cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
+    cx.exact(&child(&pair, Rule::arrow)?, "->", said!("the arrow"));
     let behind = child(&pair, Rule::destinations)?;
     let destination = |cx: &mut Cx<'_>, pair| cx.one(&pair, Rule::expression, expr::expression);
     let destinations = cx.all(&behind, Rule::destination, destination)?;
@@ -81,7 +81,7 @@ fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
 /// `where NAME = EXPRESSION, …`, where a rule has it.
 pub(super) fn locals(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Locals> {
     let local = |cx: &mut Cx<'_>, pair: Pair<'_>| {
-        cx.exact(&child(&pair, Rule::equals)?, "=", "a name behind `where`");
+        cx.exact(&child(&pair, Rule::equals)?, "=", said!("a name behind `where`"));
         let (name, value) =
             (cx.one(&pair, Rule::name, Cx::declared), cx.one(&pair, Rule::expression, expr::expression));
         Ok((name?, value?))
@@ -99,7 +99,7 @@ pub(super) fn workflow(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Workflow> {
 
 fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Node> {
     let ids = |cx: &mut Cx<'_>, pair: Pair<'_>| {
-        cx.exact(&child(&pair, Rule::arrow)?, "->", "the arrow");
+        cx.exact(&child(&pair, Rule::arrow)?, "->", said!("the arrow"));
         cx.all(&pair, Rule::node_id, text_or_name)
     };
     let entries = |cx: &mut Cx<'_>, pair| cx.all(&pair, Rule::entry, operand::entry);

@@ -6,7 +6,7 @@ mod habits;
 use super::context::{Cx, reserved_word, unexpected};
 use super::terminals::is_reserved;
 use super::{Rule, foreign, phrase, splitter};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic, Message, nearest, one_of};
 use crate::span::Span;
 use crate::syntax::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
@@ -38,11 +38,11 @@ pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnost
 fn limit(cx: &Cx<'_>, message: &str) -> Diagnostic {
     let place = cx.sigs[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
-        return Diagnostic::new(Code::TooDeep, place, "this statement is nested too deep")
-            .help("give parts of it a name with `let`");
+        return Diagnostic::new(Code::TooDeep, place, said!("this statement is nested too deep"))
+            .help(said!("give parts of it a name with `let`"));
     }
-    Diagnostic::new(Code::TooComplex, place, "this statement is too complex to read")
-        .help("split it, or give parts of it a name with `let`")
+    Diagnostic::new(Code::TooComplex, place, said!("this statement is too complex to read"))
+        .help(said!("split it, or give parts of it a name with `let`"))
 }
 
 struct Failure<'f, 'a> {
@@ -68,8 +68,8 @@ impl<'a> Failure<'_, 'a> {
     }
 
     /// The token that does not fit, in words.
-    fn found_words(&self) -> String {
-        if self.at_end() { phrase::END.to_owned() } else { format!("`{}`", self.cx.short(self.span)) }
+    fn found_words(&self) -> Message {
+        if self.at_end() { phrase::END } else { said!("`{}`", self.cx.short(self.span)) }
     }
 
     fn text(&self, token: Token) -> &'a str {
@@ -86,7 +86,7 @@ impl<'a> Failure<'_, 'a> {
         self.before().is_some_and(|before| self.text(before) == text)
     }
 
-    fn unexpected(&self, message: impl Into<String>, help: impl Into<String>) -> Option<Diagnostic> {
+    fn unexpected(&self, message: impl Into<Message>, help: impl Into<Message>) -> Option<Diagnostic> {
         Some(unexpected(self.span, message, help))
     }
 
@@ -98,7 +98,7 @@ impl<'a> Failure<'_, 'a> {
     }
 
     fn expected_found(&self) -> Diagnostic {
-        let mut phrases: Vec<&str> = Vec::new();
+        let mut phrases: Vec<Message> = Vec::new();
         let value_wanted = self.value_wanted();
         for rule in self.expected {
             if let Some(phrase) = phrase::phrase(*rule)
@@ -110,45 +110,46 @@ impl<'a> Failure<'_, 'a> {
             }
         }
         if value_wanted {
-            phrases = vec![if self.is_behind("when") { "a condition" } else { "a value" }];
+            phrases = vec![if self.is_behind("when") { said!("a condition") } else { said!("a value") }];
         }
         if self.wants(Rule::arrow) && self.rule != Rule::extern_statement {
             phrases = vec![match self.rule {
-                Rule::flow_statement => "`->` and a flow id",
-                Rule::router_statement | Rule::workflow_statement => "`->` and a next node",
-                _ => "`->` and a handler",
+                Rule::flow_statement => said!("`->` and a flow id"),
+                Rule::router_statement | Rule::workflow_statement => said!("`->` and a next node"),
+                _ => said!("`->` and a handler"),
             }];
         }
         phrases.truncate(MAX_EXPECTED);
-        let after = match self.before() {
-            Some(_)
-                if self.rule == Rule::route_statement
-                    && self.wants(Rule::arrow)
-                    && !self.is_behind("default") =>
-            {
-                " after the condition".to_owned()
+        let (expected, found) = (one_of(phrases), self.found_words());
+        let condition = self.rule == Rule::route_statement && self.wants(Rule::arrow);
+        let message = match self.before() {
+            Some(_) if condition && !self.is_behind("default") => {
+                said!("expected {expected} after the condition, found {found}")
             }
-            Some(before) => format!(" after `{}`", self.cx.short(before.span(self.cx.file))),
-            None => String::new(),
+            Some(before) => {
+                let before = self.cx.short(before.span(self.cx.file));
+                said!("expected {expected} after `{before}`, found {found}")
+            }
+            None => said!("expected {expected}, found {found}"),
         };
-        let message = format!("expected {}{after}, found {}", phrase::one_of(&phrases), self.found_words());
         let diagnostic = Diagnostic::new(Code::Unexpected, self.span, message);
         if let Some(near) = self.misspelt() {
-            return diagnostic.did_you_mean(self.span, Some(near));
+            return diagnostic.did_you_mean(self.span, Some(&near));
         }
         match self.example() {
-            Some(example) => diagnostic.help(format!("for example: {example}")),
+            Some(example) => diagnostic.help(said!("for example: {example}")),
             None => diagnostic,
         }
     }
 
     /// The word that would fit here and that the one here is a misspelling of.
-    fn misspelt(&self) -> Option<&'static str> {
+    fn misspelt(&self) -> Option<String> {
         if self.token.kind != TokenKind::Word || self.at_end() {
             return None;
         }
-        let words = self.expected.iter().filter_map(|rule| phrase::phrase(*rule)?.split('`').nth(1));
-        nearest(self.found, words.filter(|word| word.starts_with(char::is_alphabetic)))
+        let words: Vec<String> = self.expected.iter().filter_map(|rule| phrase::word(*rule)).collect();
+        let words = words.iter().map(String::as_str).filter(|word| word.starts_with(char::is_alphabetic));
+        nearest(self.found, words).map(str::to_owned)
     }
 
     /// Brackets that a statement wants are not the pieces of an expression.
@@ -158,46 +159,54 @@ impl<'a> Failure<'_, 'a> {
             && !self.wants(Rule::atom)
     }
 
-    fn example(&self) -> Option<&'static str> {
+    fn example(&self) -> Option<Message> {
         Some(match self.rule {
-            Rule::import_statement => "`import \"shared/words.rules\"`",
-            Rule::input_statement => "`input { text: string, user?: { role: string } }`",
-            Rule::handler_statement => "`handler refund_handler(order: string, limit?: int)`",
-            Rule::list_statement => "`list words = [\"file\", \"folder\"]`",
-            Rule::let_statement => "`let urgent = text contains \"now\"`",
-            Rule::def_statement => "`def asks(words: list<string>) = text contains any words`",
-            Rule::extern_statement => "`extern fn score(text: string) -> float`",
-            Rule::settings_statement => "`settings { case: insensitive }`",
-            Rule::type_statement => "`type Order = { total: number }`",
+            Rule::import_statement => said!("`import \"shared/words.rules\"`"),
+            Rule::input_statement => said!("`input {{ text: string, user?: {{ role: string }} }}`"),
+            Rule::handler_statement => said!("`handler refund_handler(order: string, limit?: int)`"),
+            Rule::list_statement => said!("`list words = [\"file\", \"folder\"]`"),
+            Rule::let_statement => said!("`let urgent = text contains \"now\"`"),
+            Rule::def_statement => said!("`def asks(words: list<string>) = text contains any words`"),
+            Rule::extern_statement => said!("`extern fn score(text: string) -> float`"),
+            Rule::settings_statement => said!("`settings {{ case: insensitive }}`"),
+            Rule::type_statement => said!("`type Order = {{ total: number }}`"),
             Rule::route_statement => {
-                "`route refunds priority 10 when text contains \"refund\" -> refund_handler`"
+                said!("`route refunds priority 10 when text contains \"refund\" -> refund_handler`")
             }
-            Rule::default_statement => "`default -> default_handler`",
-            Rule::table_statement => "`table billing { … }`",
+            Rule::default_statement => said!("`default -> default_handler`"),
+            Rule::table_statement => said!("`table billing {{ … }}`"),
             Rule::choice_statement => {
-                "`choice size { default branch small  branch large any { ctx.total >= 100; ctx.items > 20 } }`"
+                said!(
+                    "`choice size {{ default branch small  branch large any {{ ctx.total >= 100; ctx.items > 20 }} }}`"
+                )
             }
             Rule::flow_statement if self.is_flow_tool() => {
-                "`flow tool flow_executor \"Starts a flow.\" { endpoint: { url: \"https://flows.example.com/run\" } }`"
+                said!(
+                    "`flow tool flow_executor \"Starts a flow.\" {{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`"
+                )
             }
             Rule::flow_statement => {
-                "`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`"
+                said!("`flow orders \"looks up orders\" keyword contains [\"my order\"] -> \"orders\"`")
             }
             Rule::router_statement => {
-                "`router check(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }`"
+                said!("`router check(output) {{ when output.ok -> next[1]  otherwise -> next[0] loopback }}`")
             }
             Rule::workflow_statement => {
-                "`workflow review { node draft echo -> ballot  node ballot vote { threshold: 0.6 } -> draft, done by verdict  node done echo }`"
+                said!(
+                    "`workflow review {{ node draft echo -> ballot  node ballot vote {{ threshold: 0.6 }} -> draft, done by verdict  node done echo }}`"
+                )
             }
             Rule::intent_statement => {
-                "`intent refund { keywords [\"refund\"] examples [\"I want my money back\"] }`"
+                said!("`intent refund {{ keywords [\"refund\"] examples [\"I want my money back\"] }}`")
             }
-            Rule::entity_statement => "`entity order matches r\"order (?<id>[0-9]+)\"`",
-            Rule::lexicon_statement => "`lexicon anger { \"furious\": 0.8, \"annoyed\": 0.4 }`",
+            Rule::entity_statement => said!("`entity order matches r\"order (?<id>[0-9]+)\"`"),
+            Rule::lexicon_statement => said!("`lexicon anger {{ \"furious\": 0.8, \"annoyed\": 0.4 }}`"),
             _ if is_item(self.rule) && self.wants(Rule::EOI) => {
-                "`name: string not blank; closed`: rules are separated by line breaks or `;`"
+                said!("`name: string not blank; closed`: rules are separated by line breaks or `;`")
             }
-            Rule::test_statement => "`test \"a refund\" { given text = \"refund\"  expect refunds }`",
+            Rule::test_statement => {
+                said!("`test \"a refund\" {{ given text = \"refund\"  expect refunds }}`")
+            }
             _ => return None,
         })
     }
@@ -223,7 +232,7 @@ impl<'a> Failure<'_, 'a> {
             if self.value_wanted()
                 || self.expected.iter().any(|rule| phrase::is_piece(*rule)) && self.after_operator()
             {
-                return Some(reserved_word(found, span, "a value"));
+                return Some(reserved_word(found, span, said!("a value")));
             }
         }
         if wants_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.at_end() {
@@ -273,26 +282,27 @@ impl<'a> Failure<'_, 'a> {
         }
         let routes = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         if routes && self.is_behind("(") && self.wants(Rule::close_paren) {
-            return self.unexpected("arguments are named", "write `-> handler(name: value)`");
+            return self.unexpected(said!("arguments are named"), said!("write `-> handler(name: value)`"));
         }
         if self.wants(Rule::arrow) && self.rule == Rule::route_statement {
             return self.no_arrow();
         }
         if self.wants(Rule::number) && self.is_behind("priority") {
-            let message = format!("a priority is a whole number, found {}", self.found_words());
+            let message = said!("a priority is a whole number, found {}", self.found_words());
             let help = match found {
-                "=" | ":" => format!("remove the `{found}`: write `priority 10`"),
-                _ => "write for example `priority 10`; higher ones are tried first, without one it is 0"
-                    .to_owned(),
+                "=" | ":" => said!("remove the `{found}`: write `priority 10`"),
+                _ => {
+                    said!("write for example `priority 10`; higher ones are tried first, without one it is 0")
+                }
             };
             return self.unexpected(message, help);
         }
         if found == "?" && (self.wants(Rule::private) || self.wants(Rule::comma)) && self.in_fields() {
-            return self.unexpected("`?` stands after the field's name", "write `name?: type`");
+            return self.unexpected(said!("`?` stands after the field's name"), said!("write `name?: type`"));
         }
         if self.rule == Rule::test_statement && self.wants(Rule::kw_expect) && found == "}" {
-            let help = "end it with `expect ROUTE`, `expect default` or `expect none`";
-            return self.unexpected("this test expects nothing", help);
+            let help = said!("end it with `expect ROUTE`, `expect default` or `expect none`");
+            return self.unexpected(said!("this test expects nothing"), help);
         }
         None
     }
@@ -306,9 +316,9 @@ impl<'a> Failure<'_, 'a> {
             return None;
         }
         let name = format!("{}_{}", self.text(before), self.text(behind));
-        let help = format!("names are made of letters, digits and `_`: write `{name}`");
+        let help = said!("names are made of letters, digits and `_`: write `{name}`");
         let whole = Span { start: before.start, end: behind.end, ..self.span };
-        Some(self.unexpected("a name cannot have a `-` in it", help)?.likely_fix(whole, name))
+        Some(self.unexpected(said!("a name cannot have a `-` in it"), help)?.likely_fix(whole, name))
     }
 
     fn after_operator(&self) -> bool {
@@ -333,7 +343,7 @@ impl<'a> Failure<'_, 'a> {
     }
 
     fn reserved_name(&self, span: Span, found: &str) -> Diagnostic {
-        let diagnostic = reserved_word(found, span, "a name");
+        let diagnostic = reserved_word(found, span, said!("a name"));
         let next = self.cx.sigs.get(self.at + 1).map(|sig| self.text(sig.token));
         // `route when …`: more likely the name is missing than that the route is called `when`.
         if self.is_behind("route")
@@ -341,7 +351,7 @@ impl<'a> Failure<'_, 'a> {
             && !matches!(next, Some("when" | "priority" | "disabled"))
         {
             return diagnostic
-                .help("give the route a name before `when`; to use the word itself, write `` `when` `` in backquotes");
+                .help(said!("give the route a name before `when`; to use the word itself, write `` `when` `` in backquotes"));
         }
         diagnostic
     }
@@ -353,9 +363,9 @@ impl<'a> Failure<'_, 'a> {
         if !name.starts_with(|c| c == '_' || unicode_ident::is_xid_start(c)) || is_reserved(&name) {
             name = format!("_{name}");
         }
-        let diagnostic = Diagnostic::new(Code::Unexpected, span, "a name is written without quotes");
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, said!("a name is written without quotes"));
         match name.chars().count() {
-            0..=60 => diagnostic.help(format!("write `{name}`")).likely_fix(span, name),
+            0..=60 => diagnostic.help(said!("write `{name}`")).likely_fix(span, name),
             _ => diagnostic,
         }
     }
@@ -368,40 +378,40 @@ impl<'a> Failure<'_, 'a> {
         if matches!(found, "salience" | "order" | "weight" | "rank") {
             return Some(foreign::syntax(
                 span,
-                format!("what is tried first has a `priority`, not a `{found}`"),
+                said!("what is tried first has a `priority`, not a `{found}`"),
                 "priority",
             ));
         }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
-            let message = format!("the condition of a route stands after `when`, not `{found}`");
+            let message = said!("the condition of a route stands after `when`, not `{found}`");
             return match found {
-                "unless" => {
-                    self.unexpected(message, "write `when CONDITION unless EXCEPTION`, or `when not (…)`")
-                }
+                "unless" => self
+                    .unexpected(message, said!("write `when CONDITION unless EXCEPTION`, or `when not (…)`")),
                 _ => Some(foreign::syntax(span, message, "when")),
             };
         }
         if matches!(found, ":" | "=" | "{") {
-            let message = format!("expected `when` and a condition, found `{found}`");
-            return self.unexpected(message, "write `route NAME when CONDITION -> HANDLER`");
+            let message = said!("expected `when` and a condition, found `{found}`");
+            return self.unexpected(message, said!("write `route NAME when CONDITION -> HANDLER`"));
         }
         if found == "->" || found == "=>" {
-            let help =
-                "write `when` and a condition before `->`; for what is left over write `default -> HANDLER`";
-            return self.unexpected("a route without a condition", help);
+            let help = said!(
+                "write `when` and a condition before `->`; for what is left over write `default -> HANDLER`"
+            );
+            return self.unexpected(said!("a route without a condition"), help);
         }
         if self.at_end() {
             return None;
         }
-        let message = format!("expected `when` before the condition, found {}", self.found_words());
-        let diagnostic = self.unexpected(message, "write `when` before the condition")?;
+        let message = said!("expected `when` before the condition, found {}", self.found_words());
+        let diagnostic = self.unexpected(message, said!("write `when` before the condition"))?;
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "when "))
     }
 
     /// In a router: neither `when` nor `otherwise`.
     fn no_case(&self) -> Option<Diagnostic> {
         let wrong = |token: Token| {
-            let message = format!("what is left over in a router is `otherwise`, not `{}`", self.text(token));
+            let message = said!("what is left over in a router is `otherwise`, not `{}`", self.text(token));
             Some(foreign::syntax(token.span(self.cx.file), message, "otherwise"))
         };
         match self.found {
@@ -414,9 +424,10 @@ impl<'a> Failure<'_, 'a> {
         if let Some(word) = word.filter(|word| nearest(self.text(*word), ["otherwise"]).is_some()) {
             return wrong(word);
         }
-        let help =
-            "write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`";
-        self.unexpected("a case without a condition", help)
+        let help = said!(
+            "write `when` and a condition before `->`; for what is left over write `otherwise -> NODE`"
+        );
+        self.unexpected(said!("a case without a condition"), help)
     }
 
     /// The condition ends without an arrow: perhaps another word or sign was taken for it.
@@ -424,7 +435,7 @@ impl<'a> Failure<'_, 'a> {
         let file = self.cx.file;
         let mistake = |span: Span| {
             let what = &self.cx.text[span.range()];
-            Some(foreign::syntax(span, format!("the handler stands after `->`, not `{what}`"), "->"))
+            Some(foreign::syntax(span, said!("the handler stands after `->`, not `{what}`"), "->"))
         };
         if let Some(diagnostic) = self.no_condition() {
             return Some(diagnostic);
@@ -437,7 +448,7 @@ impl<'a> Failure<'_, 'a> {
         let word =
             |word| (0..sigs.len()).rfind(|index| is(*index, word) && (*index == 0 || !is(index - 1, ".")));
         if word("if").is_some() {
-            let message = format!("expected `->` and a handler, found {}", self.found_words());
+            let message = said!("expected `->` and a handler, found {}", self.found_words());
             return self.unexpected(message, foreign::NO_IF);
         }
         if let Some(then) = word("then") {
@@ -459,8 +470,8 @@ impl<'a> Failure<'_, 'a> {
             return None;
         }
         let (span, handler) = (name.span(file), self.text(name));
-        let message = format!("expected `->` before the handler `{handler}`");
-        let diagnostic = unexpected(span, message, format!("write `-> {handler}`"));
+        let message = said!("expected `->` before the handler `{handler}`");
+        let diagnostic = unexpected(span, message, said!("write `-> {handler}`"));
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "-> "))
     }
 }

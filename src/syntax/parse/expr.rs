@@ -149,9 +149,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
 
     pub(super) fn node(&mut self, kind: ExprKind, span: Span, height: usize) -> Built<ExprNode> {
         if height > MAX_HEIGHT {
-            let message = format!("more than {MAX_HEIGHT} operators are chained or nested here");
+            let message = said!("more than {MAX_HEIGHT} operators are chained or nested here");
             let diagnostic = Diagnostic::new(Code::TooDeep, span, message);
-            return Err(self.report(diagnostic.help("give parts of it a name with `let`")));
+            return Err(self.report(diagnostic.help(said!("give parts of it a name with `let`"))));
         }
         Ok(ExprNode { expr: Expr { kind, span }, height, wrapped: false })
     }
@@ -205,7 +205,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 Some(op) if matches!(op.info().negation, Negation::Op(_)) => {
                     let span = self.place(self.at).to(self.place(self.at + 1));
                     let Negation::Op(opposite) = op.info().negation else { return Ok((op, true)) };
-                    let message = format!("`not {}` is written otherwise", op.info().spelling);
+                    let message = said!("`not {}` is written otherwise", op.info().spelling);
                     Err(self.report(foreign::syntax(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
@@ -248,15 +248,15 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     }
 
     fn unknown_operator(&mut self, word: &str, span: Span) -> Failed {
-        let diagnostic = Diagnostic::new(Code::UnknownOperator, span, format!("unknown operator `{word}`"));
+        let diagnostic = Diagnostic::new(Code::UnknownOperator, span, said!("unknown operator `{word}`"));
         if matches!(word, "priority" | "disabled") {
-            let help = format!("move `{word}` before the condition: `route NAME {word} … when …`");
-            return self.report(unexpected(span, format!("`{word}` stands before `when`"), help));
+            let help = said!("move `{word}` before the condition: `route NAME {word} … when …`");
+            return self.report(unexpected(span, said!("`{word}` stands before `when`"), help));
         }
         if foreign::is_ignore_case(word) {
             let more = self.spelling(1).filter(|next| foreign::is_ignore_case(next));
             let span = more.map_or(span, |_| span.to(self.place(self.at + 1)));
-            let message = format!("`{}` is written otherwise", &self.cx.text[span.range()]);
+            let message = said!("`{}` is written otherwise", &self.cx.text[span.range()]);
             return self.report(foreign::syntax(span, message, "ignoring case"));
         }
         if let Some(help) = foreign::operator_help(word) {
@@ -275,7 +275,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             Some(candidate) => diagnostic.did_you_mean(span, Some(candidate)),
             None if word.starts_with(|c: char| c.is_alphabetic()) => {
                 let names: Vec<String> = names.map(|row| format!("`{}`", row.spelling)).collect();
-                diagnostic.help(format!("the operators that are words are {}", names.join(" ")))
+                diagnostic.help(said!("the operators that are words are {}", names.join(" ")))
             }
             None => diagnostic,
         };
@@ -296,20 +296,22 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let has_field = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Member);
         let unit = self.spelling(0).filter(|_| behind_number && !has_field);
         let help = match (self.pieces[self.at].kind, self.cx.innermost_open(span.start)) {
-            (PieceKind::Group, _) => "only a name is called: `name(argument)`",
+            (PieceKind::Group, _) => said!("only a name is called: `name(argument)`"),
             (PieceKind::Member, _) => {
-                "only a name or field has fields; an operator stands between its operands, as in `x contains \"a\"`"
+                said!(
+                    "only a name or field has fields; an operator stands between its operands, as in `x contains \"a\"`"
+                )
             }
-            (PieceKind::Braces, _) => "conditions in braces stand after `all`, `any` or `none`",
+            (PieceKind::Braces, _) => said!("conditions in braces stand after `all`, `any` or `none`"),
             _ if unit.is_some_and(|unit| literal::unit_meant(unit).is_some()) => {
-                "a unit touches its number, as in `30s`, `7d` or `64KB`"
+                said!("a unit touches its number, as in `30s`, `7d` or `64KB`")
             }
             // The separator is missing, not an operator.
-            (_, Some(TokenKind::OpenBrace)) => "the conditions of a block are separated by `;`",
-            (_, Some(TokenKind::OpenBracket)) => "the elements of a list are separated by `,`",
-            _ => "write `and`, `or` or a comparison between two operands",
+            (_, Some(TokenKind::OpenBrace)) => said!("the conditions of a block are separated by `;`"),
+            (_, Some(TokenKind::OpenBracket)) => said!("the elements of a list are separated by `,`"),
+            _ => said!("write `and`, `or` or a comparison between two operands"),
         };
-        self.report(unexpected(span, format!("expected an operator, found {found}"), help))
+        self.report(unexpected(span, said!("expected an operator, found {found}"), help))
     }
 
     /// Ends the climb at the last piece; complains about what no operator has taken.
@@ -320,13 +322,13 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let span = self.place(self.at);
         Err(match self.spelling(0) {
             Some(word @ ("ignoring" | "matching")) => {
-                let message = format!("`{word} case` belongs to a comparison of texts");
-                let help = format!("write it at the end: `text contains \"a\" {word} case`");
+                let message = said!("`{word} case` belongs to a comparison of texts");
+                let help = said!("write it at the end: `text contains \"a\" {word} case`");
                 self.report(Diagnostic::new(Code::ModifierMisplaced, span, message).help(help))
             }
             Some(dots) if dots.starts_with("..") => {
-                let message = "a range stands only at the right of `in`";
-                self.report(unexpected(span, message, "write `x in 3..=10`"))
+                let message = said!("a range stands only at the right of `in`");
+                self.report(unexpected(span, message, said!("write `x in 3..=10`")))
             }
             _ => self.operator_wanted(),
         })
@@ -383,9 +385,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             let second = text(Span { start: inner.right.span.start, ..span });
             let fixed = format!("{first} and {second}");
             return Err(self.report(
-                Diagnostic::new(Code::ChainedComparison, op_span, "comparisons cannot be chained")
-                    .label(inner.op.span, "the first comparison")
-                    .help(format!("write `{fixed}`"))
+                Diagnostic::new(Code::ChainedComparison, op_span, said!("comparisons cannot be chained"))
+                    .label(inner.op.span, said!("the first comparison"))
+                    .help(said!("write `{fixed}`"))
                     .likely_fix(span, fixed),
             ));
         }
@@ -425,7 +427,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             Some("...") => {
                 let span = self.place(self.at);
                 let _: Failed =
-                    self.report(foreign::syntax(span, "a range is written with `..` or `..=`", "..="));
+                    self.report(foreign::syntax(span, said!("a range is written with `..` or `..=`"), "..="));
                 true
             }
             _ => false,
@@ -444,8 +446,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         modifiers.case = Some(if self.spelling(0) == Some("ignoring") { Case::Ignore } else { Case::Match });
         if self.spelling(1) != Some("case") {
             let (span, found) = self.cx.found_at(word.end);
-            let message = format!("expected `case`, found {found}");
-            return Err(self.report(unexpected(span, message, "write `ignoring case` or `matching case`")));
+            let message = said!("expected `case`, found {found}");
+            let help = said!("write `ignoring case` or `matching case`");
+            return Err(self.report(unexpected(span, message, help)));
         }
         self.at += 2;
         Ok(word.to(self.place(self.at - 1)))
@@ -475,7 +478,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             }
             _ => {
                 let (span, found) = self.cx.found_at(is.end);
-                let message = format!("expected `missing` or `present` after `is`, found {found}");
+                let message = said!("expected `missing` or `present` after `is`, found {found}");
                 let help = foreign::is_help(self.spelling(1).unwrap_or(""), self.spelling(2).unwrap_or(""));
                 return Err(self.report(unexpected(span, message, help)));
             }
@@ -483,7 +486,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         let span = is.to(self.place(self.at + words - 1));
         if !exact {
             let written = &self.cx.text[span.range()];
-            let message = format!("`{written}` is written otherwise");
+            let message = said!("`{written}` is written otherwise");
             let _: Failed = self.report(foreign::syntax(span, message, op.info().spelling));
         }
         self.at += words;

@@ -1,13 +1,13 @@
 //! Foreign syntax: what authors write by the habit of another language, or by mistake, and what they mean.
 
 use crate::builtins::{self, Function};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic, Message, nearest};
 use crate::ops::{Fixity, Op, Outcome, TABLE};
 use crate::span::Span;
 
 /// The complaint about what another language writes so, with the one thing to write instead.
-pub(super) fn syntax(span: Span, message: impl Into<String>, write: &str) -> Diagnostic {
-    Diagnostic::new(Code::Unexpected, span, message).help(format!("write `{write}`")).fix(span, write)
+pub(super) fn syntax(span: Span, message: impl Into<Message>, write: &str) -> Diagnostic {
+    Diagnostic::new(Code::Unexpected, span, message).help(said!("write `{write}`")).fix(span, write)
 }
 
 /// Returns true for a predicate over values, which takes modifiers on its right.
@@ -16,15 +16,15 @@ pub(super) fn is_test(op: Op) -> bool {
 }
 
 /// A symbol of another language whose meaning is plain: it is reported and read as meant.
-pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, &'static str)> {
+pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     Some(match spelling {
-        "=" | "===" | ":=" => (Op::Eq, "equality is written `==`"),
-        "!==" | "<>" => (Op::Ne, "inequality is written `!=`"),
-        "&&" | "&" => (Op::And, "both conditions are joined by `and`"),
-        "||" | "|" => (Op::Or, "alternatives are joined by `or`"),
-        "=~" | "~" => (Op::Matches, "a regular expression is tried with `matches`"),
-        "AND" | "And" => (Op::And, "both conditions are joined by `and`"),
-        "OR" | "Or" => (Op::Or, "alternatives are joined by `or`"),
+        "=" | "===" | ":=" => (Op::Eq, said!("equality is written `==`")),
+        "!==" | "<>" => (Op::Ne, said!("inequality is written `!=`")),
+        "&&" | "&" => (Op::And, said!("both conditions are joined by `and`")),
+        "||" | "|" => (Op::Or, said!("alternatives are joined by `or`")),
+        "=~" | "~" => (Op::Matches, said!("a regular expression is tried with `matches`")),
+        "AND" | "And" => (Op::And, said!("both conditions are joined by `and`")),
+        "OR" | "Or" => (Op::Or, said!("alternatives are joined by `or`")),
         _ => return None,
     })
 }
@@ -43,46 +43,54 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
 }
 
 /// The remedy for a word or sign of another language that stands where an operator is wanted.
-pub(super) fn operator_help(word: &str) -> Option<&'static str> {
+pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "between" => {
-            "a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last"
+            said!(
+                "a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last"
+            )
         }
-        "not" => "operators are written in small letters, as in `x not like \"a*\"`",
-        "is" => "write `x is missing` or `x is present`; two values are compared by `==`",
-        "exists" | "defined" | "isdefined" | "notnull" => "write `x is present`",
-        "isnull" | "absent" | "undefined" => "write `x is missing`",
-        "does" | "do" | "doesnt" | "dont" => "`not` stands before the operator: `x not contains \"a\"`",
+        "not" => said!("operators are written in small letters, as in `x not like \"a*\"`"),
+        "is" => said!("write `x is missing` or `x is present`; two values are compared by `==`"),
+        "exists" | "defined" | "isdefined" | "notnull" => said!("write `x is present`"),
+        "isnull" | "absent" | "undefined" => said!("write `x is missing`"),
+        "does" | "do" | "doesnt" | "dont" => {
+            said!("`not` stands before the operator: `x not contains \"a\"`")
+        }
         "at" | "greater" | "less" | "more" | "larger" | "smaller" => {
-            "numbers and times are compared by `<`, `<=`, `>` and `>=`"
+            said!("numbers and times are compared by `<`, `<=`, `>` and `>=`")
         }
-        "xor" => "write `(a and not b) or (b and not a)`",
-        "of" => "one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`",
-        "then" => "the handler stands after `->`",
-        "where" => "the condition on each element stands behind `:`, as in `any x in list: x > 3`",
+        "xor" => said!("write `(a and not b) or (b and not a)`"),
+        "of" => said!("one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`"),
+        "then" => said!("the handler stands after `->`"),
+        "where" => said!("the condition on each element stands behind `:`, as in `any x in list: x > 3`"),
         "?" => {
-            "what is missing never matches, so fields are read as `a.b.c`; one of two values is written `if C then a else b`"
+            said!(
+                "what is missing never matches, so fields are read as `a.b.c`; one of two values is written `if C then a else b`"
+            )
         }
-        "!" | "!~" => "negation is `not` before a condition or an operator: `x not matches r\"a\"`",
-        "+=" | "-=" | "++" | "--" => "rules only read: a value has a name by `let`, and nothing changes it",
-        "**" => "there are no powers: write `x * x`",
+        "!" | "!~" => said!("negation is `not` before a condition or an operator: `x not matches r\"a\"`"),
+        "+=" | "-=" | "++" | "--" => {
+            said!("rules only read: a value has a name by `let`, and nothing changes it")
+        }
+        "**" => said!("there are no powers: write `x * x`"),
         _ => return None,
     })
 }
 
 /// The remedy for a word that stands before an operand as if it were a prefix.
-pub(super) fn prefix_help(word: &str) -> Option<String> {
+pub(super) fn prefix_help(word: &str) -> Option<Message> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
-        "case" => return Some(NO_IF.to_owned()),
-        "exists" | "defined" | "isset" | "has" => "write `x is present`".to_owned(),
+        "case" => return Some(NO_IF),
+        "exists" | "defined" | "isset" | "has" => said!("write `x is present`"),
         "typeof" => {
-            "what is of another type than it is read at is missing: write `x as number is present`".to_owned()
+            said!("what is of another type than it is read at is missing: write `x as number is present`")
         }
         "some" | "exist" | "each" | "every" | "forall" | "for" => {
-            "write `any x in list: condition` or `all x in list: condition`".to_owned()
+            said!("write `any x in list: condition` or `all x in list: condition`")
         }
-        _ => format!(
+        _ => said!(
             "a function is called with parentheses: `{}(…)`",
             Function::named(&lower)
                 .map_or_else(|| builtins::meant(&lower), |function| Some(function.info().name))?
@@ -91,7 +99,9 @@ pub(super) fn prefix_help(word: &str) -> Option<String> {
 }
 
 /// The remedy for two ways in the manner of other languages.
-pub(super) const NO_IF: &str = "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left";
+pub(super) const NO_IF: Message = said!(
+    "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left"
+);
 
 /// A word or sign for "ignoring case" of another language.
 pub(super) fn is_ignore_case(word: &str) -> bool {
@@ -151,47 +161,51 @@ pub(super) fn operator(lower: &str) -> Option<&'static str> {
 }
 
 /// The remedy for a word or sign in a field of a payload, as schemas of other systems have them.
-pub(super) fn schema_help(word: &str) -> Option<&'static str> {
+pub(super) fn schema_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {
-            "a field is required unless `?` stands behind its name: leave the word out"
+            said!("a field is required unless `?` stands behind its name: leave the word out")
         }
-        "optional" => "`?` behind its name makes a field optional: write `name?: type`",
-        "nullable" | "null" => "write `name: type | null`",
+        "optional" => said!("`?` behind its name makes a field optional: write `name?: type`"),
+        "nullable" | "null" => said!("write `name: type | null`"),
         "max" | "min" | "maximum" | "minimum" | "between" | "range" | "gt" | "gte" | "lt" | "lte" | ">"
-        | ">=" | "<" | "<=" => "the values of a number are a range: write `in 1..=30`",
+        | ">=" | "<" | "<=" => said!("the values of a number are a range: write `in 1..=30`"),
         "minlength" | "maxlength" | "length" | "len" | "size" | "minitems" | "maxitems" => {
-            "write a rule of its own: `require \"name.length\" at name: len(name) <= 30`"
+            said!("write a rule of its own: `require \"name.length\" at name: len(name) <= 30`")
         }
         "matches" | "match" | "pattern" | "regex" | "format" | "like" => {
-            "write a rule of its own: `require \"name.format\" at name: name matches r\"…\"`"
+            said!("write a rule of its own: `require \"name.format\" at name: name matches r\"…\"`")
         }
         "enum" | "oneof" | "values" | "[" => {
-            "the values of a field stand in a list: write `name: string in [\"a\", \"b\"]`"
+            said!("the values of a field stand in a list: write `name: string in [\"a\", \"b\"]`")
         }
         "notempty" | "nonempty" | "notblank" | "notnull" => {
-            "a text that must not be blank is `name: string not blank`"
+            said!("a text that must not be blank is `name: string not blank`")
         }
-        "=" | ":=" => "what stands for a missing value follows `default`: write `name: type default value`",
-        "," => "items are separated by line breaks or `;`",
+        "=" | ":=" => {
+            said!("what stands for a missing value follows `default`: write `name: type default value`")
+        }
+        "," => said!("items are separated by line breaks or `;`"),
         _ => return None,
     })
 }
 
 /// The remedy for what stands behind `is` in other languages.
-pub(super) fn is_help(word: &str, next: &str) -> &'static str {
+pub(super) fn is_help(word: &str, next: &str) -> Message {
     match (word, next) {
-        ("not", "in") => "leave `is` out: write `x not in [\"a\", \"b\"]`",
-        ("in", _) => "leave `is` out: write `x in [\"a\", \"b\"]`",
-        ("not", _) => "two values are compared by `!=`",
+        ("not", "in") => said!("leave `is` out: write `x not in [\"a\", \"b\"]`"),
+        ("in", _) => said!("leave `is` out: write `x in [\"a\", \"b\"]`"),
+        ("not", _) => said!("two values are compared by `!=`"),
         ("empty" | "blank", _) => {
-            "write `x == \"\"` for a text, `len(x) == 0` for a list, and `x is missing` for what is not there"
+            said!(
+                "write `x == \"\"` for a text, `len(x) == 0` for a list, and `x is missing` for what is not there"
+            )
         }
         ("greater" | "less" | "more" | "at" | "above" | "below", _) => {
-            "numbers and times are compared by `<`, `<=`, `>` and `>=`"
+            said!("numbers and times are compared by `<`, `<=`, `>` and `>=`")
         }
-        ("true" | "True", _) => "a bool is a condition itself: write `x`",
-        ("false" | "False", _) => "a bool is a condition itself: write `not x`",
-        _ => "two values are compared by `==`",
+        ("true" | "True", _) => said!("a bool is a condition itself: write `x`"),
+        ("false" | "False", _) => said!("a bool is a condition itself: write `not x`"),
+        _ => said!("two values are compared by `==`"),
     }
 }

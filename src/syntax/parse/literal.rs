@@ -1,5 +1,6 @@
 //! The values of strings and numbers as they are written.
 
+use crate::diag::Message;
 use crate::syntax::ast::Literal;
 use std::ops::Range;
 
@@ -8,8 +9,8 @@ use std::ops::Range;
 pub(super) struct BadLiteral {
     /// Bytes within the literal.
     pub(super) place: Range<usize>,
-    pub(super) message: String,
-    pub(super) help: String,
+    pub(super) message: Message,
+    pub(super) help: Message,
 }
 
 /// The units of numbers, as written, with what they multiply and divide by.
@@ -35,10 +36,10 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
         None if unit.is_empty() => ("", 1, 1),
         None => return Err(unknown_unit(text, digits, unit)),
     };
-    let range_error = |help: &str| BadLiteral {
+    let range_error = |help: Message| BadLiteral {
         place: 0..text.len(),
-        message: format!("the number `{text}` is out of range"),
-        help: help.to_owned(),
+        message: said!("the number `{text}` is out of range"),
+        help,
     };
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
     if whole && divisor == 1 {
@@ -46,16 +47,16 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
         let value = plain.parse::<i128>().ok().and_then(|value| value.checked_mul(i128::from(factor) * sign));
         let value = value.and_then(|value| i64::try_from(value).ok());
         return value.map(Literal::Int).ok_or_else(|| {
-            range_error(
+            range_error(said!(
                 "whole numbers lie between -9223372036854775808 and 9223372036854775807; \
-                 with `.0` behind it the number is a float",
-            )
+                 with `.0` behind it the number is a float"
+            ))
         });
     }
     let value: f64 = plain.parse().unwrap_or(f64::INFINITY);
     let value = value * factor as f64 / divisor as f64;
     if !value.is_finite() {
-        return Err(range_error("floats reach to about 1.8e308"));
+        return Err(range_error(said!("floats reach to about 1.8e308")));
     }
     Ok(Literal::Float(if negative { -value } else { value }))
 }
@@ -95,18 +96,18 @@ pub(super) fn unit_meant(word: &str) -> Option<&'static str> {
 fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
     let help = match unit_meant(unit) {
-        Some(name) => format!("write `{digits}{name}`"),
+        Some(name) => said!("write `{digits}{name}`"),
         None if unit.starts_with("month") || unit.starts_with("year") => {
-            "months and years differ in length: write days or weeks, such as `30d`".to_owned()
+            said!("months and years differ in length: write days or weeks, such as `30d`")
         }
         None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
-            "numbers are written in decimal".to_owned()
+            said!("numbers are written in decimal")
         }
         None => {
-            format!("units are {}, glued to the number; a name cannot start with a digit", names.join(" "))
+            said!("units are {}, glued to the number; a name cannot start with a digit", names.join(" "))
         }
     };
-    BadLiteral { place: digits.len()..text.len(), message: format!("`{unit}` is not a unit"), help }
+    BadLiteral { place: digits.len()..text.len(), message: said!("`{unit}` is not a unit"), help }
 }
 
 /// The text a string as written (quotes included) stands for, raw or not.
@@ -127,10 +128,10 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
         let (c, length) = escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
             place: start + 1..start + 1 + length,
             message: match length {
-                1 => "an escape without its letter".to_owned(),
-                _ => format!("`{}` is not an escape", &inner[start..start + length]),
+                1 => said!("an escape without its letter"),
+                _ => said!("`{}` is not an escape", &inner[start..start + length]),
             },
-            help: help.to_owned(),
+            help,
         })?;
         value.push(c);
         at = start + length;
@@ -140,8 +141,8 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
 }
 
 /// The character an escape stands for and its length in bytes; or the length and help.
-fn escape(text: &str) -> Result<(char, usize), (usize, &'static str)> {
-    let Some(kind) = text[1..].chars().next() else { return Err((1, ESCAPES)) };
+fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
+    let Some(kind) = text[1..].chars().next() else { return Err((1, escapes())) };
     let simple = match kind {
         'n' => '\n',
         't' => '\t',
@@ -152,14 +153,14 @@ fn escape(text: &str) -> Result<(char, usize), (usize, &'static str)> {
             let digits = text.get(2..4).unwrap_or("");
             let code = hex(digits).filter(|code| digits.len() == 2 && *code < 0x80);
             let length = 2 + text[2..].chars().take(2).take_while(char::is_ascii_hexdigit).count();
-            let help = r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{…}`";
+            let help = said!(r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{{…}}`");
             return code.and_then(char::from_u32).map(|c| (c, 4)).ok_or((length, help));
         }
         'u' => {
-            let help = r"write the character's hexadecimal number in braces, such as `\u{6587}`";
+            let help = said!(r"write the character's hexadecimal number in braces, such as `\u{{6587}}`");
             return unicode_escape(text).map_err(|length| (length, help));
         }
-        _ => return Err((1 + kind.len_utf8(), ESCAPES)),
+        _ => return Err((1 + kind.len_utf8(), escapes())),
     };
     Ok((simple, 2))
 }
@@ -187,7 +188,12 @@ fn hex(digits: &str) -> Option<u32> {
     if valid { u32::from_str_radix(digits, 16).ok() } else { None }
 }
 
-const ESCAPES: &str = r#"escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{…}`; for a regular expression write a raw string, `r"…"`"#;
+/// The remedy for a backslash before another letter.
+fn escapes() -> Message {
+    said!(
+        r#"escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{{…}}`; for a regular expression write a raw string, `r"…"`"#
+    )
+}
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             "not" => Op::Not,
             "-" => Op::Neg,
             "!" => {
-                let _: Failed = self.report(foreign::syntax(span, "negation is written `not`", "not "));
+                let _: Failed =
+                    self.report(foreign::syntax(span, said!("negation is written `not`"), "not "));
                 Op::Not
             }
             _ => return self.operand(),
@@ -56,13 +57,19 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                     let here = piece.span;
                     // `contains any of ["a"]` would read a field `of`, which nobody means.
                     if node.expr.span.end != here.start {
-                        let help = "an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`";
-                        return Err(self.report(unexpected(here, "a list cannot follow a value", help)));
+                        let help = said!(
+                            "an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"
+                        );
+                        return Err(self.report(unexpected(
+                            here,
+                            said!("a list cannot follow a value"),
+                            help,
+                        )));
                     }
                     let (mut inner, inner_height) = self.elements(piece)?;
                     if inner.len() != 1 {
-                        let message = "an index is one value in brackets";
-                        let help = "write `list[0]` or `dict[\"key\"]`";
+                        let message = said!("an index is one value in brackets");
+                        let help = said!("write `list[0]` or `dict[\"key\"]`");
                         return Err(self.report(unexpected(here, message, help)));
                     }
                     let index = inner.remove(0);
@@ -101,8 +108,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 self.at += 1;
                 let (mut inner, height) = self.elements(piece)?;
                 if inner.len() != 1 || self.inside(piece).any(|part| part.as_rule() == Rule::argument) {
-                    let message = "parentheses hold one expression";
-                    return Err(self.report(unexpected(span, message, "a list is written `[a, b]`")));
+                    let message = said!("parentheses hold one expression");
+                    return Err(self.report(unexpected(span, message, said!("a list is written `[a, b]`"))));
                 }
                 Ok(ExprNode { expr: Expr { span, ..inner.remove(0) }, height: height + 1, wrapped: true })
             }
@@ -173,34 +180,36 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         }
         if matches!(text, "any" | "all") {
             let (place, found) = self.cx.found_at(span.end);
-            let message = format!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
-            let help = format!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`");
+            let message = said!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
+            let help = said!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`");
             return self.report(unexpected(place, message, help));
         }
-        self.cx.reserved_word(text, span, "a value")
+        self.cx.reserved_word(text, span, said!("a value"))
     }
 
     /// No operand where one must stand.
     fn value_wanted(&mut self) -> Failed {
         let before = self.at.checked_sub(1).map(|index| self.place(index));
         let (span, found) = self.cx.found_at(self.peek().map_or(self.end, |piece| piece.span.start));
-        let after = before.map_or(String::new(), |before| format!(" after `{}`", self.cx.short(before)));
-        let diagnostic =
-            Diagnostic::new(Code::Unexpected, span, format!("expected a value{after}, found {found}"));
+        let message = match before.map(|before| self.cx.short(before)) {
+            Some(before) => said!("expected a value after `{before}`, found {found}"),
+            None => said!("expected a value, found {found}"),
+        };
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
         let called = self.pieces.get(self.at + 1).is_some_and(|piece| piece.kind == PieceKind::Group);
         let logic = before.map(|before| &self.cx.text[before.range()]);
         let help = match self.spelling(0) {
             Some(word) if called && Op::infix(word).is_some() => {
-                format!("`{word}` stands between its operands: `x {word} y`")
+                said!("`{word}` stands between its operands: `x {word} y`")
             }
             Some(word) if word.starts_with('/') => {
-                "a regular expression is a text: `x matches r\"…\"`".to_owned()
+                said!("a regular expression is a text: `x matches r\"…\"`")
             }
             _ if matches!(logic, Some("and" | "or" | "unless")) => {
-                "each side of `and`, `or` and `unless` is a whole condition: `x > 3 and x < 5`".to_owned()
+                said!("each side of `and`, `or` and `unless` is a whole condition: `x > 3 and x < 5`")
             }
             word => match logic.or(word).and_then(Op::infix) {
-                Some(op) => format!("for example: `{}`", op.info().example.0),
+                Some(op) => said!("for example: `{}`", op.info().example.0),
                 None => return self.report(diagnostic),
             },
         };
@@ -212,7 +221,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let word = self.pieces[..self.at].last().filter(|piece| piece.kind == PieceKind::Word)?;
         let (span, word) = (word.span, self.text(*word));
         let help = foreign::prefix_help(word)?;
-        let message = format!("`{word}` cannot stand before a value");
+        let message = said!("`{word}` cannot stand before a value");
         Some(self.report(unexpected(span, message, help)))
     }
 
@@ -234,22 +243,22 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         let name = text(member.span.start, member.span.end).trim_start_matches('.').trim_start();
         let args = text(group.span.start + 1, group.span.end - 1);
         let diagnostic =
-            Diagnostic::new(Code::Unexpected, whole, format!("`.{name}(…)`: values have no methods"));
+            Diagnostic::new(Code::Unexpected, whole, said!("`.{name}(…)`: values have no methods"));
         if builtins::reads_clock(name) {
             return Some(diagnostic.help(builtins::NO_CLOCK));
         }
         Some(match foreign::method(text(start.start, member.span.start), name, args) {
-            Some(written) if written.contains('…') => diagnostic.help(format!("write `{written}`")),
-            Some(written) => diagnostic.help(format!("write `{written}`")).likely_fix(whole, written),
+            Some(written) if written.contains('…') => diagnostic.help(said!("write `{written}`")),
+            Some(written) => diagnostic.help(said!("write `{written}`")).likely_fix(whole, written),
             None => diagnostic
-                .help("a function is called as `name(x)`, and an operator stands between its operands, as in `x contains \"a\"`"),
+                .help(said!("a function is called as `name(x)`, and an operator stands between its operands, as in `x contains \"a\"`")),
         })
     }
 
     fn block(&mut self, kind: BlockKind, block: Piece, word: Span) -> Built<ExprNode> {
         let span = word.to(block.span);
         let inner = self.inside(block).nth(1);
-        let help = "conditions in braces are separated by `;` or `,`";
+        let help = said!("conditions in braces are separated by `;` or `,`");
         match inner {
             Some(part) if part.as_rule() == Rule::conditions => {
                 let (conditions, height) = self.expressions(part.into_inner())?;
@@ -257,9 +266,9 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             }
             Some(part) if part.as_rule() == Rule::entries => {
                 let place = self.cx.span(&part);
-                Err(self.report(unexpected(place, "expected conditions, found `key: value`", help)))
+                Err(self.report(unexpected(place, said!("expected conditions, found `key: value`"), help)))
             }
-            _ => Err(self.report(unexpected(span, "expected a condition between the braces", help))),
+            _ => Err(self.report(unexpected(span, said!("expected a condition between the braces"), help))),
         }
     }
 
@@ -333,9 +342,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
-                let help = "conditions in braces stand after `all`, `any` or `none`";
+                let help = said!("conditions in braces stand after `all`, `any` or `none`");
                 let span = self.cx.span(&part);
-                return Err(self.report(unexpected(span, "expected `key: value`, found a condition", help)));
+                return Err(self.report(unexpected(
+                    span,
+                    said!("expected `key: value`, found a condition"),
+                    help,
+                )));
             }
             _ => {}
         }

@@ -47,8 +47,8 @@ impl Reader<'_> {
             Rule::group_statement => "`group general { action_type: string }`",
             _ => "`payload respond rank 9 { response: string not blank }`",
         };
-        let help = format!("for example: {example}");
-        self.parsed.diagnostics.push(unexpected(place, "expected `{` and rules in braces", help));
+        let help = said!("for example: {example}");
+        self.parsed.diagnostics.push(unexpected(place, said!("expected `{{` and rules in braces"), help));
         None
     }
 
@@ -189,9 +189,9 @@ fn outcome(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> 
         _ => Correction::Remove,
     };
     if let Some(first) = &notice.correction {
-        let diagnostic = Diagnostic::new(Code::Unexpected, span, "a second correction")
-            .label(first.span, "the first")
-            .help("keep one of them");
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, said!("a second correction"))
+            .label(first.span, said!("the first"))
+            .help(said!("keep one of them"));
         return Err(cx.report(diagnostic));
     }
     notice.correction = Some(Spanned::new(correction, span));

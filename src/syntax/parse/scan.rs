@@ -47,7 +47,7 @@ impl<'d, 'a> Characters<'d, 'a> {
             SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes(span, slice)),
             SlashComment => {
                 let marks = Span { end: span.start + 2, ..span };
-                diagnostics.push(foreign::syntax(marks, "comments start with `#`", "#"));
+                diagnostics.push(foreign::syntax(marks, said!("comments start with `#`"), "#"));
                 bidi(token, file, slice, Code::BidiControl, diagnostics);
             }
             String | RawString => bidi(token, file, slice, Code::BidiInString, diagnostics),
@@ -67,18 +67,30 @@ fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A character by its number, as Unicode writes it.
+fn number(c: char) -> String {
+    format!("U+{:04X}", c as u32)
+}
+
 fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut Vec<Diagnostic>) {
     if slice.is_ascii() {
         return;
     }
     if let Some((at, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
         let start = token.start as usize + at;
-        let (place, help) = match code {
-            Code::BidiInString => ("in a string", format!("if it is meant, write `\\u{{{:X}}}`", c as u32)),
-            _ => ("outside a string", "remove it: what is shown is not what is read".to_owned()),
+        let (message, help) = match code {
+            Code::BidiInString => (
+                said!("the invisible character {} in a string changes the order of the text", number(c)),
+                said!(
+                    "if it is meant, write `{}`",
+                    c.escape_unicode().to_string().to_uppercase().replacen('U', "u", 1)
+                ),
+            ),
+            _ => (
+                said!("the invisible character {} outside a string changes the order of the text", number(c)),
+                said!("remove it: what is shown is not what is read"),
+            ),
         };
-        let message =
-            format!("the invisible character U+{:04X} {place} changes the order of the text", c as u32);
         diagnostics
             .push(Diagnostic::new(code, Span::new(file, start, start + c.len_utf8()), message).help(help));
     }
@@ -119,29 +131,29 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
 fn stray(span: Span, slice: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
     if is_bidi(c) {
-        let message = format!("the invisible character U+{:04X} changes the order of the text", c as u32);
+        let message = said!("the invisible character {} changes the order of the text", number(c));
         return Diagnostic::new(Code::BidiControl, span, message)
-            .help("remove it: what is shown is not what is read");
+            .help(said!("remove it: what is shown is not what is read"));
     }
     if let Some(ascii) = ascii_for(c) {
-        let message = format!("`{c}` is not the character `{ascii}`");
+        let message = said!("`{c}` is not the character `{ascii}`");
         let help = match c {
-            '\'' => "strings stand in double quotes, `\"`".to_owned(),
-            _ => format!("write `{ascii}`"),
+            '\'' => said!("strings stand in double quotes, `\"`"),
+            _ => said!("write `{ascii}`"),
         };
         return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);
     }
     let message = if c.is_control() || c == '\u{FEFF}' || c == '\u{200B}' {
-        format!("the character U+{:04X} cannot stand in a rules file", c as u32)
+        said!("the character {} cannot stand in a rules file", number(c))
     } else {
-        format!("the character `{c}` cannot stand here")
+        said!("the character `{c}` cannot stand here")
     };
     let help = match c {
-        '`' => "a quoted name needs its closing backquote on the same line",
-        '\0' => "is this a text file?",
-        '$' => "names are written plain, without `$`",
-        '\\' => "a statement may go on on the next line as it is",
-        _ => "it may stand in a string or a comment only",
+        '`' => said!("a quoted name needs its closing backquote on the same line"),
+        '\0' => said!("is this a text file?"),
+        '$' => said!("names are written plain, without `$`"),
+        '\\' => said!("a statement may go on on the next line as it is"),
+        _ => said!("it may stand in a string or a comment only"),
     };
     Diagnostic::new(Code::StrayCharacter, span, message).help(help)
 }
@@ -150,19 +162,21 @@ fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
     if token.kind == TokenKind::UnclosedRaw {
         let count = slice.find('"').unwrap_or(1) - 1;
         if count > MAX_HASHES {
-            let message = format!("a raw string has at most {MAX_HASHES} `#` at its ends");
-            return Diagnostic::new(Code::UnclosedString, span, message).help("use fewer of them");
+            let message = said!("a raw string has at most {MAX_HASHES} `#` at its ends");
+            return Diagnostic::new(Code::UnclosedString, span, message).help(said!("use fewer of them"));
         }
         let hashes = "#".repeat(count);
-        return Diagnostic::new(Code::UnclosedString, span, "this raw string is not closed")
-            .help(format!("a raw string may span lines and ends with `\"{hashes}`"));
+        return Diagnostic::new(Code::UnclosedString, span, said!("this raw string is not closed"))
+            .help(said!("a raw string may span lines and ends with `\"{hashes}`"));
     }
     let help = if slice.ends_with("\\\"") {
-        "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
+        said!(
+            "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
+        )
     } else {
-        "close it with `\"` on the same line; for a line break within it write `\\n`"
+        said!("close it with `\"` on the same line; for a line break within it write `\\n`")
     };
-    Diagnostic::new(Code::UnclosedString, span, "this string is not closed").help(help)
+    Diagnostic::new(Code::UnclosedString, span, said!("this string is not closed")).help(help)
 }
 
 fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
@@ -170,13 +184,14 @@ fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
     inner.next();
     inner.next_back();
     let inner = inner.as_str();
-    let diagnostic = Diagnostic::new(Code::Unexpected, span, "strings stand in straight double quotes");
+    let diagnostic =
+        Diagnostic::new(Code::Unexpected, span, said!("strings stand in straight double quotes"));
     if inner.contains(['"', '\\']) {
-        return diagnostic.help("write `\"…\"`");
+        return diagnostic.help(said!("write `\"…\"`"));
     }
     let replacement = format!("\"{inner}\"");
     let short = inner.chars().count() <= 40;
-    let help = if short { format!("write `{replacement}`") } else { "write `\"…\"`".to_owned() };
+    let help = if short { said!("write `{replacement}`") } else { said!("write `\"…\"`") };
     diagnostic.help(help).fix(span, replacement)
 }
 
@@ -192,9 +207,9 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
             Diagnostic::new(
                 Code::MixedScript,
                 span,
-                format!("`{name}` mixes letters of scripts that look alike"),
+                said!("`{name}` mixes letters of scripts that look alike"),
             )
-            .help(format!("not Latin: {}", odd.join(", "))),
+            .help(said!("not Latin: {}", odd.join(", "))),
         );
     }
 }

@@ -4,10 +4,9 @@
 //! such a word stands at the margin (or, inside a table, at the indentation of the table's
 //! statements), the bracket was forgotten: the word closes whatever is open.
 
-use super::phrase::one_of;
 use super::stream::{Sig, Stream};
 use super::terminals::{self, Terminal};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{Code, Diagnostic, Message, nearest, one_of};
 use crate::ops;
 use crate::span::FileId;
 use crate::syntax::lex::{Token, TokenKind};
@@ -292,12 +291,12 @@ impl<'a> Splitter<'a> {
     fn close_open(&mut self, keep: usize, next: Option<usize>) {
         while self.open.len() > keep {
             let bracket = self.open[self.open.len() - 1];
-            self.unclosed(bracket, next.map(|next| (next, "the next statement begins here")));
+            self.unclosed(bracket, next.map(|next| (next, said!("the next statement begins here"))));
             self.open.pop();
         }
     }
 
-    fn unclosed(&mut self, bracket: usize, other: Option<(usize, &str)>) {
+    fn unclosed(&mut self, bracket: usize, other: Option<(usize, Message)>) {
         let is_table = self.table.is_some() && self.open.first() == Some(&bracket);
         if !is_table && let Some(current) = &mut self.current {
             current.damaged = true;
@@ -312,11 +311,11 @@ impl<'a> Splitter<'a> {
             _ => "}",
         };
         let span = self.sigs[bracket].token.span(self.file);
-        let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, format!("`{opening}` is not closed"))
-            .here(format!("`{closing}` is missing"));
+        let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, said!("`{opening}` is not closed"))
+            .here(said!("`{closing}` is missing"));
         self.diagnostics.push(match other {
             Some((index, words)) => diagnostic.label(self.sigs[index].token.span(self.file), words),
-            None => diagnostic.help(format!("the file ends before its `{closing}`")),
+            None => diagnostic.help(said!("the file ends before its `{closing}`")),
         });
     }
 
@@ -352,7 +351,7 @@ impl<'a> Splitter<'a> {
             Some(at) if at + 1 == self.open.len() || at >= self.base() || kind == TokenKind::CloseBrace => {
                 while self.open.len() > at + 1 {
                     let bracket = self.open[self.open.len() - 1];
-                    self.unclosed(bracket, Some((index, "something further out is closed here")));
+                    self.unclosed(bracket, Some((index, said!("something further out is closed here"))));
                     self.open.pop();
                 }
                 self.open.pop();
@@ -370,10 +369,10 @@ impl<'a> Splitter<'a> {
                 if known != Some(true) {
                     let closing = self.text(index);
                     let span = self.sigs[index].token.span(self.file);
-                    let message = format!("`{closing}` closes nothing");
+                    let message = said!("`{closing}` closes nothing");
                     self.diagnostics.push(
                         Diagnostic::new(Code::UnmatchedBracket, span, message)
-                            .help("remove it, or add its opening bracket"),
+                            .help(said!("remove it, or add its opening bracket")),
                     );
                 }
             }
@@ -384,8 +383,8 @@ impl<'a> Splitter<'a> {
         let span = self.sigs[index].token.span(self.file);
         self.finish(index);
         self.diagnostics.push(
-            Diagnostic::new(Code::Unexpected, span, "statements are not ended by `;`")
-                .help("remove the `;`: a statement ends where the next one begins")
+            Diagnostic::new(Code::Unexpected, span, said!("statements are not ended by `;`"))
+                .help(said!("remove the `;`: a statement ends where the next one begins"))
                 .fix(span, ""),
         );
     }
@@ -397,22 +396,24 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
     let found = token.text(text);
     let shown: String = found.chars().take(40).collect();
     let diagnostic =
-        Diagnostic::new(Code::UnknownStatement, span, format!("no statement starts with `{shown}`"));
+        Diagnostic::new(Code::UnknownStatement, span, said!("no statement starts with `{shown}`"));
     let rest = &text[token.start as usize..];
     if rest.starts_with("--") || rest.starts_with("/*") {
-        return diagnostic.help("comments start with `#`");
+        return diagnostic.help(said!("comments start with `#`"));
     }
     if found == "-" {
-        return diagnostic
-            .help("statements follow each other without marks: `route NAME when CONDITION -> HANDLER`");
+        return diagnostic.help(said!(
+            "statements follow each other without marks: `route NAME when CONDITION -> HANDLER`"
+        ));
     }
     let lower = found.to_lowercase();
     if lower == "if" {
-        return diagnostic
-            .help("write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left");
+        return diagnostic.help(said!(
+            "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left"
+        ));
     }
     if terminals::statements().any(|word| word == found) {
-        return diagnostic.help(format!("write `{shown}` without the `:` behind it"));
+        return diagnostic.help(said!("write `{shown}` without the `:` behind it"));
     }
     let similar = match lower.as_str() {
         word if terminals::statements().any(|known| known == word) => {
@@ -432,8 +433,8 @@ pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagn
         Some(word) => diagnostic.did_you_mean(span, Some(word)),
         None if token.kind == TokenKind::Word => {
             let words: Vec<String> = terminals::statements().map(|word| format!("`{word}`")).collect();
-            diagnostic.help(format!("statements start with {}", one_of(&words)))
+            diagnostic.help(said!("statements start with {}", one_of(words)))
         }
-        None => diagnostic.help("a statement starts with a word such as `route` or `let`"),
+        None => diagnostic.help(said!("a statement starts with a word such as `route` or `let`")),
     }
 }

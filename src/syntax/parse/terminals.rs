@@ -6,6 +6,7 @@
 //! comment. So the grammar works on some thirty characters where a route has two hundred, and skips nothing. Codes
 //! are given out by class, in the order of [`Class`], so that "any name" or "any key" is a range of them.
 
+use crate::diag::Message;
 use crate::syntax::lex::{Token, TokenKind};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -48,7 +49,7 @@ pub(super) struct Terminal {
     pub(super) text: &'static str,
     pub(super) class: Class,
     /// The phrase that people call it by.
-    pub(super) phrase: &'static str,
+    pub(super) phrase: Message,
     traits: u8,
 }
 
@@ -134,15 +135,15 @@ impl Terminal {
 
 macro_rules! phrase {
     ($text:literal) => {
-        concat!("`", $text, "`")
+        Message::fixed(concat!("`", $text, "`"))
     };
-    ($text:literal $phrase:literal) => {
+    ($text:literal $phrase:expr) => {
         $phrase
     };
 }
 
 macro_rules! terminals {
-    ($($rule:ident $text:literal $class:ident $($flag:ident)* $(=> $phrase:literal)?;)*) => {
+    ($($rule:ident $text:literal $class:ident $($flag:ident)* $(=> $phrase:expr)?;)*) => {
         /// Every terminal. What would have fitted is listed in this order.
         pub(super) static TERMINALS: &[Terminal] = &[$(Terminal {
             rule: stringify!($rule),
@@ -170,8 +171,8 @@ terminals! {
     kw_default "default" Statement IN_TABLE;
     kw_table "table" Statement DECLARES;
     kw_test "test" Statement;
-    kw_when "when" Clause WANTS_NAME BARE => "`when` and a condition";
-    kw_requires "requires" Contextual CONTINUES => "`requires permission`";
+    kw_when "when" Clause WANTS_NAME BARE => said!("`when` and a condition");
+    kw_requires "requires" Contextual CONTINUES => said!("`requires permission`");
     kw_permission "permission" Contextual CONTINUES;
     kw_priority "priority" Contextual WANTS_NAME CONTINUES;
     kw_disabled "disabled" Contextual CONTINUES;
@@ -199,8 +200,8 @@ terminals! {
     kw_entity "entity" Statement DECLARES;
     kw_matches "matches" Contextual;
     kw_lexicon "lexicon" Statement DECLARES;
-    kw_ignoring "ignoring" Contextual => "`ignoring case`";
-    kw_case "case" Contextual CONTINUES => "`ignoring case`";
+    kw_ignoring "ignoring" Contextual => said!("`ignoring case`");
+    kw_case "case" Contextual CONTINUES => said!("`ignoring case`");
     open_paren "(" Mark;
     close_paren ")" Closing;
     open_bracket "[" Mark;
@@ -215,15 +216,15 @@ terminals! {
     optional_mark "?" Operator;
     minus "-" Operator;
     dot "." Mark BARE;
-    member_dot "" MemberDot BARE => "a field";
+    member_dot "" MemberDot BARE => said!("a field");
     at_sign "@" Mark;
     // Behind `@` only.
-    kw_private "" Name => "`@private`";
+    kw_private "" Name => said!("`@private`");
     // `=>` and `→` are reported and read as the arrow; likewise `:=`, `==` and `===` as `=`.
     arrow "->" Closing;
     equals "=" Operator;
-    string "" Literal => "a string";
-    number "" Literal => "a number";
+    string "" Literal => said!("a string");
+    number "" Literal => said!("a number");
     kw_payload "payload" InnerStatement DECLARES;
     kw_group "group" InnerStatement DECLARES;
     kw_rank "rank" Contextual;
@@ -241,14 +242,14 @@ terminals! {
     kw_clamp "clamp" Contextual;
     kw_remove "remove" Contextual;
     kw_else "else" Clause;
-    kw_if "if" Clause BARE => "a value";
+    kw_if "if" Clause BARE => said!("a value");
     kw_then "then" Clause;
     kw_where "where" Clause;
     kw_repair "repair" Contextual;
     kw_warning "warning" Contextual;
     kw_compiles "compiles" Contextual ITEM;
     kw_const "const" Contextual;
-    kw_null "null" Contextual => "`| null`";
+    kw_null "null" Contextual => said!("`| null`");
     kw_not "not" Contextual;
     kw_blank "blank" Contextual;
     kw_count "count" Quantity CONTINUES;
@@ -261,11 +262,11 @@ terminals! {
     kw_score "score" Contextual;
     bar "|" Operator;
     // Every other symbol, of this language or not; those that are none are told so by their place.
-    symbol "" Operator => "a value";
-    quoted_name "" Name => "a name";
-    plain_name "" Name => "a name";
+    symbol "" Operator => said!("a value");
+    quoted_name "" Name => said!("a name");
+    plain_name "" Name => said!("a name");
     // A stray character or an unclosed string, which has been reported.
-    unreadable "" Mark => "something else";
+    unreadable "" Mark => said!("something else");
 }
 
 /// The first code: a control character beyond the line breaks, which pest would count.

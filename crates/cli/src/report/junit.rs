@@ -1,7 +1,6 @@
 //! The XML of JUnit, which most CI systems show as tests: a suite a file; a case a finding or a test.
 
 use super::{Found, concise};
-use crate::language::message;
 use crate::markup::escaped;
 use rulec::Severity;
 
@@ -42,14 +41,14 @@ pub fn suites(files: &[String], findings: &[Found<'_>]) -> Vec<(String, Vec<Case
 }
 
 fn case(found: &Found<'_>) -> Case {
-    let (place, diagnostic) = (found.primary(), found.diagnostic);
+    let (place, diagnostic) = (found.primary(), &found.diagnostic);
     let at = match (place.line, place.column) {
         (Some(line), Some(column)) => format!(" at {line}:{column}"),
         _ => String::new(),
     };
     let (code, text) = (diagnostic.code, concise(found));
     let ending = match found.denied || diagnostic.severity() == Severity::Error {
-        true => Ending::Failed { kind: code.to_string(), message: message(diagnostic).into_owned(), text },
+        true => Ending::Failed { kind: code.to_string(), message: diagnostic.message.to_string(), text },
         false => Ending::Noted(text),
     };
     Case { name: format!("{code}{at}"), ending }

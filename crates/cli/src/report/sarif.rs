@@ -1,7 +1,7 @@
 //! Findings as SARIF 2.1.0, which code scanners and editors read.
 
-use super::{Found, Location, word};
-use crate::language::{language, message};
+use super::{Found, Location, with_help, word};
+use crate::language::language;
 use rulec::{Applicability, Code};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -34,11 +34,8 @@ fn rule(code: Code) -> Json {
 }
 
 fn result(found: &Found<'_>, codes: &[Code]) -> Json {
-    let diagnostic = found.diagnostic;
-    let mut message = message(diagnostic).into_owned();
-    if let Some(help) = &diagnostic.help {
-        message.push_str(&format!("\nhelp: {help}"));
-    }
+    let diagnostic = &found.diagnostic;
+    let message = with_help(diagnostic);
     let mut result = json!({
         "ruleId": diagnostic.code.as_str(),
         "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),

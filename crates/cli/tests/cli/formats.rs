@@ -117,19 +117,29 @@ fn every_format_tells_the_same_place() {
     assert_eq!((region["startLine"].as_u64(), region["startColumn"].as_u64()), (Some(3), Some(24)));
 }
 
-/// The titles and pages of codes; the author's own text and the rest of a message stay.
+/// Every format tells the message, the labels and the remedy; the author's own text stays.
 #[test]
 fn findings_and_pages_are_told_in_chinese_when_asked() {
     let folder = Folder::with("let a = \"x\"\nlet a = \"y\"\ndefault -> h\n");
-    let told = "a.rules:2:5: error[E0203]: 名字声明了两次：the let `a` is declared twice";
-    for format in ["concise", "human", "github", "sarif", "junit"] {
+    let (told, help) = ("let `a` 声明了两次", "请给其中一个改名，或者删除它");
+    for format in ["concise", "human", "github", "sarif", "junit", "json"] {
         let ran = folder.rulec(&["check", "a.rules", "--lang", "zh", "--format", format]).expect(1);
-        assert!(ran.out.contains("名字声明了两次：the let `a` is declared twice"), "{format}: {}", ran.out);
-        assert!(format != "concise" || ran.out.starts_with(told), "{}", ran.out);
+        assert!(ran.out.contains(told) && ran.out.contains(help), "{format}: {}", ran.out);
+        let english = ["declared", "rename", "help:"].iter().find(|word| ran.out.contains(**word));
+        // The code's page in SARIF quotes rules, and its fields have English names.
+        assert!(format == "sarif" || format == "json" || english.is_none(), "{format}: {}", ran.out);
+        assert!(ran.err.contains("已检查 1 个文件：1 个错误"), "{format}: {}", ran.err);
     }
-    // For programs that read JSON the words stay.
+    let line = format!("a.rules:2:5: error[E0203]: {told}；{help}\n").replace('；', "; ");
+    assert_eq!(
+        folder.rulec(&["check", "a.rules", "--lang", "zh", "--format", "concise"]).expect(1).out,
+        line
+    );
     let findings = folder.rulec(&["check", "a.rules", "--lang", "zh", "--format", "json"]).expect(1).json();
-    assert_eq!(findings[0]["message"], "the let `a` is declared twice");
+    assert_eq!((&findings[0]["message"], &findings[0]["help"]), (&Json::from(told), &Json::from(help)));
+    assert_eq!(findings[0]["labels"][1]["text"], "第一次在这里声明");
+    let human = folder.rulec(&["check", "a.rules", "--lang", "zh"]).expect(1).out;
+    assert!(human.contains(&format!("\n  帮助：{help}\n")), "{human}");
     let page = folder.rulec(&["explain", "E0203", "--lang", "zh"]).expect(0).out;
     assert!(page.starts_with("# E0203: 名字声明了两次") && page.contains("## 正确\n\n```rules"), "{page}");
     folder.rulec(&["explain", "--lang", "fr"]).expect(2);

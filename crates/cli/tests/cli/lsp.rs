@@ -261,6 +261,41 @@ fn every_request_of_an_editor_is_answered() {
     assert_eq!(editor.stop(), Some(0));
 }
 
+/// Findings and fixes are told in the editor's language, unless another is asked for.
+#[test]
+fn findings_are_told_in_the_language_of_the_editor() {
+    let folder = Folder::new();
+    let cases: [(&str, &[&str], bool); 4] = [
+        ("zh-cn", &[], true),
+        ("en", &["--lang", "zh"], true),
+        ("zh", &["--lang", "en"], false),
+        ("fr", &[], false),
+    ];
+    for (locale, args, chinese) in cases {
+        let args_of_lsp = [&["lsp", "--stdio"], args].concat();
+        let mut editor = Editor::with(folder.dir.path(), &args_of_lsp, json!({ "locale": locale }));
+        let file = uri(&folder.dir.path().join("a.rules"));
+        editor.open(&file, "route a when text == 'x' -> h");
+        let found = loop {
+            let message = if editor.told.is_empty() { editor.read() } else { editor.told.remove(0) };
+            if message["method"] == "textDocument/publishDiagnostics" {
+                break message["params"]["diagnostics"][0].clone();
+            }
+        };
+        let told = found["message"].as_str().expect("a text");
+        let expected = match chinese {
+            true => "字符串写在直的双引号里\n帮助：请写 `\"x\"`",
+            false => "strings stand in straight double quotes\nhelp: write `\"x\"`",
+        };
+        assert_eq!(told, expected, "{locale} {args:?}");
+        let context = json!({ "diagnostics": [found] });
+        let asked = json!({ "textDocument": { "uri": file }, "range": found["range"], "context": context });
+        let fixes = editor.ask("textDocument/codeAction", asked).expect("an answer");
+        let title = if chinese { "把 `'x'` 替换为 `\"x\"`" } else { "replace `'x'` by `\"x\"`" };
+        assert_eq!(fixes[0]["title"], title, "{locale} {args:?}");
+    }
+}
+
 /// A file that others import has no `input` of its own: it is judged as a part of them, with what is open and not saved.
 #[test]
 fn files_that_others_import_are_judged_with_them() {

@@ -68,10 +68,10 @@ pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic
     });
     let label = |label: &rulec::Label| {
         let place = known.place(label.span)?;
-        Some(DiagnosticLabel { place, text: label.text.clone() }).filter(|label| !label.text.is_empty())
+        Some(DiagnosticLabel { place, text: label.text.to_string() }).filter(|label| !label.text.is_empty())
     };
     let fixes = actions::of(found, &known.analysis.sources).into_iter().map(|action| Fix {
-        title: action.title,
+        title: action.title.to_string(),
         safe: action.safe,
         edits: edits(known, action.edits),
     });
@@ -86,8 +86,8 @@ pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic
         }
         .to_owned(),
         code: found.code.to_string(),
-        message: found.message.clone(),
-        help: found.help.clone(),
+        message: found.message.to_string(),
+        help: found.help.as_ref().map(ToString::to_string),
         labels: found.labels.iter().filter_map(label).collect(),
         fixes: fixes.collect(),
     }

@@ -77,8 +77,8 @@ pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
             _ => FindingKind::Other,
         },
         code: found.code.to_string(),
-        message: found.message.clone(),
-        help: found.help.clone(),
+        message: found.message.to_string(),
+        help: found.help.as_ref().map(ToString::to_string),
     };
     of_rule.map(finding).collect()
 }

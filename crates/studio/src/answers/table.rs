@@ -172,7 +172,7 @@ fn cells(
 fn gaps(known: &Known) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {
-        message: finding.diagnostic.message.clone(),
+        message: finding.diagnostic.message.to_string(),
         example: finding.witness.as_ref().map(ToString::to_string),
     };
     of_code.map(gap).collect()

@@ -134,7 +134,7 @@ impl Replay {
                 })
         };
         match self.known.findings_so_far().iter().find(about) {
-            Some(finding) => finding.diagnostic.message.clone(),
+            Some(finding) => finding.diagnostic.message.to_string(),
             None => "none of these messages came to it".to_owned(),
         }
     }

@@ -71,9 +71,9 @@ impl<'a> Checker<'a> {
         let guarded: Vec<Cond> = self.noted.drain(..).collect();
         let wanted = KindSet::LIST.union(KindSet::DICT);
         if !list.ty.kinds.overlaps(wanted) {
-            let message = format!("a list or dict is wanted here, and this is {}", list.ty.with_article());
+            let message = said!("a list or dict is wanted here, and this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report(diagnostic.here(list.ty.to_string()));
+            return self.report(diagnostic.here(list.ty.in_words()));
         }
         let place = self.place_of(&each.list);
         let scope = self.scope.len();

@@ -7,7 +7,7 @@ use super::each::Elements;
 use super::shape::{kind_of, wants};
 use super::{Site, Violation, missing, not, present, test};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::Op;
 use crate::sema::hir::{Cond, CondKind, Correction, Expr, ExprKind, Operand, Place, Shape, Step};
 use crate::sema::resolve::duplicate;
@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
             let ItemKind::Field(field) = &item.kind else { continue };
             let (name, span) = (&field.name.node, field.name.span);
             if let Some(first) = seen.get(name.as_str()) {
-                let again = duplicate("field", name, *first, span).help("keep one of them");
+                let again = duplicate(said!("field"), name, *first, span).help(said!("keep one of them"));
                 twice.push(Diagnostic { code: Code::FieldTwice, ..again });
                 continue;
             }
@@ -166,8 +166,8 @@ impl<'a> Checker<'a> {
     fn not_blank(&mut self, declared: &Declared<'a, '_>, span: Span) -> Checked<()> {
         let (name, typed) = (&declared.field.name.node, &declared.typed);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {
-            let message = format!("`not blank` is about texts, and `{name}` is {}", typed.ty.with_article());
-            let help = "for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`";
+            let message = said!("`not blank` is about texts, and `{name}` is {}", typed.ty.with_article());
+            let help = said!("for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`");
             return self.fail(Code::LimitType, span, message, help);
         }
         let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
@@ -183,7 +183,7 @@ impl<'a> Checker<'a> {
         let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);
         let kinds = value.ty.kinds.families().intersect(ty.kinds);
         if kinds.is_empty() {
-            return self.limit_mismatch(declared.field, span, "write a value of the field's type");
+            return self.limit_mismatch(declared.field, span, said!("write a value of the field's type"));
         }
         let kind = ExprKind::Read(Box::new(declared.any.clone()), kinds);
         let read = Expr { kind, ty: Ty::plain(kinds), optional: true, span };
@@ -264,11 +264,10 @@ impl<'a> Checker<'a> {
         let value = self.program.value(id);
         if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
             let (given, wanted) = (value.ty.with_article(), ty.with_article());
-            let message =
-                format!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
+            let message = said!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
             let diagnostic = Diagnostic::new(Code::DefaultType, value.span, message)
-                .label(field.ty.span, "declared here")
-                .help("give a value of the field's type");
+                .label(field.ty.span, said!("declared here"))
+                .help(said!("give a value of the field's type"));
             return self.report(diagnostic);
         }
         // A default that would break the next rule is none.
@@ -294,11 +293,11 @@ impl<'a> Checker<'a> {
                 end.ty.kinds.families().overlaps(typed.ty.kinds) && end.ty.kinds.overlaps(KindSet::NUMBER)
             };
             if !fits(&start) || !fits(&end) || typed.ty.kinds == KindSet::ALL {
-                return self.limit_mismatch(field, span, "a range is about numbers");
+                return self.limit_mismatch(field, span, said!("a range is about numbers"));
             }
             if limits.clamp && !inclusive {
-                let message = "a range without its end has no greatest value to clamp to";
-                return self.fail(Code::ClampWithoutRange, span, message, "write it with `..=`");
+                let message = said!("a range without its end has no greatest value to clamp to");
+                return self.fail(Code::ClampWithoutRange, span, message, said!("write it with `..=`"));
             }
             let clamp = limits.clamp.then(|| {
                 let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
@@ -310,21 +309,21 @@ impl<'a> Checker<'a> {
             return Ok(Some(("range", test(Op::In, typed.clone(), range, span), clamp)));
         }
         if limits.clamp {
-            let help = "write a range, as in `in 0..=1 clamp`, or leave `clamp` out";
-            return self.fail(Code::ClampWithoutRange, span, "only a range can clamp", help);
+            let help = said!("write a range, as in `in 0..=1 clamp`, or leave `clamp` out");
+            return self.fail(Code::ClampWithoutRange, span, said!("only a range can clamp"), help);
         }
         let values = self.value(&limits.values)?;
         let element = values.ty.element().kinds.families();
         if values.ty.kinds != KindSet::LIST || !element.overlaps(typed.ty.kinds) {
-            return self.limit_mismatch(field, span, "write a list of values of the field's type");
+            return self.limit_mismatch(field, span, said!("write a list of values of the field's type"));
         }
         let allowed = test(Op::In, typed.clone(), Operand::Value(values), span);
         Ok(Some(("enum", allowed, None)))
     }
 
-    fn limit_mismatch<T>(&mut self, field: &FieldItem, span: Span, help: &str) -> Checked<T> {
-        let message = format!("these are no values of `{}`", field.name.node);
+    fn limit_mismatch<T>(&mut self, field: &FieldItem, span: Span, help: Message) -> Checked<T> {
+        let message = said!("these are no values of `{}`", field.name.node);
         let diagnostic = Diagnostic::new(Code::LimitType, span, message);
-        self.report(diagnostic.label(field.ty.span, "its type").help(help))
+        self.report(diagnostic.label(field.ty.span, said!("its type")).help(help))
     }
 }

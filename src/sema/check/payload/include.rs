@@ -41,8 +41,8 @@ impl<'a> Checker<'a> {
                 Ok(symbol.node)
             }
             None => {
-                let message = format!("there is no group `{}`", name.node);
-                let help = format!("declare it: `group {} {{ … }}`", name.node);
+                let message = said!("there is no group `{}`", name.node);
+                let help = said!("declare it: `group {} {{ … }}`", name.node);
                 self.unknown(Code::UnknownGroup, name, message, symbols.groups.names(), help)
             }
         }
@@ -56,13 +56,8 @@ impl<'a> Checker<'a> {
         if open {
             let chain = self.payload.groups.join(" → ");
             self.payload.groups.pop();
-            let message = format!("the group `{}` is part of itself", name.node);
-            return self.fail(
-                Code::GroupCycle,
-                name.span,
-                message,
-                format!("the chain is {chain}; break it"),
-            );
+            let message = said!("the group `{}` is part of itself", name.node);
+            return self.fail(Code::GroupCycle, name.span, message, said!("the chain is {chain}; break it"));
         }
         Ok(())
     }
@@ -79,12 +74,16 @@ impl<'a> Checker<'a> {
         }
         let (message, help) = match deep {
             true => (
-                format!("groups and `each` blocks stand in each other more than {MAX_NESTED} deep here"),
-                "include the innermost groups directly, or judge the inner objects by a payload of their own",
+                said!("groups and `each` blocks stand in each other more than {MAX_NESTED} deep here"),
+                said!(
+                    "include the innermost groups directly, or judge the inner objects by a payload of their own"
+                ),
             ),
             false => (
-                format!("with its groups put in, this payload has more than {MAX_ITEMS} items"),
-                "groups that include each other several times grow quickly; include each once, or split the payload",
+                said!("with its groups put in, this payload has more than {MAX_ITEMS} items"),
+                said!(
+                    "groups that include each other several times grow quickly; include each once, or split the payload"
+                ),
             ),
         };
         self.fail(Code::ExpansionTooLarge, span, message, help)
@@ -107,13 +106,13 @@ impl<'a> Checker<'a> {
             let again = args.insert(&arg.name.node, arg).is_some();
             if again || params.get(&arg.name.node).is_none() {
                 let message = match again {
-                    true => format!("the parameter `{}` is given twice", arg.name.node),
-                    false => format!("the group `{}` has no parameter `{}`", group.name.node, arg.name.node),
+                    true => said!("the parameter `{}` is given twice", arg.name.node),
+                    false => said!("the group `{}` has no parameter `{}`", group.name.node, arg.name.node),
                 };
                 let near = self.nearest(&arg.name.node, params.names()).filter(|_| !again);
                 let diagnostic = Diagnostic::new(Code::UnknownParameter, arg.name.span, message)
-                    .label(group.name.span, "declared here")
-                    .help(format!("its parameters are {}", listed(params.names())))
+                    .label(group.name.span, said!("declared here"))
+                    .help(said!("its parameters are {}", listed(params.names())))
                     .did_you_mean(arg.name.span, near);
                 return self.report(diagnostic);
             }
@@ -123,11 +122,11 @@ impl<'a> Checker<'a> {
                 if param.optional {
                     continue;
                 }
-                let message = format!("the group `{}` needs `{}`", group.name.node, param.name);
+                let message = said!("the group `{}` needs `{}`", group.name.node, param.name);
                 return self.report(
                     Diagnostic::new(Code::UnknownParameter, include.group.span, message)
-                        .label(group.name.span, "declared here")
-                        .help(format!("add `{}: …`", param.name)),
+                        .label(group.name.span, said!("declared here"))
+                        .help(said!("add `{}: …`", param.name)),
                 );
             };
             self.noted.clear();

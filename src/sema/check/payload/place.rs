@@ -17,8 +17,9 @@ impl<'a> Checker<'a> {
             if last.and_then(Diagnostic::span).is_some_and(|place| span.contains(place)) {
                 return Err(Reported);
             }
-            let help = "a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`";
-            return self.fail(Code::NotAPlace, span, "this is no place in the judged object", help);
+            let help =
+                said!("a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`");
+            return self.fail(Code::NotAPlace, span, said!("this is no place in the judged object"), help);
         };
         if !written.dotted {
             return Ok(place);
@@ -29,8 +30,10 @@ impl<'a> Checker<'a> {
                 Ok(Place { root: place.root, steps, dotted: Some(Dotted { prefix, steps: Vec::new() }) })
             }
             _ => {
-                let help = "the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\"";
-                self.fail(Code::NotAPlace, span, "a `dotted` place ends in a plain key", help)
+                let help = said!(
+                    "the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\""
+                );
+                self.fail(Code::NotAPlace, span, said!("a `dotted` place ends in a plain key"), help)
             }
         }
     }

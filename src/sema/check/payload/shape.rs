@@ -132,10 +132,10 @@ impl<'a> Checker<'a> {
             return self.ty(ty).map(Shape::Plain);
         };
         if !group.params.is_empty() {
-            let message = format!("the group `{}` has parameters and is no type", group.name.node);
+            let message = said!("the group `{}` has parameters and is no type", group.name.node);
             let diagnostic = Diagnostic::new(Code::GroupParameters, ty.span, message)
-                .label(group.name.span, "declared here")
-                .help(format!("include it: `include {}(…)`", group.name.node));
+                .label(group.name.span, said!("declared here"))
+                .help(said!("include it: `include {}(…)`", group.name.node));
             return self.report(diagnostic);
         }
         let name: Arc<str> = group.name.node.as_str().into();

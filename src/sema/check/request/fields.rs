@@ -5,7 +5,7 @@ use super::super::path::Path;
 use super::super::read::read;
 use super::super::{Checked, Checker, Reported, listed};
 use super::{CONTEXT_SCORE, TEXT};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::sema::hir::{self, Expr, ExprKind, ExternId, Term};
 use crate::sema::request::{BEST, FIELDS, Feature, INTENT, REQUEST, SCORE, URGENCY};
 use crate::sema::resolve::Definition;
@@ -17,8 +17,8 @@ impl<'a> Checker<'a> {
     /// `request.intent`, `request.entities.order.id`
     pub(in crate::sema::check) fn request_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
         let Some((name, place)) = path.part(1) else {
-            let help = format!("its fields are {}", self.request_fields(span).join(", "));
-            return self.fail(Code::UnknownField, span, "`request` is no value of its own", help);
+            let help = said!("its fields are {}", self.request_fields(span).join(", "));
+            return self.fail(Code::UnknownField, span, said!("`request` is no value of its own"), help);
         };
         let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.places[0].0.to(place));
         let (mut value, read_parts) = match name {
@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
         let found = self.fields.find(&path, span).ok();
         self.fields.note(&path, KindSet::ALL);
         if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
-            let reason = Reason::Fixed("the text that `request` is about");
+            let reason = Reason::Fixed(said!("the text that `request` is about"));
             self.fields.narrow(&path, KindSet::STRING, span, &reason);
             let slot = self.fields.rooted_slot(None, &path, KindSet::STRING, found.private);
             let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
@@ -74,20 +74,20 @@ impl<'a> Checker<'a> {
         }
         let diagnostic = match (found, self.fields.declared_at(&path)) {
             (Some(found), Some(declared)) => {
-                let message = format!("`request` is about `text`, which is {}", found.ty.with_article());
-                Diagnostic::new(Code::NoText, span, message).label(declared, "declared here")
+                let message = said!("`request` is about `text`, which is {}", found.ty.with_article());
+                Diagnostic::new(Code::NoText, span, message).label(declared, said!("declared here"))
             }
-            _ => Diagnostic::new(Code::NoText, span, "`request` is about `text`, which is no input"),
+            _ => Diagnostic::new(Code::NoText, span, said!("`request` is about `text`, which is no input")),
         };
-        self.report(diagnostic.help("declare it: `input { text: string }`"))
+        self.report(diagnostic.help(said!("declare it: `input {{ text: string }}`")))
     }
 
     fn intent_field(&mut self, field: &str, span: Span) -> Checked<Expr> {
         if self.symbols.intents.is_empty() {
             return self.not_analysed(
                 span,
-                "no intent is declared",
-                "declare those that messages may have: `intent refund { examples [\"I want my money back\"] }`",
+                said!("no intent is declared"),
+                said!("declare those that messages may have: `intent refund {{ examples [\"I want my money back\"] }}`"),
             );
         }
         let record = record([(INTENT, Ty::STRING), (BEST, Ty::STRING), (SCORE, Ty::FLOAT)]);
@@ -100,13 +100,18 @@ impl<'a> Checker<'a> {
         if entities.is_empty() {
             return self.not_analysed(
                 span,
-                "no entity is declared",
-                "declare those to look for: `entity order matches r\"order (?<id>[0-9]+)\"`",
+                said!("no entity is declared"),
+                said!("declare those to look for: `entity order matches r\"order (?<id>[0-9]+)\"`"),
             );
         }
         let Some((name, place)) = path.part(2) else {
-            let help = format!("ask for one of them: {}", listed(entities.names()));
-            return self.fail(Code::UnknownField, span, "`request.entities` is no value of its own", help);
+            let help = said!("ask for one of them: {}", listed(entities.names()));
+            return self.fail(
+                Code::UnknownField,
+                span,
+                said!("`request.entities` is no value of its own"),
+                help,
+            );
         };
         let symbol = self.symbols.entities.get(name);
         match symbol.filter(|symbol| self.symbols.sees(span.file, symbol.name.span)) {
@@ -118,7 +123,13 @@ impl<'a> Checker<'a> {
             }
             None => {
                 let names: Vec<&'a str> = entities.names().collect();
-                self.unknown_part(name, place, "there is no entity", &names, symbol.map(|s| s.name.span))
+                self.unknown_part(
+                    name,
+                    place,
+                    said!("there is no entity"),
+                    &names,
+                    symbol.map(|s| s.name.span),
+                )
             }
         }
     }
@@ -133,7 +144,7 @@ impl<'a> Checker<'a> {
             Some(at) => self.feature(Feature::Lexicon(at), REQUEST, name, Ty::FLOAT, span),
             None => {
                 let names = self.request_fields(span);
-                self.unknown_part(name, place, "`request` has no field", &names, declared)
+                self.unknown_part(name, place, said!("`request` has no field"), &names, declared)
             }
         }
     }
@@ -142,20 +153,20 @@ impl<'a> Checker<'a> {
         &mut self,
         name: &str,
         place: Span,
-        what: &str,
+        what: Message,
         names: &[&str],
         hidden: Option<Span>,
     ) -> Checked<T> {
-        let diagnostic = Diagnostic::new(Code::UnknownField, place, format!("{what} `{name}`"));
+        let diagnostic = Diagnostic::new(Code::UnknownField, place, said!("{what} `{name}`"));
         let diagnostic = match (hidden, self.nearest(name, names.iter().copied())) {
             (Some(hidden), _) => diagnostic
-                .label(hidden, "declared in a file that is not imported here")
-                .help("import that file, or move the statement into one that both import"),
+                .label(hidden, said!("declared in a file that is not imported here"))
+                .help(said!("import that file, or move the statement into one that both import")),
             (None, Some(near)) => diagnostic.did_you_mean(place, Some(near)),
             (None, None) if what.starts_with("there") => {
-                diagnostic.help(format!("the entities are {}", listed(names.iter().copied())))
+                diagnostic.help(said!("the entities are {}", listed(names.iter().copied())))
             }
-            (None, None) => diagnostic.help(format!(
+            (None, None) => diagnostic.help(said!(
                 "`request` is the analysis of the message's text, with the fields {}; to read a field `request` of the message, declare it in `input`",
                 listed(names.iter().copied())
             )),
@@ -169,33 +180,35 @@ impl<'a> Checker<'a> {
         let Some(symbol) = symbol.filter(|symbol| matches!(symbol.node, Definition::Let { .. })) else {
             return self.not_analysed(
                 span,
-                "no `let context_score` says what the score is made of",
-                "define it: `let context_score = min(ctx.message_count / 10, 1)`",
+                said!("no `let context_score` says what the score is made of"),
+                said!("define it: `let context_score = min(ctx.message_count / 10, 1)`"),
             );
         };
         let declared = symbol.name.span;
         match self.name(CONTEXT_SCORE, span)? {
             Term::Expr(value) if value.ty.kinds.overlaps(KindSet::NUMBER) => {
-                self.constrain(&value, KindSet::NUMBER, &Reason::Fixed("a number, the context score"));
+                self.constrain(&value, KindSet::NUMBER, &Reason::Fixed(said!("a number, the context score")));
                 Ok(read(value, &Ty::NUMBER))
             }
             other => {
                 let what = match other {
-                    Term::Cond(_) => "a condition".to_owned(),
+                    Term::Cond(_) => said!("a condition"),
                     Term::Expr(value) => value.ty.with_article(),
                 };
-                let message = format!("the context score is a number, and this is {what}");
+                let message = said!("the context score is a number, and this is {what}");
                 self.report(
                     Diagnostic::new(Code::ContextScore, declared, message)
-                        .label(span, "asked for here")
-                        .help("let it come to one, as in `min(ctx.message_count / 10, 1)`"),
+                        .label(span, said!("asked for here"))
+                        .help(said!("let it come to one, as in `min(ctx.message_count / 10, 1)`")),
                 )
             }
         }
     }
 
-    fn not_analysed<T>(&mut self, span: Span, message: &str, help: &str) -> Checked<T> {
-        self.report(Diagnostic::new(Code::NotAnalysed, span, message).here("asked for here").help(help))
+    fn not_analysed<T>(&mut self, span: Span, message: Message, help: Message) -> Checked<T> {
+        self.report(
+            Diagnostic::new(Code::NotAnalysed, span, message).here(said!("asked for here")).help(help),
+        )
     }
 }
 

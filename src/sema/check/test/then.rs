@@ -1,7 +1,7 @@
 //! The expectations of a test besides the rule that is chosen: its handler with arguments and metadata, the next
 //! nodes of a router, the score of an intent flow. What no rule could ever give is a mistake of the test.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::sema::check::{Checked, Checker, Reported, listed};
 use crate::sema::hir::{Expect, Outcome, TableId, TableKind, Then};
 use crate::span::{Span, Spanned};
@@ -28,17 +28,18 @@ impl<'a> Checker<'a> {
         };
         match (kind, expected) {
             (_, Expect::Nothing) => {
-                let help =
-                    "where nothing is chosen there is no handler and no next node; write `expect none` alone";
-                self.fail(Code::UnknownExpectation, place, "`none` leads nowhere", help)
+                let help = said!(
+                    "where nothing is chosen there is no handler and no next node; write `expect none` alone"
+                );
+                self.fail(Code::UnknownExpectation, place, said!("`none` leads nowhere"), help)
             }
             (TableKind::Router, _) => {
                 self.next_nodes(then).map(|next| Then { next: Some(next), score, ..Then::default() })
             }
             (TableKind::Routes, _) => self.handled(then).map(|handled| Then { score, ..handled }),
             _ => {
-                let help = "only routes lead to a handler, and routers to next nodes";
-                self.fail(Code::UnknownExpectation, place, "this leads to no handler", help)
+                let help = said!("only routes lead to a handler, and routers to next nodes");
+                self.fail(Code::UnknownExpectation, place, said!("this leads to no handler"), help)
             }
         }
     }
@@ -50,14 +51,20 @@ impl<'a> Checker<'a> {
         number: &Spanned<Literal>,
     ) -> Checked<(Arc<str>, f64)> {
         if !matches!(expected, Expect::Flow(_)) {
-            let help =
-                "the built-in classifier gives intent flows a score: `expect flows.refund score >= 0.6`";
+            let help = said!(
+                "the built-in classifier gives intent flows a score: `expect flows.refund score >= 0.6`"
+            );
             let place = sign.span.to(number.span);
-            return self.fail(Code::UnknownExpectation, place, "only an intent flow has a score", help);
+            return self.fail(
+                Code::UnknownExpectation,
+                place,
+                said!("only an intent flow has a score"),
+                help,
+            );
         }
         if !matches!(sign.node.as_str(), ">=" | ">" | "<=" | "<") {
-            let help = "write `>=`, `>`, `<=` or `<` and a number from 0 to 1";
-            let message = format!("a score cannot be compared by `{}`", sign.node);
+            let help = said!("write `>=`, `>`, `<=` or `<` and a number from 0 to 1");
+            let message = said!("a score cannot be compared by `{}`", sign.node);
             return self.fail(Code::UnknownExpectation, sign.span, message, help);
         }
         let bound = match number.node {
@@ -66,16 +73,21 @@ impl<'a> Checker<'a> {
             _ => f64::NAN,
         };
         if !(0.0..=1.0).contains(&bound) {
-            let help = "it is 0 where nothing fits and 1 where all does";
-            return self.fail(Code::UnknownExpectation, number.span, "a score lies between 0 and 1", help);
+            let help = said!("it is 0 where nothing fits and 1 where all does");
+            return self.fail(
+                Code::UnknownExpectation,
+                number.span,
+                said!("a score lies between 0 and 1"),
+                help,
+            );
         }
         Ok((sign.node.as_str().into(), bound))
     }
 
     fn next_nodes(&mut self, then: &'a ExpectedThen) -> Checked<(Vec<Arc<str>>, bool)> {
         if let Some((name, _)) = then.args.first().or(then.metadata.first()) {
-            let help = "write the next nodes: `expect ROUTER -> draft, done`, or `-> draft loopback`";
-            return self.fail(Code::UnknownExpectation, name.span, "a router calls no handler", help);
+            let help = said!("write the next nodes: `expect ROUTER -> draft, done`, or `-> draft loopback`");
+            return self.fail(Code::UnknownExpectation, name.span, said!("a router calls no handler"), help);
         }
         Ok((then.names.iter().map(|name| name.node.as_str().into()).collect(), then.loopback.is_some()))
     }
@@ -84,12 +96,12 @@ impl<'a> Checker<'a> {
     fn handled(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
         let [name] = then.names.as_slice() else {
             let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(Reported)?;
-            let help = "write one: `expect ROUTE -> HANDLER`";
-            return self.fail(Code::UnknownExpectation, place, "a route leads to one handler", help);
+            let help = said!("write one: `expect ROUTE -> HANDLER`");
+            return self.fail(Code::UnknownExpectation, place, said!("a route leads to one handler"), help);
         };
         if let Some(word) = then.loopback {
-            let help = "`loopback` is the way back of a router";
-            return self.fail(Code::UnknownExpectation, word, "a route has no way back", help);
+            let help = said!("`loopback` is the way back of a router");
+            return self.fail(Code::UnknownExpectation, word, said!("a route has no way back"), help);
         }
         let defaults = self.program.tables.iter().filter_map(|table| table.default.as_ref());
         let outcomes: Vec<&Outcome> =
@@ -104,13 +116,13 @@ impl<'a> Checker<'a> {
             }
         }
         let handler = name.node.as_str();
-        self.known(name, &handlers, format!("no route leads to `{handler}`"))?;
+        self.known(name, &handlers, said!("no route leads to `{handler}`"))?;
         for (argument, _) in &then.args {
-            let message = format!("no route gives `{handler}` an argument `{}`", argument.node);
+            let message = said!("no route gives `{handler}` an argument `{}`", argument.node);
             self.known(argument, &args, message)?;
         }
         for (key, _) in &then.metadata {
-            let message = format!("no route to `{handler}` has `{}` in its metadata", key.node);
+            let message = said!("no route to `{handler}` has `{}` in its metadata", key.node);
             self.known(key, &keys, message)?;
         }
         Ok(Then {
@@ -122,7 +134,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a name that is none of those there are.
-    fn known(&mut self, name: &Ident, names: &BTreeSet<String>, message: String) -> Checked<()> {
+    fn known(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
         if names.contains(&name.node) {
             return Ok(());
         }
@@ -132,8 +144,8 @@ impl<'a> Checker<'a> {
         }
         let near = self.nearest(&name.node, names.iter().map(String::as_str));
         let help = match names.is_empty() {
-            true => "there is none".to_owned(),
-            false => format!("there are {}", listed(names.iter().map(String::as_str))),
+            true => said!("there is none"),
+            false => said!("there are {}", listed(names.iter().map(String::as_str))),
         };
         let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
         self.report(diagnostic.near_or(name.span, near, help))

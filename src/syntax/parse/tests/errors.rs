@@ -13,7 +13,7 @@ fn check(text: &str, code: &str, place: &str) {
 
 /// The help for the first finding.
 fn help(text: &str) -> String {
-    parse(Threads::All, FILE, text).diagnostics[0].help.clone().unwrap_or_default()
+    parse(Threads::All, FILE, text).diagnostics[0].help.as_deref().unwrap_or_default().to_owned()
 }
 
 #[test]

@@ -1,0 +1,272 @@
+//! Messages as data: a template and what stands in its holes, so that one finding can be told in several languages.
+//! The English words are the template itself, where the message is made (`said!`); those of other languages stand in
+//! one catalogue by template, as gettext has it.
+
+use super::Language;
+use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
+
+/// A sentence or phrase for people. It reads as its English text; [`Message::told_in`] gives that of another language.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Message {
+    template: Cow<'static, str>,
+    /// The content of each hole, in the template's order.
+    holes: Vec<Hole>,
+    /// The English text; empty where it is the template.
+    english: String,
+}
+
+/// The content of a hole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Hole {
+    /// The same in every language: the author's text, a name, a number.
+    Text(String),
+    /// Words, which each language has its own for.
+    Words(Message),
+}
+
+/// A value that can stand in a hole of a message.
+pub trait Argument {
+    /// Returns it as it stands there.
+    fn argument(&self) -> Hole;
+}
+
+/// The templates in Chinese by those in English.
+static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    // A test reads the same text.
+    serde_json::from_str(include_str!("../../docs/zh/messages.json")).unwrap_or_default()
+});
+
+impl Message {
+    /// A message of a template and what stands in its holes; `said!` writes this.
+    pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
+        let english = fill(template, template, |at| text_in(&holes, at, Language::English));
+        Message { template: Cow::Borrowed(template), holes, english }
+    }
+
+    /// A message without holes or braces; `said!` writes this.
+    pub const fn fixed(template: &'static str) -> Message {
+        Message { template: Cow::Borrowed(template), holes: Vec::new(), english: String::new() }
+    }
+
+    /// A text that is the same in every language, such as a name, or the words of the operating system.
+    pub fn verbatim(text: impl Into<String>) -> Message {
+        Message::new("{}", vec![Hole::Text(text.into())])
+    }
+
+    /// The English text.
+    pub fn as_str(&self) -> &str {
+        if self.english.is_empty() && self.holes.is_empty() { &self.template } else { &self.english }
+    }
+
+    /// The text in that language; in English where the catalogue has none.
+    pub fn told_in(&self, language: Language) -> Cow<'_, str> {
+        match language {
+            Language::English => Cow::Borrowed(self.as_str()),
+            Language::Chinese => {
+                let template = CHINESE.get(&*self.template).map_or(&*self.template, String::as_str);
+                Cow::Owned(fill(&self.template, template, |at| text_in(&self.holes, at, language)))
+            }
+        }
+    }
+
+    /// A message that reads as this one does in that language.
+    #[must_use]
+    pub fn in_language(&self, language: Language) -> Message {
+        match language {
+            Language::English => self.clone(),
+            _ => Message::verbatim(self.told_in(language)),
+        }
+    }
+
+    /// True for the empty message, which stands where there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.as_str().is_empty()
+    }
+}
+
+fn text_in(holes: &[Hole], at: usize, language: Language) -> Cow<'_, str> {
+    match holes.get(at) {
+        Some(Hole::Text(text)) => Cow::Borrowed(text),
+        Some(Hole::Words(message)) => message.told_in(language),
+        None => Cow::Borrowed(""),
+    }
+}
+
+/// The words of a list that is joined by commas.
+pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
+    words.into_iter().fold(Message::default(), |before, word| match before.is_empty() {
+        true => Message::new("{}", vec![word.argument()]),
+        false => said!("{before}, {word}"),
+    })
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
+    let mut words: Vec<A> = words.into_iter().collect();
+    match (words.pop(), words.is_empty()) {
+        (None, _) => said!("something else"),
+        (Some(last), true) => listed([last]),
+        (Some(last), false) => said!("{} or {last}", listed(words)),
+    }
+}
+
+/// A piece of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece<'t> {
+    Text(&'t str),
+    /// The name in a hole, which may be empty.
+    Hole(&'t str),
+}
+
+/// The pieces of a template.
+fn pieces(template: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}']) {
+        if rest[at..].starts_with("{{") || rest[at..].starts_with("}}") {
+            pieces.push(Piece::Text(&rest[..=at]));
+            rest = &rest[at + 2..];
+        } else {
+            let end = rest[at..].find('}').map_or(rest.len(), |end| at + end);
+            pieces.push(Piece::Text(&rest[..at]));
+            pieces.push(Piece::Hole(rest.get(at + 1..end).unwrap_or_default()));
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+/// The names of the holes of a template, in its order; one without a name is called by its number among these.
+pub fn holes(template: &str) -> Vec<String> {
+    let mut unnamed = 0..;
+    let name = |piece| match piece {
+        Piece::Hole("") => unnamed.next().map(|number| number.to_string()),
+        Piece::Hole(name) => Some(name.to_owned()),
+        Piece::Text(_) => None,
+    };
+    pieces(template).into_iter().filter_map(name).collect()
+}
+
+/// A template, in whatever language, with the holes filled as those of the original are.
+fn fill<'t>(original: &str, template: &str, text: impl Fn(usize) -> Cow<'t, str>) -> String {
+    // Each is taken once, so that what damaged bytes nest does not grow without bound.
+    let mut names: Vec<Option<String>> = holes(original).into_iter().map(Some).collect();
+    let mut own = holes(template).into_iter();
+    let mut out = String::new();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Hole(_) => {
+                let name = own.next();
+                if let Some(at) = names.iter().position(|known| known.is_some() && *known == name) {
+                    names[at] = None;
+                    out.push_str(&text(at));
+                }
+            }
+        }
+    }
+    out
+}
+
+impl Deref for Message {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for Message {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl PartialEq<str> for Message {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Message {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl From<Message> for String {
+    fn from(message: Message) -> String {
+        message.as_str().to_owned()
+    }
+}
+
+impl Argument for Message {
+    fn argument(&self) -> Hole {
+        Hole::Words(self.clone())
+    }
+}
+
+impl<A: Argument + ?Sized> Argument for &A {
+    fn argument(&self) -> Hole {
+        (**self).argument()
+    }
+}
+
+macro_rules! texts {
+    ($($kind:ty)*) => {
+        $(impl Argument for $kind {
+            fn argument(&self) -> Hole {
+                Hole::Text(self.to_string())
+            }
+        })*
+    };
+}
+
+texts! {
+    str String Box<str> Arc<str> Cow<'_, str> char u8 u16 u32 u64 u128 usize i32 i64 f64 bool super::Code
+    std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
+}
+
+impl Codec for Message {
+    fn write(&self, to: &mut Writer) {
+        to.text(&self.template);
+        self.holes.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (template, holes) = (from.text()?.to_string(), Vec::<Hole>::read(from)?);
+        if self::holes(&template).len() != holes.len() {
+            return Err(DecodeError("a message has other holes than its template"));
+        }
+        let english = fill(&template, &template, |at| text_in(&holes, at, Language::English));
+        let english = if holes.is_empty() && english == template { String::new() } else { english };
+        Ok(Message { template: Cow::Owned(template), holes, english })
+    }
+}
+
+impl_codec!(enum Hole { 0 Text(text), 1 Words(message) });
