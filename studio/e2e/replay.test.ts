@@ -46,6 +46,13 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await replayed(page);
   await page.getByText('3,000 messages decided').waitFor();
   await page.getByText('of 3,000').waitFor();
+  // The pictures are reached by the keyboard too: the second stretch of the file.
+  await page.locator('.column').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'one stretch of time' }).waitFor();
+  await until('fewer rows', async () => !(await page.getByText(/of 3,000$/).innerText()).startsWith('3,000'));
+  await page.getByRole('button', { name: 'one stretch of time' }).press('Enter');
   await page.locator('.never').getByRole('button', { name: 'impossible' }).waitFor();
   await page.getByRole('searchbox', { name: 'Search in the messages' }).fill('more of');
   await until('the rows that hold it', async () =>

@@ -166,7 +166,7 @@ function Head<Row>(props: Props<Row> & { template: CSSProperties }): JSX.Element
               title={column.title}
             >
               {props.sortable?.includes(column.key) ? (
-                <button type="button" tabIndex={-1} onClick={() => props.onSort?.(column.key)}>
+                <button type="button" onClick={() => props.onSort?.(column.key)}>
                   {column.title}{' '}
                   <span aria-hidden="true">{order ? (sorted?.descending ? '▼' : '▲') : '↕'}</span>
                 </button>

@@ -21,57 +21,16 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
   const { timeline } = sums;
   if (timeline.starts.length === 0) return null;
   const words = t().replay;
-  const series = only === null ? timeline.series : timeline.series.filter((each) => each.key === only);
-  const columns = stack(series);
-  const most = Math.max(1, ...columns.map((column) => column.total));
   const name = (at: number): string => (timeline.by_time ? moment(at) : words.lineAt(at));
-  const wide = WIDTH / columns.length;
-  const end = (index: number): number => timeline.starts[index + 1] ?? timeline.end;
   return (
     <section class="panel">
       <header>
         <h2>{timeline.by_time ? words.overTime : words.overLines}</h2>
-        <span class="soft small">{words.most(most)}</span>
+        <span class="soft small">
+          {words.most(Math.max(...stack(timeline.series).map((column) => column.total)))}
+        </span>
       </header>
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        class="timeline"
-        role="group"
-        aria-label={timeline.by_time ? words.overTime : words.overLines}
-      >
-        {columns.map((column, index) => {
-          const start = timeline.starts[index] ?? 0;
-          const label = `${name(start)}: ${number(column.total)}`;
-          const pick = (): void => onPick?.(start, end(index));
-          return (
-            <g
-              key={index}
-              class="column"
-              role={onPick ? 'button' : 'img'}
-              tabIndex={onPick ? 0 : undefined}
-              aria-label={label}
-              onClick={pick}
-              onKeyDown={(event) => event.key === 'Enter' && pick()}
-            >
-              <title>{label}</title>
-              <rect class="column-back" x={index * wide} y={0} width={wide} height={HEIGHT} />
-              {column.parts.map((part) => (
-                <rect
-                  key={part.key}
-                  x={index * wide + 0.5}
-                  width={Math.max(0.5, wide - 1)}
-                  y={HEIGHT - ((part.below + part.count) / most) * HEIGHT}
-                  height={(part.count / most) * HEIGHT}
-                  fill={colourOf(
-                    part.key,
-                    timeline.series.findIndex((each) => each.key === part.key),
-                  )}
-                />
-              ))}
-            </g>
-          );
-        })}
-      </svg>
+      <Columns {...{ sums, only, name, onPick }} />
       <div class="timeline-ends soft small">
         <span>{name(timeline.starts[0] ?? 0)}</span>
         <span>{name(timeline.end)}</span>
@@ -93,6 +52,83 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
       <Figures sums={sums} name={name} />
     </section>
   );
+}
+
+interface ColumnsProps extends Props {
+  only: string | null;
+  name: (at: number) => string;
+}
+
+function Columns({ sums, only, name, onPick }: ColumnsProps): JSX.Element {
+  const [active, setActive] = useState(0);
+  const { timeline } = sums;
+  const words = t().replay;
+  const series = only === null ? timeline.series : timeline.series.filter((each) => each.key === only);
+  const columns = stack(series);
+  const most = Math.max(1, ...columns.map((column) => column.total));
+  const wide = WIDTH / columns.length;
+  const end = (index: number): number => timeline.starts[index + 1] ?? timeline.end;
+  return (
+    <svg
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      class="timeline"
+      role="group"
+      aria-label={timeline.by_time ? words.overTime : words.overLines}
+    >
+      {columns.map((column, index) => {
+        const start = timeline.starts[index] ?? 0;
+        const label = `${name(start)}: ${number(column.total)}`;
+        const pick = (): void => onPick?.(start, end(index));
+        return (
+          <g
+            key={index}
+            class="column"
+            role={onPick ? 'button' : 'img'}
+            tabindex={onPick ? (index === active ? 0 : -1) : undefined}
+            aria-label={label}
+            onClick={pick}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') pick();
+              const to = neighbour(event);
+              if (to === null) return;
+              event.preventDefault();
+              setActive(index + (event.key === 'ArrowLeft' ? -1 : 1));
+              to.focus();
+            }}
+          >
+            <title>{label}</title>
+            <rect class="column-back" x={index * wide} y={0} width={wide} height={HEIGHT} />
+            {column.parts.map((part) => (
+              <rect
+                key={part.key}
+                x={index * wide + 0.5}
+                width={Math.max(0.5, wide - 1)}
+                y={HEIGHT - ((part.below + part.count) / most) * HEIGHT}
+                height={(part.count / most) * HEIGHT}
+                fill={colourOf(
+                  part.key,
+                  timeline.series.findIndex((each) => each.key === part.key),
+                )}
+              />
+            ))}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** The column that an arrow key leads to: the columns are one stop of the keyboard. */
+function neighbour(event: KeyboardEvent): SVGElement | null {
+  if (!(event.currentTarget instanceof SVGElement)) return null;
+  const { previousElementSibling, nextElementSibling } = event.currentTarget;
+  const to =
+    event.key === 'ArrowLeft'
+      ? previousElementSibling
+      : event.key === 'ArrowRight'
+        ? nextElementSibling
+        : null;
+  return to instanceof SVGElement ? to : null;
 }
 
 function colourOf(key: string, index: number): string {
