@@ -298,7 +298,10 @@ impl Rules {
         let load = py.import("rulec._load")?.getattr("load")?;
         Ok((
             load,
-            (rules.to_artifact(py, false, None)?, rules.functions.as_ref().map(|functions| functions.clone_ref(py))),
+            (
+                rules.to_artifact(py, false, None)?,
+                rules.functions.as_ref().map(|functions| functions.clone_ref(py)),
+            ),
         ))
     }
 
