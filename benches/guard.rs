@@ -153,7 +153,7 @@ fn write_all(session: &mut Session, lines: &[String], decisions: usize, out: &mu
         out.clear();
         let decision =
             session.decide_line(black_box(line.as_bytes())).unwrap_or_else(|error| panic!("{error}"));
-        serde_json::to_writer(&mut *out, &decision).unwrap_or_else(|error| panic!("{error}"));
+        decision.write_json(out);
         out.push(b'\n');
     }
 }

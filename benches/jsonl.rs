@@ -1,6 +1,8 @@
 //! JSON lines end to end, in messages a second: a line in, a decision's line out, against a loop
-//! that only parses the line. First the ratio at 1,000 routes, both sides in turn: how the whole way
-//! stands to parsing the same lines into a typed struct and writing a fixed line.
+//! that only parses the line. First the ratio at 1,000 routes, all sides in turn: how the whole way
+//! stands to parsing the same lines into a typed struct and writing a fixed line, and how deciding by
+//! messages that were read before does, which bounds what reading and writing may take.
+//! `cargo bench --bench jsonl -- ratio` prints these alone.
 
 mod support;
 
@@ -60,14 +62,14 @@ struct LastError {
 const FIXED: &[u8] =
     b"{\"entry\":\"routes\",\"chosen\":\"default\",\"target\":\"default_handler\",\"args\":{},\"metadata\":{}}\n";
 
-/// Prints messages a second of both sides, the best of rounds in turn, and the ratio.
+/// Prints nanoseconds a message of each side, the best of rounds in turn, and the ratio of both loops.
 fn ratios() {
-    println!("1,000 routes; million messages a second, best of many rounds in turn");
-    println!("input       typed parse  whole way  ratio");
+    println!("1,000 routes; nanoseconds a message, best of many rounds in turn");
+    println!("input       typed loop  whole way  ratio  deciding alone");
     for (name, declared) in [("inferred", false), ("declared", true)] {
         let case = Case::new(1_000, Kind::Mixed, declared);
-        let lines: Vec<String> = case.mixed().iter().map(Json::to_string).collect();
-        let entry = case.rules.main();
+        let messages = case.mixed();
+        let lines: Vec<String> = messages.iter().map(Json::to_string).collect();
         let mut out = Vec::new();
         let mut parse = || {
             out.clear();
@@ -77,18 +79,25 @@ fn ratios() {
             }
             black_box(out.len());
         };
-        let mut answers = Vec::new();
+        let (mut answers, mut session) = (Vec::new(), case.rules.session());
         let mut decide = || {
             answers.clear();
             for line in &lines {
-                let decision = entry.decide_line(black_box(line.as_bytes())).expect("it is JSON");
-                serde_json::to_writer(&mut answers, &decision).expect("it is written");
+                let decision = session.decide_line(black_box(line.as_bytes())).expect("it is JSON");
+                decision.write_json(&mut answers);
                 answers.push(b'\n');
             }
             black_box(answers.len());
         };
-        let mut rounds: [&mut dyn FnMut(); 2] = [&mut parse, &mut decide];
-        let mut best = [Duration::MAX; 2];
+        let records: Vec<_> = messages.iter().map(|message| case.rules.prepare(message)).collect();
+        let mut session = case.rules.session();
+        let mut choose = || {
+            for record in &records {
+                black_box(session.choose(black_box(record)));
+            }
+        };
+        let mut rounds: [&mut dyn FnMut(); 3] = [&mut parse, &mut decide, &mut choose];
+        let mut best = [Duration::MAX; 3];
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(2) {
             for (round, best) in rounds.iter_mut().zip(&mut best) {
@@ -97,8 +106,8 @@ fn ratios() {
                 *best = start.elapsed().min(*best);
             }
         }
-        let rate = best.map(|time| lines.len() as f64 / time.as_secs_f64() / 1e6);
-        println!("{name:<10} {:>12.2} {:>10.2} {:>6.2}", rate[0], rate[1], rate[1] / rate[0]);
+        let [typed, whole, alone] = best.map(|time| time.as_secs_f64() * 1e9 / lines.len() as f64);
+        println!("{name:<10} {typed:>11.0} {whole:>10.0} {:>6.2} {alone:>15.0}", typed / whole);
     }
 }
 
@@ -145,15 +154,14 @@ fn jsonl(c: &mut Criterion) {
                 black_box(out.len());
             });
         });
-        let mut out = Vec::new();
+        let (mut out, mut session) = (Vec::new(), case.rules.session());
         group.bench_function("slots_decide_write", |bencher| {
             bencher.iter(|| {
                 out.clear();
                 for line in &lines {
                     // What `rulec run` does: the strict checks, and no tree.
-                    let decision =
-                        case.rules.main().decide_line(black_box(line.as_bytes())).expect("it is JSON");
-                    serde_json::to_writer(&mut out, &decision).expect("it is written");
+                    let decision = session.decide_line(black_box(line.as_bytes())).expect("it is JSON");
+                    decision.write_json(&mut out);
                     out.push(b'\n');
                 }
                 black_box(out.len());

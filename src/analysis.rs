@@ -13,6 +13,7 @@ pub mod cost;
 pub mod diff;
 mod missing;
 mod near;
+pub mod overlaps;
 mod place;
 mod raise;
 mod report;

@@ -2,6 +2,7 @@
 //! any thread; with [`LiveRules`] routes come and go meanwhile.
 
 mod analyse;
+mod answers;
 mod artifact;
 mod backend;
 mod batch;

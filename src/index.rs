@@ -47,10 +47,10 @@ use crate::bytecode::fields::Fields;
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
 use crate::text::TextMode;
+use crate::text::texts::Texts;
 use attribute::{Class, Classes};
 use bitmap::Bitmap;
 use edges::Edges;
-use hashbrown::HashMap;
 use scan::Scanner;
 
 pub use build::build;
@@ -144,8 +144,10 @@ pub struct AttributeIndex {
     pub classes: Classes,
     /// The keys of each class.
     pub keys: Lists,
-    /// The keys of texts among a list's elements.
-    pub elements: HashMap<Box<str>, Box<[u32]>, foldhash::fast::FixedState>,
+    /// The texts among a list's elements that are keys, numbered.
+    pub elements: Texts,
+    /// The keys of each of them.
+    pub element_keys: Lists,
 }
 
 /// Something that a message holds or not, and which routes it may lead to.
@@ -247,6 +249,11 @@ impl Lists {
         let start = if list == 0 { 0 } else { self.ends.get(list - 1).copied().unwrap_or(0) };
         let end = self.ends.get(list).copied().unwrap_or(start);
         self.items.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The items of all lists.
+    pub fn all(&self) -> &[u32] {
+        &self.items
     }
 
     /// True when all lists are empty.

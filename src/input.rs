@@ -30,16 +30,16 @@ pub use plan::{Place, Plan, ROOT};
 
 use crate::arena;
 use crate::json::{MAX_BYTES, may_hold_too_many_objects};
-use crate::value::{Value, recycle};
+use crate::value::Value;
 use bumpalo::Bump;
+use fill::Kept;
 use serde::Serialize;
 
 /// The memory that is kept from message to message.
 #[derive(Debug, Default)]
 pub struct InputScratch {
     bump: Bump,
-    values: Vec<Value<'static>>,
-    seen: Vec<u64>,
+    kept: Kept,
 }
 
 /// The values of a message's slots.
@@ -57,7 +57,7 @@ impl InputScratch {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
             return None;
         }
-        let text = std::str::from_utf8(text).ok()?;
+        let text = simdutf8::basic::from_utf8(text).ok()?;
         self.fill(plan, |fill| text::read(fill, text), then)
     }
 
@@ -79,10 +79,9 @@ impl InputScratch {
         then: impl FnOnce(Filled<'_, 'a>) -> T,
     ) -> Option<T> {
         arena::empty(&mut self.bump);
-        let values = recycle(std::mem::take(&mut self.values));
-        let mut fill = Fill::new(plan, &self.bump, values, std::mem::take(&mut self.seen));
+        let mut fill = Fill::new(plan, &self.bump, std::mem::take(&mut self.kept));
         let done = source(&mut fill).map(|()| then(fill.filled()));
-        (self.values, self.seen) = (recycle(fill.values), fill.seen);
+        self.kept = fill.into_kept();
         done
     }
 }

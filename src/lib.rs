@@ -81,7 +81,7 @@ mod value;
 mod vm;
 mod walk;
 
-pub use analysis::{AnalysisOptions, Finding, cost, diff, why_not};
+pub use analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
 pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Renderer, Severity};

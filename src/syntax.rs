@@ -4,5 +4,6 @@ pub mod ast;
 pub mod format;
 pub mod lex;
 pub mod parse;
+pub mod write;
 
 pub use parse::{Parsed, parse};

@@ -2,6 +2,8 @@
 //! pages show, random programs, and files with tokens lost, doubled and put in, the tokens, the comments and the program
 //! stay the same, and formatting twice changes nothing more.
 
+#![allow(clippy::duplicate_mod, reason = "the workload takes the same random numbers along")]
+
 mod support;
 #[path = "../benches/peers/src/workload/mod.rs"]
 mod workload;

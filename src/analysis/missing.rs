@@ -19,9 +19,7 @@ pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
     let mut units: Vec<&Cond> = Vec::new();
     negated(&rule.condition, true, &mut units);
     for unit in units {
-        let mut slots = Vec::new();
-        reads(report.program, part(unit), &mut slots);
-        for (slot, place) in slots {
+        for (slot, place) in report.program.reads(part(unit)) {
             let field = &report.program.slots[slot.index()];
             if field.root.is_none()
                 && is_optional(record, &field.path)
@@ -123,22 +121,7 @@ fn part(cond: &Cond) -> Part<'_> {
 
 /// The fields that a condition reads.
 pub(super) fn fields(program: &Program, cond: &Cond) -> Vec<SlotId> {
-    let mut slots = Vec::new();
-    reads(program, part(cond), &mut slots);
-    slots.into_iter().map(|(slot, _)| slot).collect()
-}
-
-/// The fields that a part reads, each with the place where it stands first.
-fn reads(program: &Program, part: Part<'_>, found: &mut Vec<(SlotId, crate::span::Span)>) {
-    match part {
-        Part::Expr(Expr { kind: ExprKind::Slot(slot), span, .. }) => {
-            if !found.iter().any(|(other, _)| other == slot) {
-                found.push((*slot, *span));
-            }
-        }
-        Part::Let(id) => reads(program, program.let_body(id).part(), found),
-        part => part.parts().into_iter().for_each(|part| reads(program, part, found)),
-    }
+    program.reads(part(cond)).into_iter().map(|(slot, _)| slot).collect()
 }
 
 /// True when the input says of a field, or of a record it lies in, that it may be missing.

@@ -212,7 +212,7 @@ fn ties(
 }
 
 /// True when two routes lead to different places.
-fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
+pub(super) fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
     match (&program.rules[a.index()].outcome, &program.rules[b.index()].outcome) {
         (Outcome::Handler { name: a, .. }, Outcome::Handler { name: b, .. }) => a != b,
         (Outcome::Goto(a), Outcome::Goto(b)) => a != b,

@@ -9,6 +9,7 @@ use crate::decision::Choice;
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, TableId, Term};
 use crate::source::SourceMap;
+use crate::trace::MASK;
 use crate::value::Tri;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -24,6 +25,24 @@ pub struct WhyNot {
     pub taken_by: Option<String>,
     /// The change that would lead it there.
     pub remedy: Remedy,
+}
+
+impl WhyNot {
+    /// The same as a log may show it: the values of `@private` fields masked, and the message left out that holds one.
+    #[must_use]
+    pub fn masked(mut self) -> WhyNot {
+        let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
+        for field in fields.iter_mut().filter(|field| field.private) {
+            for value in [&mut field.is, &mut field.would_be] {
+                if !value.is_null() {
+                    *value = MASK.into();
+                }
+            }
+            field.needs.clear();
+            *message = Json::Null;
+        }
+        self
+    }
 }
 
 /// The change by which a message would lead to a statement.

@@ -3,6 +3,7 @@
 use super::{Entry, How, Rules, Session, Tier, UnknownEntry};
 use crate::analysis::cost::{TableCost, costs};
 use crate::analysis::diff::{self, Diff, Version};
+use crate::analysis::overlaps::{Overlaps, overlaps};
 use crate::analysis::why_not::{Asked, WhyNot, why_not};
 use crate::analysis::{self, AnalysisOptions, Finding, Subject};
 use crate::decision::Choice;
@@ -29,6 +30,32 @@ impl Rules {
     /// Analyses the rules as [`Rules::analyse`] does, in another way.
     pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
         let set = self.set();
+        let mut findings = self.subject(options, |subject| analysis::analyse(subject));
+        let mut allows = set.allows.clone();
+        findings.retain(|finding| !allows.silences(&finding.diagnostic));
+        findings.extend(allows.unused(true).map(|diagnostic| Finding { diagnostic, witness: None }));
+        findings
+    }
+
+    /// Finds the statements of a table, choice or router that may hold for the same message, so that their order decides.
+    ///
+    /// ```
+    /// let rules = rulec::Rules::from_text("route big when n > 5 -> big\nroute even when n % 2 == 0 -> even")?;
+    /// let found = rules.overlaps("routes")?;
+    /// assert_eq!((&*found.pairs[0].first, &*found.pairs[0].second), ("big", "even"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is nothing of that name that decides.
+    pub fn overlaps(&self, table: &str) -> Result<Overlaps, UnknownEntry> {
+        let table = self.entry(table)?.id();
+        Ok(self.subject(AnalysisOptions::default(), |subject| overlaps(subject, table)))
+    }
+
+    /// Asks an analysis about the rules, with an engine to decide by them.
+    fn subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&Subject<'_>) -> T) -> T {
+        let set = self.set();
         let rules = &set.program.rules;
         let ids = rules.iter().zip(0..).map(|(rule, id)| ((rule.table, &*rule.name), RuleId(id)));
         let ids: HashMap<(TableId, &str), RuleId> = ids.collect();
@@ -51,11 +78,7 @@ impl Rules {
             matched: &matched,
             options,
         };
-        let mut findings = analysis::analyse(&subject);
-        let mut allows = set.allows.clone();
-        findings.retain(|finding| !allows.silences(&finding.diagnostic));
-        findings.extend(allows.unused(true).map(|diagnostic| Finding { diagnostic, witness: None }));
-        findings
+        ask(&subject)
     }
 
     /// Compares the rules with a newer version of them, by meaning and not by spelling: which routes came, went or changed, each with a

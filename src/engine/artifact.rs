@@ -8,7 +8,9 @@ use super::set::RuleSet;
 use crate::artifact::signature::{SigningKey, VerifyingKey};
 use crate::artifact::{self, ArtifactError, Contents};
 use crate::diag::{Code, Diagnostic};
+use crate::sema::hir::Program;
 use crate::text;
+use crate::threads::Threads;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
@@ -111,7 +113,8 @@ impl Compiler {
         let Contents { program, sources, warnings } =
             artifact::read(bytes).map_err(|error| refused(&error))?;
         let mut found = Vec::new();
-        let set = lower(program, &mut found, |program, found| self.link(program, found));
+        let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
+        let set = lower(Threads::All, program, Some(sources.len()), &mut found, link);
         if let Some(set) = set {
             let set = RuleSet { may_compile: is_signed, ..set };
             return Ok(self.compiled(set, sources, warnings));

@@ -9,7 +9,7 @@ use crate::decision::Choice;
 use crate::eval::Evaluator;
 use crate::host::{HostCalls, HostFailure};
 #[cfg(feature = "jit")]
-use crate::jit::Machine;
+use crate::jit::{JitCode, Machine};
 use crate::limits::{self, Exceeded};
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use crate::vm::{Computed, Message, Scratch, Vm};
@@ -225,6 +225,13 @@ impl RuleSet {
         }
     }
 
+    /// The machine code, when it has been made.
+    #[cfg(feature = "jit")]
+    #[inline(always)]
+    pub fn code(&self) -> Option<&JitCode> {
+        self.tiers.code().and_then(Result::ok)
+    }
+
     /// Readies a decision and has the work done with it. Where that is one call it is inlined for each
     /// engine: small rule sets would feel a pointer.
     #[inline(always)]
@@ -244,11 +251,9 @@ impl RuleSet {
                 }
             }
             #[cfg(feature = "jit")]
-            Backend::Jit => match (self.tiers.code(), input.slots()) {
-                (Some(Ok(code)), Ok(slots)) => {
-                    return work(&mut code.record(&self.hosts, slots, scratch));
-                }
-                (Some(Ok(code)), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
+            Backend::Jit => match (self.code(), input.slots()) {
+                (Some(code), Ok(slots)) => return work(&mut code.record(&self.hosts, slots, scratch)),
+                (Some(code), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
                 _ => {}
             },
             _ => {}

@@ -176,7 +176,7 @@ impl Compiler {
         let mut allows = check::Allows::of(&loaded);
         // The trees are large and no longer needed.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
-        let finish = || self.finish(loaded, program, found, &mut allows);
+        let finish = || self.finish(threads, loaded, program, found, &mut allows);
         threads.both(statements, || drop(trees), finish).1
     }
 
@@ -193,7 +193,7 @@ impl Compiler {
             let (program, found) = check::check(&loaded);
             let (seen, mut allows) = (look(&loaded, &program), check::Allows::of(&loaded));
             loaded.units.clear();
-            (self.finish(loaded, program, found, &mut allows), seen)
+            (self.finish(Threads::All, loaded, program, found, &mut allows), seen)
         })
     }
 
@@ -205,6 +205,7 @@ impl Compiler {
     /// Compiles what has been checked.
     pub(super) fn finish(
         &self,
+        threads: Threads,
         loaded: Loaded,
         program: Program,
         found: Vec<Diagnostic>,
@@ -213,7 +214,7 @@ impl Compiler {
         let mut diagnostics = loaded.diagnostics;
         diagnostics.extend(found);
         let link = |program: &Program, found: &mut Vec<Diagnostic>| self.link(program, found);
-        let compiled = lower(program, &mut diagnostics, link);
+        let compiled = lower(threads, program, Some(loaded.sources.len()), &mut diagnostics, link);
         allows.silence(&mut diagnostics);
         diagnostics.extend(allows.unused(false));
         diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.file, span.start)));
@@ -228,8 +229,7 @@ impl Compiler {
     }
 
     /// Rules with their texts.
-    pub(super) fn compiled(&self, mut set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
-        set.program.pack(sources.len());
+    pub(super) fn compiled(&self, set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
         self.rules(RuleSet { sources, warnings, ..set })
     }
 
@@ -243,15 +243,19 @@ pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Compiles a checked program, and links its host functions; `None` when it has errors.
+/// Compiles a checked program, and links its host functions; `None` when it has errors. The conditions of one that is
+/// of so many files are kept as bytes from then on.
 pub(super) fn lower(
-    program: Program,
+    threads: Threads,
+    mut program: Program,
+    files: Option<usize>,
     diagnostics: &mut Vec<Diagnostic>,
     link: impl FnOnce(&Program, &mut Vec<Diagnostic>) -> Vec<Host>,
 ) -> Option<RuleSet> {
     if fails(diagnostics) {
         return None;
     }
+    let statements = program.rules.len();
     let hosts = link(&program, diagnostics);
     let (normal, warnings) = normal::build(&program);
     diagnostics.extend(warnings);
@@ -269,8 +273,10 @@ pub(super) fn lower(
         }
     };
     let bytecode = bytecode.filter(|_| !fails(diagnostics))?;
-    let index = Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
-    // What remains is what deciding needs; the rest is there again when it is asked for.
+    // What remains is what deciding needs; the rest, trees and the normal form, is there again when it is asked for.
+    let pack = || files.map(|files| program.pack(files));
+    let index = || Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
+    let (_, index) = threads.both(statements, pack, index);
     drop(normal);
     Some(RuleSet::new(program, bytecode, hosts, index))
 }

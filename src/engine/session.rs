@@ -86,8 +86,21 @@ impl Session {
         if record.generation != self.rules.generation {
             return self.choose_anew(record.message);
         }
+        let backend = self.backends.resolve(&self.rules, false);
+        #[cfg(feature = "jit")]
+        if backend == Backend::Jit
+            && let Some(code) = self.rules.code()
+        {
+            // What other engines need would be readied here as well.
+            let mut machine = code.record(&self.rules.hosts, &record.slots, &mut self.workspace.machine);
+            return machine.decide(self.backends.table);
+        }
+        self.choose_by(backend, record)
+    }
+
+    #[inline(never)]
+    fn choose_by(&mut self, backend: Backend, record: &Record<'_>) -> Choice {
         let Session { rules, backends, workspace } = self;
-        let backend = backends.resolve(rules, false);
         let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
         rules.run(how, backend, Input::Record(record), machine, |engine| engine.decide(table))
     }
@@ -102,7 +115,10 @@ impl Session {
     /// Decides for a message that a source takes apart, such as a row of columns; `None` when the source gives up or only a
     /// tree will do, which is then to be decided instead. Unstable.
     #[doc(hidden)]
-    pub fn decide_from<'a>(&'a mut self, source: impl FnOnce(&mut Fill<'a>) -> Option<()>) -> Option<Decision> {
+    pub fn decide_from<'a>(
+        &'a mut self,
+        source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
+    ) -> Option<Decision> {
         let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
         let plan = plan(rules, backends)?;
         input.fill(plan, source, |filled| decide_filled(rules, backends, machine, &filled)).flatten()

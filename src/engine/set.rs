@@ -1,5 +1,6 @@
 //! A compiled rule set, and what keeps it alive while decisions by it are about.
 
+use super::answers::Answers;
 use super::input::{Input, Record};
 #[cfg(feature = "jit")]
 use super::tiers::Tiers;
@@ -28,6 +29,7 @@ pub(crate) struct RuleSet {
     pub index: OnceLock<Index>,
     /// The plan to read messages straight into slots, made when it is first asked for.
     pub plan: OnceLock<Option<Plan>>,
+    pub answers: Answers,
     #[cfg(feature = "jit")]
     pub tiers: Arc<Tiers>,
     /// False for what came from a file that nobody vouches for: machine code is made of it only when that is asked for.
@@ -56,6 +58,7 @@ impl RuleSet {
             index: index.map(OnceLock::from).unwrap_or_default(),
             normal: OnceLock::new(),
             plan: OnceLock::new(),
+            answers: Answers::default(),
             #[cfg(feature = "jit")]
             tiers: Tiers::new(&bytecode),
             may_compile: true,

@@ -1,6 +1,6 @@
 //! Tests of which engine decides, and when machine code takes over.
 
-use super::{Backend, Compiler, Decision, Indexing, Rules, Session, Tier};
+use super::{Backend, Compiler, Decision, Indexing, LiveRules, Rules, Session, Tier};
 use serde_json::json;
 
 fn rules(text: &str) -> Rules {
@@ -143,4 +143,49 @@ fn arguments_become_a_type_of_the_programs_own() {
     // Without a handler there are none.
     assert!(rules.decide(&json!({})).args_as::<Listing<'_>>().is_err());
     assert!(rules.decide(&json!({})).metadata().is_empty());
+}
+
+/// Rules whose answers are the same each time, and others that are not.
+const ANSWERS: &str = r#"
+input { text: string, n?: int }
+handler h(n?: int) requires permission "execute"
+route fixed priority 3 when text == "fixed" -> h { kind: "a \"quoted\" one", list: [1, 2] }
+route counted priority 2 when text == "counted" -> h(n: n)
+route inner priority 1 when text == "inner" -> goto inside
+table inside {
+  route deep when n == 1 -> h
+  default -> h
+}
+choice pick { branch one { text == "one" } default branch two }
+router next(text) { when text == "one" -> first loopback otherwise -> second }
+flow tool "what it does" keyword exact ["tool"] -> "tool id"
+"#;
+
+/// An answer that was written once is copied; one that a message, an entry or a jump changes is not.
+#[test]
+fn a_written_decision_is_the_serialized_one() {
+    let rules = rules(ANSWERS);
+    let live = LiveRules::from_text(Compiler::new(), ANSWERS).expect("they compile");
+    live.insert("route young priority 9 when text == \"young\" -> h").expect("it fits");
+    let mut distinct = std::collections::BTreeSet::new();
+    let mut check = |decision: Decision| {
+        let mut line = b"before ".to_vec();
+        decision.write_json(&mut line);
+        let line = String::from_utf8(line).expect("it is text");
+        let expected = serde_json::to_string(&decision).expect("it is JSON");
+        assert_eq!(line.strip_prefix("before "), Some(expected.as_str()));
+        distinct.insert(expected);
+    };
+    let texts = ["fixed", "counted", "inner", "one", "tool", "young", "other"];
+    for _ in 0..2 {
+        for (text, n) in texts.iter().flat_map(|text| [json!(null), json!(1), json!("x")].map(|n| (text, n)))
+        {
+            let message = json!({ "text": text, "n": n });
+            for entry in rules.entries() {
+                check(rules.entry(entry).expect("it is there").decide(&message));
+                check(live.decide_in(entry, &message).expect("it is there"));
+            }
+        }
+    }
+    assert!(distinct.len() > 20, "{distinct:#?}");
 }

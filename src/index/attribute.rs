@@ -196,7 +196,7 @@ impl Classes {
         match value {
             Value::Missing => MISSING,
             Value::Bool(value) => FALSE + Class::from(value),
-            Value::Str(text) => self.of_text(text).unwrap_or(TEXT),
+            Value::Str(text) => self.of_any_text(text),
             Value::Int(_) | Value::Float(_) => self.first_number() + self.place(value),
             _ => OTHER,
         }
@@ -216,12 +216,22 @@ impl Classes {
                 let below = floats.partition_point(|other| *other < float);
                 2 * below as Class + Class::from(floats.get(below) == Some(&float))
             }
-            _ => {
-                let below = self.numbers.partition_point(|number| number.order(value).is_lt());
-                let equal = self.numbers.get(below).is_some_and(|number| number.order(value).is_eq());
-                2 * below as Class + Class::from(equal)
-            }
+            _ => self.place_exactly(value),
         }
+    }
+
+    /// The same where some number is no float exactly.
+    #[inline(never)]
+    fn place_exactly(&self, value: Value<'_>) -> Class {
+        let below = self.numbers.partition_point(|number| number.order(value).is_lt());
+        let equal = self.numbers.get(below).is_some_and(|number| number.order(value).is_eq());
+        2 * below as Class + Class::from(equal)
+    }
+
+    // By itself, so that a number does not pay for it.
+    #[inline(never)]
+    fn of_any_text(&self, text: &str) -> Class {
+        self.of_text(text).unwrap_or(TEXT)
     }
 
     /// The class of a text that a test names.

@@ -125,14 +125,27 @@ impl Column {
         Column { attribute, starts, row_of, bits }
     }
 
+    /// The number of the row of a class.
+    #[inline]
+    fn row_of(&self, class: Class) -> usize {
+        match self.row_of.get(class as usize) {
+            Some(row) => usize::from(*row),
+            None => self.starts.partition_point(|start| *start <= class).saturating_sub(1),
+        }
+    }
+
     /// The bits of a class, one a route.
     #[inline]
     pub fn row(&self, class: Class, words: usize) -> &[u64] {
-        let row = match self.row_of.get(class as usize) {
-            Some(row) => usize::from(*row),
-            None => self.starts.partition_point(|start| *start <= class).saturating_sub(1),
-        };
+        let row = self.row_of(class);
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
+    }
+
+    /// Leaves the bits that a class has too, where a row is no longer than these.
+    #[inline]
+    pub fn keep<const N: usize>(&self, class: Class, bits: &mut [u64; N]) {
+        let row = self.bits.as_chunks().0.get(self.row_of(class));
+        bits.iter_mut().zip(row.unwrap_or(&[0; N])).for_each(|(bits, row)| *bits &= row);
     }
 
     fn passing(&self) -> usize {

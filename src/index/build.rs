@@ -24,6 +24,7 @@ use crate::sema::hir::SlotId;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
 use crate::text::TextMode;
 use crate::text::prepared::UNKEPT;
+use crate::text::texts::Texts as ShortTexts;
 use hashbrown::HashMap;
 
 /// From how many routes on a posting list becomes a block with bits of its own.
@@ -72,14 +73,20 @@ pub(super) struct Builder<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
     sets: Vec<&'n [Atom]>,
+    ranges: RangeAnalysis<'n>,
     /// For each set how many routes could be found by it.
     used: Vec<u32>,
 }
 
 impl<'n> Builder<'n> {
     pub(super) fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> Builder<'n> {
-        let mut builder =
-            Builder { normal, atoms, sets: atoms.atoms_of_sets(), used: vec![0; atoms.likelihood.len()] };
+        let mut builder = Builder {
+            normal,
+            atoms,
+            sets: atoms.atoms_of_sets(),
+            ranges: RangeAnalysis::new(normal, atoms),
+            used: vec![0; atoms.likelihood.len()],
+        };
         let mut ways = Vec::new();
         for route in normal.tables.iter().flatten() {
             ways.clear();
@@ -138,7 +145,7 @@ impl<'n> Builder<'n> {
         let likelihood = best.as_ref().map_or(1.0, |best| self.likelihood(best));
         let alternatives = match likelihood <= RARE {
             true => Vec::new(),
-            false => self.ranges().alternatives(route.cond),
+            false => self.ranges.alternatives(route.cond),
         };
         match best.filter(|_| likelihood < USELESS) {
             Some(best) if alternatives.is_empty() || self.is_cheaper(likelihood, &alternatives, route) => {
@@ -164,10 +171,6 @@ impl<'n> Builder<'n> {
         };
         let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
         all.sum::<f64>().min(1.0)
-    }
-
-    fn ranges(&self) -> RangeAnalysis<'n> {
-        RangeAnalysis::new(self.normal, self.atoms)
     }
 
     fn table(&self, table: u32, routes: &[NRoute], keys: &mut Keys) -> TableIndex {
@@ -224,7 +227,7 @@ impl<'n> Builder<'n> {
     ) -> PostingList {
         let mut limited: Vec<(u32, ValueRanges)> = Vec::new();
         for rank in ranks {
-            let mut alternatives = self.ranges().alternatives(routes[rank as usize].cond);
+            let mut alternatives = self.ranges.alternatives(routes[rank as usize].cond);
             if alternatives.is_empty() {
                 alternatives.push(ValueRanges::new());
             }
@@ -321,12 +324,18 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     let wide = tables.iter().any(|table| table.by_slot.is_some());
     let mut attributes = Vec::new();
     for ((attribute, keys), elements) in atoms.attributes.iter().zip(class_keys).zip(element_keys) {
+        let (mut named, mut element_keys) = (ShortTexts::default(), Vec::new());
+        for (number, (text, keys)) in (0..).zip(elements) {
+            named.insert(&text, number);
+            element_keys.extend(keys.into_iter().map(|key| (number, key)));
+        }
         attributes.push(AttributeIndex {
             operand: attribute.operand,
             form: texts.form(attribute.operand, attribute.mode),
             classes: attribute.classes.clone(),
             keys: Lists::new(attribute.classes.end() as usize, keys),
-            elements: elements.into_iter().map(|(text, keys)| (text, keys.into())).collect(),
+            element_keys: Lists::new(named.len(), element_keys),
+            elements: named,
         });
     }
     Index {

@@ -12,7 +12,7 @@ use super::scan::Buffers;
 use super::{Guard, Index, LiteralAnswer, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
-use crate::sema::hir::{RuleId, TableId};
+use crate::sema::hir::{RuleId, SlotId, TableId};
 use crate::text::PreparedTexts;
 use crate::value::{Tri, Value, grow};
 use smallvec::SmallVec;
@@ -22,6 +22,8 @@ use std::ops::Range;
 /// Whoever decides with the help of a lookup.
 pub trait Verifier<'a> {
     fn operand(&mut self, operand: Operand) -> Value<'a>;
+
+    fn slot(&mut self, slot: SlotId) -> &Value<'a>;
 
     /// Reads all slots of the message, whose fields these are, and lists those that it has a value for.
     fn present(&mut self, fields: &Fields, into: &mut Vec<u32>);
@@ -257,7 +259,32 @@ impl<'a> Lookup<'a> {
         mut stop: impl FnMut(&mut V, u32) -> bool,
     ) {
         let (ranks, words) = (&bitmap.ranks[..], bitmap.words());
+        let mut of_chunk = |verifier: &mut V, start: usize, first: usize, bits: [u64; N]| {
+            for (word, mut bits) in bits.into_iter().enumerate() {
+                while bits != 0 {
+                    let at = start + word * 64 + bits.trailing_zeros() as usize;
+                    // Behind the last route lies none, where there is no column to say so.
+                    let Some(rank) = ranks.get(at) else { return true };
+                    if *rank >= bound || (at >= first && stop(verifier, *rank)) {
+                        return true;
+                    }
+                    bits &= bits - 1;
+                }
+            }
+            false
+        };
         let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
+        if words == N {
+            let mut bits = [!0_u64; N];
+            for column in &bitmap.columns {
+                if bits == [0; N] {
+                    return;
+                }
+                column.keep(self.class(verifier, column.attribute), &mut bits);
+            }
+            of_chunk(verifier, 0, first, bits);
+            return;
+        }
         let mut rows = SmallVec::<[&[[u64; N]]; MAX_COLUMNS]>::new();
         for chunk in first / (64 * N)..words / N {
             let start = chunk * 64 * N;
@@ -277,16 +304,8 @@ impl<'a> Lookup<'a> {
                 intersect(&mut bits, row, chunk);
                 rows.push(row);
             }
-            for (word, mut bits) in bits.into_iter().enumerate() {
-                while bits != 0 {
-                    let at = start + word * 64 + bits.trailing_zeros() as usize;
-                    // Behind the last route lies none, where there is no column to say so.
-                    let Some(rank) = ranks.get(at) else { return };
-                    if *rank >= bound || (at >= first && stop(verifier, *rank)) {
-                        return;
-                    }
-                    bits &= bits - 1;
-                }
+            if of_chunk(verifier, start, first, bits) {
+                return;
             }
         }
     }

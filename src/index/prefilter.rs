@@ -35,8 +35,8 @@ const MAX_CLASS: usize = 6;
 /// Of one pattern no more prefilters are looked for.
 const MAX_PREFILTERS: usize = 6;
 /// Besides the best prefilter of a pattern, one with a shorter literal (in bytes) is found in too many texts to be
-/// worth looking for.
-const MIN_FURTHER: usize = 3;
+/// worth looking for; and the shorter a scanner's shortest literal, the more positions of a text it looks at.
+const MIN_FURTHER: usize = 7;
 
 /// The literals required of a predicate's texts: of each prefilter one. Several for `contains all` and for
 /// patterns, none where nothing is required.
@@ -212,11 +212,14 @@ impl Reader {
             return Known::NOTHING;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-        let mut texts: Vec<String> =
-            chars.map(|c| if self.folded { text::fold_char(c) } else { c }.to_string()).collect();
-        texts.sort_unstable();
-        texts.dedup();
-        if texts.len() <= MAX_CLASS { Known::Exact(texts) } else { Known::NOTHING }
+        let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
+        // UTF-8 sorts as its characters do.
+        chars.sort_unstable();
+        chars.dedup();
+        if chars.len() > MAX_CLASS {
+            return Known::NOTHING;
+        }
+        Known::Exact(chars.into_iter().map(String::from).collect())
     }
 
     fn repetition(&self, repetition: &Repetition) -> Known {
@@ -243,7 +246,7 @@ impl Reader {
                 Known::Exact(texts) if texts.len() * run.len() <= MAX_EXACT => {
                     run = run
                         .iter()
-                        .flat_map(|start| texts.iter().map(move |end| format!("{start}{end}")))
+                        .flat_map(|start| texts.iter().map(move |end| [start.as_str(), end].concat()))
                         .collect();
                 }
                 part => {

@@ -7,6 +7,8 @@ use super::atom::Atoms;
 use super::attribute::{Class, MISSING};
 use crate::sema::normal::{CondId, NCond, Normal};
 use crate::value::Tri;
+use hashbrown::HashMap;
+use std::cell::RefCell;
 
 /// The ranges of classes in which a condition may hold, in order.
 pub type Ranges = Vec<(Class, Class)>;
@@ -20,16 +22,18 @@ const MAX_ALTERNATIVES: usize = 4;
 const LONG_LIST: usize = 32;
 
 /// Finds the ranges of conditions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
+    /// The ranges of parts that look through one attribute: rules share few tests of values.
+    known: RefCell<HashMap<Box<[CondId]>, Ranges, foldhash::fast::FixedState>>,
 }
 
 impl<'n> RangeAnalysis<'n> {
     /// For the conditions of a program.
     pub fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> RangeAnalysis<'n> {
-        RangeAnalysis { normal, atoms }
+        RangeAnalysis { normal, atoms, known: RefCell::default() }
     }
 
     /// The ranges of the alternatives of a condition: it holds only within those of one of them. Most
@@ -106,7 +110,17 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
+    /// The ranges of parts that all look through one attribute.
     fn ranges(&self, attribute: u32, parts: &[CondId]) -> Ranges {
+        if let Some(known) = self.known.borrow().get(parts) {
+            return known.clone();
+        }
+        let ranges = self.find_ranges(attribute, parts);
+        self.known.borrow_mut().insert(parts.into(), ranges.clone());
+        ranges
+    }
+
+    fn find_ranges(&self, attribute: u32, parts: &[CondId]) -> Ranges {
         let mut changes = vec![MISSING];
         parts.iter().for_each(|part| self.changes(*part, &mut changes));
         changes.sort_unstable();

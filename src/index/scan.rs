@@ -1,51 +1,54 @@
 //! The search for many literals in a text: the part of the index that reads every byte of a message.
 //!
-//! A literal is found by a gram, a few bytes of it that are rare in texts. A text is read in three steps,
-//! each of which leaves little to the next, and the first two of which do not branch on what they see,
-//! since a branch mispredicted costs as much as looking at ten positions:
+//! A literal is found by its grams, a few bytes of it that are rare in texts. It has several, one behind the other, so
+//! that a text need be looked at only at every second, third or fourth position, as the shortest literal allows. That
+//! is done in three steps, each of which leaves little to the next, and the first two of which hardly branch on what
+//! they see, since a branch mispredicted costs as much as looking at ten positions:
 //!
-//! 1. `pairs`: where may a gram be? Two reads of a table that stays in the innermost cache; in Chinese
-//!    one position in three.
+//! 1. `probes`: where may a gram be? One read of a table, by a hash of four bytes.
 //! 2. A filter of one bit a gram, by a hash of all of the gram's bytes.
 //! 3. `table`: the literals of the gram, compared with the text.
 //!
+//! Literals of one byte or two have no grams: `short`.
+//!
 //! # Costs
 //!
-//! Among natural literals a text costs about a nanosecond a byte, and some more for every literal found:
+//! Among natural literals a text costs a third of a nanosecond a byte, and some more for every literal found:
 //! with 100,000 literals or more, whose table is larger than the caches, that is an access to memory or two.
 //! In the worst case each position of the text has a gram that many literals share: it then costs a
-//! comparison with each of those. A literal goes where few others are, and below a crowded gram of sixteen
-//! bytes the next thirty-two, sixty-four … tell apart; so what stays together is short (at most
-//! 31 bytes) or equal at its beginning and its end: of all strings of fifteen bytes over two letters,
-//! say, some hundred have a gram in common. A scanner takes 20 KB however few its literals are, and of
-//! some hundred literals or more half a megabyte of addresses, of which those are touched that texts ask for.
+//! comparison with each of those. Below a crowded gram a byte more tells apart, or four, up to sixteen, then
+//! thirty-two, sixty-four …, and where many literals have the same end, all of them have fewer and longer grams; so
+//! what stays together is short (at most 31 bytes) or equal at its beginning and its end: of all strings of fifteen
+//! bytes over two letters, say, some hundred have a gram in common. A scanner takes 6 KB however few its literals are,
+//! and of some thousand literals or more a megabyte of addresses, of which those are touched that texts ask for.
 
 mod choice;
 mod frequency;
 mod gram;
-mod pairs;
+mod probes;
+mod short;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use choice::{choose, is_inner};
+use choice::{Choice, choose};
 use frequency::Frequency;
-use gram::{BASES, Level, load, second};
-use pairs::{BLOCK, FULL, Pairs, Position, Positions, SMALL, Sized, WINDOW, classes_of};
+use gram::{BASES, Level, load};
+use probes::{BLOCK, Position, Positions, Probes, WINDOW};
+use short::Shorts;
 use std::fmt;
-use table::Table;
+use table::{Grams, Table};
 
 /// Finds which of many literals occur in a text.
 pub struct Scanner {
-    pairs: Pairs,
+    probes: Probes,
     /// A bit for every gram, by the upper bits of its hash.
     filter: Vec<u64>,
     filter_shift: u32,
     table: Table,
-    /// True when few positions pass the first look.
-    sparse: bool,
-    /// True when every gram begins where a character does.
-    aligned: bool,
+    shorts: Shorts,
+    /// The number of literals.
+    count: u32,
 }
 
 /// The memory that a scan works in, kept from one to the next since clearing it would take as long as reading a short
@@ -64,19 +67,18 @@ impl Default for Buffers {
     }
 }
 
-/// The bytes beyond a text's end that are looked at, of a gram at its last position.
-const BEYOND: usize = 32;
-
-/// Room for the grams that a block's positions may have, [`BASES`] at most a position.
-const GRAMS: usize = 128;
+/// The bytes beyond a text's end that are looked at, by probes and of a gram at its last position.
+const BEYOND: usize = 64;
+/// Room for the grams of positions that are filtered together, [`BASES`] at most each.
+const GRAMS: usize = 256;
+/// The number of grams that may have more literals than a table counts.
+const MOST_CROWDED: usize = 64;
 /// The number of bits of the filter for each slot of the table.
 const FILTER_BITS: usize = 16;
-/// Below this share of positions, whether one of eight passes is a branch that is predicted well.
-const SPARSE: f32 = 0.03;
 
 impl fmt::Debug for Scanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scanner").field("literals", &self.table.len()).finish_non_exhaustive()
+        f.debug_struct("Scanner").field("literals", &self.count).finish_non_exhaustive()
     }
 }
 
@@ -84,58 +86,70 @@ impl Scanner {
     /// A scanner of these literals, numbered from 0 on. They are expected to be distinct and not empty:
     /// of two that are equal both are found, an empty one gets no number.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
-        let literals: Vec<&[u8]> = literals.into_iter().collect();
+        let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
         // Counted first, so that what is rare is known when the first one chooses.
         let mut frequency = Frequency::new();
         literals.iter().for_each(|literal| frequency.count(literal));
-        let mut scanner = Scanner::over(Pairs::new(literals.len()), Table::new(literals.len()));
-        for literal in literals.into_iter().filter(|literal| !literal.is_empty()) {
-            let choice = choose(literal, &scanner.pairs, &frequency, &scanner.table);
-            let gram = &literal[choice.offset.into()..];
-            if let Some(hash) = scanner.table.insert(choice.level, literal, choice.offset) {
-                scanner.set_filter(hash);
-                scanner.pairs.add(choice.level, load(gram, 0) as u32, |pair| frequency.of_pair(pair));
-                scanner.aligned &= !gram.first().is_some_and(|byte| is_inner(*byte));
+        let mut shorts = Shorts::default();
+        let numbered = literals.iter().zip(0..).filter(|(literal, number)| !shorts.add(literal, *number));
+        let numbered: Vec<(&[u8], u32)> = numbered.map(|(literal, number)| (*literal, number)).collect();
+        shorts.finish();
+        let shortest = numbered.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
+        let mut step = Probes::step(shortest);
+        let scanner = loop {
+            let scanner = Scanner::stepping(step, &numbered, &frequency);
+            // The fewer grams a literal has, the longer they are: of those that many share, such as an ending.
+            if step == 1 || scanner.table.crowded() <= MOST_CROWDED + numbered.len() / 256 {
+                break scanner;
+            }
+            step /= 2;
+        };
+        Scanner { shorts, count: literals.len() as u32, ..scanner }
+    }
+
+    /// A scanner that probes a text at every so manyth position.
+    fn stepping(step: usize, literals: &[(&[u8], u32)], frequency: &Frequency) -> Scanner {
+        let lengths = literals.iter().map(|(literal, _)| literal.len());
+        let mut scanner = Scanner::over(Probes::new(lengths, step), Table::new(literals.len() * step));
+        for (literal, number) in literals {
+            if let Some(Choice { level, offset, .. }) =
+                choose(literal, step, &scanner.probes, frequency, &scanner.table)
+            {
+                scanner.add(literal, *number, Grams { level, offset, count: step });
             }
         }
-        scanner.sparse = scanner.pairs.share() < SPARSE;
         scanner
     }
 
     /// A scanner with an empty filter.
-    fn over(pairs: Pairs, table: Table) -> Scanner {
+    fn over(probes: Probes, table: Table) -> Scanner {
         let bits = table.slot_count() * FILTER_BITS;
         let (filter, filter_shift) = (vec![0; bits / 64], 64 - bits.trailing_zeros());
-        Scanner { pairs, filter, filter_shift, table, sparse: true, aligned: true }
+        Scanner { probes, filter, filter_shift, table, shorts: Shorts::default(), count: 0 }
     }
 
-    fn set_filter(&mut self, hash: u64) {
-        let bit = hash >> self.filter_shift;
-        if let Some(word) = self.filter.get_mut((bit / 64) as usize) {
-            *word |= 1 << (bit % 64);
+    fn add(&mut self, literal: &[u8], number: u32, grams: Grams) {
+        let Scanner { probes, filter, filter_shift, table, .. } = self;
+        table.insert(literal, number, grams, |hash| {
+            let bit = hash >> *filter_shift;
+            if let Some(word) = filter.get_mut((bit / 64) as usize) {
+                *word |= 1 << (bit % 64);
+            }
+        });
+        for offset in usize::from(grams.offset)..usize::from(grams.offset) + grams.count {
+            probes.add(grams.level, load(literal, offset) as u32);
         }
     }
 
     /// Reports every place of the text where a literal is: its number, and where it starts. They come in
     /// no order, and some twice.
-    pub fn scan(&self, text: &[u8], buffers: &mut Buffers, hit: impl FnMut(u32, usize)) {
-        if self.table.len() == 0 {
-            // Rules over many fields look for nothing in many of them.
-        } else if let Some(pairs) = self.pairs.sized::<FULL>() {
-            self.scan_by(pairs, text, buffers, hit);
-        } else if let Some(pairs) = self.pairs.sized::<SMALL>() {
-            self.scan_by(pairs, text, buffers, hit);
-        }
-    }
-
     #[inline]
-    fn scan_by<const SIZE: usize>(
-        &self,
-        pairs: Sized<'_, SIZE>,
-        text: &[u8],
-        buffers: &mut Buffers,
-        mut hit: impl FnMut(u32, usize),
-    ) {
+    pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
+        self.shorts.scan(text, &mut hit);
+        // Rules over many fields look for nothing in many of them.
+        if self.table.is_empty() {
+            return;
+        }
         let Buffers { end, positions, grams } = buffers;
         let mut at = 0;
         while at < text.len() {
@@ -148,11 +162,7 @@ impl Scanner {
                     end.first_chunk().unwrap_or(&[0; WINDOW])
                 }
             };
-            let length = rest.len().min(BLOCK);
-            let (count, next) = match self.sparse {
-                true => pairs.look::<true>(window, length, self.aligned, positions),
-                false => pairs.look::<false>(window, length, self.aligned, positions),
-            };
+            let (count, next) = self.probes.look(window, rest.len().min(BLOCK), positions);
             if count > 0 {
                 let block = Block { window, text, at };
                 self.find(&positions[..count.min(256)], block, grams, &mut hit);
@@ -161,57 +171,33 @@ impl Scanner {
         }
     }
 
-    /// Collects the grams that the positions of a block may have, and has them verified.
+    /// Filters the grams that the positions of a block may have, and compares the literals of those that are left.
     #[inline(always)]
     fn find(
         &self,
         positions: &[Position],
-        block: Block<'_>,
-        grams: &mut [Gram; GRAMS],
-        hit: &mut impl FnMut(u32, usize),
-    ) {
-        let mut count = 0;
-        for found in positions {
-            let position = found.number();
-            // Most have classes of one level, some of two: the second is written, and counted if it is one.
-            let (level, rest) = split(found.classes());
-            grams[count % GRAMS] = Gram::new(level, position);
-            let (level, mut others) = split(rest);
-            grams[(count + 1) % GRAMS] = Gram::new(level, position);
-            count += 1 + usize::from(rest != 0);
-            while others != 0 {
-                let (level, after) = split(others);
-                grams[count % GRAMS] = Gram::new(level, position);
-                count += 1;
-                others = after;
-            }
-            if count > GRAMS - BASES {
-                self.verify(grams, count, block, hit);
-                count = 0;
-            }
-        }
-        self.verify(grams, count, block, hit);
-    }
-
-    /// Filters the grams, and compares the literals of those that are left.
-    #[inline(always)]
-    fn verify(
-        &self,
-        grams: &mut [Gram; GRAMS],
-        count: usize,
         Block { window, text, at }: Block<'_>,
+        grams: &mut [Gram; GRAMS],
         hit: &mut impl FnMut(u32, usize),
     ) {
-        let mut kept = 0;
-        for index in 0..count.min(GRAMS) {
-            let gram = grams[index];
-            let bit = gram.hash(window) >> self.filter_shift;
-            let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
-            grams[kept % GRAMS] = gram;
-            kept += (word >> (bit % 64) & 1) as usize;
-        }
-        for gram in grams.iter().take(kept) {
-            self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
+        for positions in positions.chunks(GRAMS / BASES) {
+            let mut count = 0;
+            for found in positions {
+                let mut levels = found.levels();
+                // Most have one level.
+                while levels != 0 {
+                    let gram = Gram::new((levels.trailing_zeros() % 8) as u8, found.number());
+                    let bit = gram.hash(window) >> self.filter_shift;
+                    let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
+                    // Written in any case, and counted if it passes: no branch.
+                    grams[count % GRAMS] = gram;
+                    count += (word >> (bit % 64) & 1) as usize;
+                    levels &= levels - 1;
+                }
+            }
+            for gram in grams.iter().take(count) {
+                self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
+            }
         }
     }
 }
@@ -246,33 +232,7 @@ impl Gram {
 
     #[inline(always)]
     fn hash(self, window: &[u8; WINDOW]) -> u64 {
-        let base = usize::from(self.0 >> 8) % BASES;
-        let load = |at: usize| window[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-        gram::hash(base, load(self.position()), load(self.position() + second(base)))
+        let eight = window[self.position()..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
+        self.level().hash_of(eight)
     }
 }
-
-/// The level of the lowest class, and the classes of the other levels.
-#[inline(always)]
-fn split(classes: u64) -> (u8, u64) {
-    let (level, same) = LEVELS[classes.trailing_zeros() as usize % 64];
-    (level, classes & !same)
-}
-
-/// The level of each class, and all its classes.
-const LEVELS: [(u8, u64); 64] = {
-    let mut all = [(0, 0); 64];
-    let mut level = 0;
-    while level < BASES as u8 {
-        let classes = classes_of(Level::from_number(level));
-        let mut class = 0;
-        while class < 64 {
-            if classes >> class & 1 == 1 {
-                all[class] = (level, classes);
-            }
-            class += 1;
-        }
-        level += 1;
-    }
-    all
-};

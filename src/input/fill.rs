@@ -3,7 +3,7 @@
 use super::Filled;
 use super::plan::{NONE, Plan, PlanNode};
 use crate::ty::{Kind, KindSet};
-use crate::value::Value;
+use crate::value::{Value, recycle};
 use bumpalo::Bump;
 use hashbrown::HashSet;
 use smallvec::SmallVec;
@@ -21,16 +21,48 @@ pub struct Fill<'a> {
     /// The keys of the objects at hand that are of no interest.
     keys: SmallVec<[&'a str; 32]>,
     /// A bit for each place that was come upon: there is one of each in a message.
-    pub(super) seen: Vec<u64>,
+    pub seen: Vec<u64>,
+    /// For each place, what stood first in it and what stood behind it the last time: most messages of a stream have
+    /// their keys in one order. Where that was learnt from other rules, or does not hold, the key is looked up.
+    pub order: Vec<u32>,
+}
+
+/// The memory of the values, places and order of the last message.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub values: Vec<Value<'static>>,
+    pub seen: Vec<u64>,
+    pub order: Vec<u32>,
 }
 
 impl<'a> Fill<'a> {
-    /// With the memory of the values and the places of the last message.
-    pub(super) fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>, mut seen: Vec<u64>) -> Fill<'a> {
+    /// With the memory of the last message.
+    pub(super) fn new(plan: &'a Plan, bump: &'a Bump, kept: Kept) -> Fill<'a> {
+        let (mut values, mut seen, mut order) = (recycle(kept.values), kept.seen, kept.order);
         values.resize(plan.slots(), Value::Missing);
         seen.clear();
         seen.resize(plan.places().div_ceil(64), 0);
-        Fill { plan, bump, values, kept: true, keys: SmallVec::new(), seen }
+        if order.len() < 2 * plan.places() {
+            order.resize(2 * plan.places(), NONE);
+        }
+        Fill { plan, bump, values, kept: true, keys: SmallVec::new(), seen, order }
+    }
+
+    /// The memory for the next message.
+    pub(super) fn into_kept(self) -> Kept {
+        Kept { values: recycle(self.values), seen: self.seen, order: self.order }
+    }
+
+    /// The place in `order` of what stands first in an object at a place.
+    #[inline(always)]
+    pub fn first_in(node: u32) -> usize {
+        (node as usize).wrapping_mul(2)
+    }
+
+    /// The place in `order` of what stands behind a place.
+    #[inline(always)]
+    pub fn behind(node: u32) -> usize {
+        (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
     /// The arena of values that do not lie in the source as they are.
@@ -48,10 +80,14 @@ impl<'a> Fill<'a> {
     }
 
     /// A value at a place. How many of the fields that its object must have it is: none or one.
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
-        for &(slot, kinds) in &node.slots {
+        let (slot, kinds) = node.slot;
+        if let Some(cell) = self.values.get_mut(slot as usize) {
+            *cell = value.read(kinds);
+        }
+        for &(slot, kinds) in &node.further {
             if let Some(cell) = self.values.get_mut(slot as usize) {
                 *cell = value.read(kinds);
             }

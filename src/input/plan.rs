@@ -25,19 +25,87 @@ pub struct Plan {
     declared: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PlanNode {
-    /// The places inside it, sorted by key.
-    pub children: Vec<(Arc<str>, u32)>,
-    /// The same by key.
-    by_key: Texts,
-    /// The slots that are read here, each with the kinds it is read at.
-    pub slots: Vec<(u32, KindSet)>,
+    /// The key that leads here from the place that it stands in.
+    pub key: Arc<str>,
+    pub quoted: Quoted,
+    parent: u32,
+    /// The slot that is read here, if any, and the kinds it is read at.
+    pub slot: (u32, KindSet),
+    /// Further slots that are read here, at other kinds.
+    pub further: Vec<(u32, KindSet)>,
     /// All the kinds that the slots are read at.
     wanted: KindSet,
     pub promise: Option<Promise>,
     /// The number of fields that the declared input wants in it.
     pub required: u32,
+    /// The places inside it, sorted by key.
+    pub children: Vec<(Arc<str>, u32)>,
+    /// The same by key.
+    by_key: Texts,
+}
+
+impl PlanNode {
+    fn new(key: Arc<str>, parent: u32) -> PlanNode {
+        PlanNode {
+            quoted: Quoted::new(&key),
+            key,
+            parent,
+            slot: (NONE, KindSet::EMPTY),
+            further: Vec::new(),
+            wanted: KindSet::EMPTY,
+            promise: None,
+            required: 0,
+            children: Vec::new(),
+            by_key: Texts::default(),
+        }
+    }
+
+    fn read(&mut self, slot: u32, kinds: KindSet) {
+        self.wanted = self.wanted.union(kinds);
+        if self.slot.0 == NONE {
+            self.slot = (slot, kinds);
+        } else {
+            self.further.push((slot, kinds));
+        }
+    }
+}
+
+/// A key as JSON text writes it, to be compared with the text ahead: the first sixteen bytes at once.
+#[derive(Debug)]
+pub(super) struct Quoted {
+    first: u128,
+    /// The bytes of `first` that count.
+    mask: u128,
+    rest: Box<[u8]>,
+    /// The number of bytes with its quotes.
+    pub length: usize,
+}
+
+impl Quoted {
+    const FIRST: usize = size_of::<u128>();
+
+    fn new(key: &str) -> Quoted {
+        let quoted = serde_json::Value::from(key).to_string();
+        let (first, rest) = quoted.as_bytes().split_at(quoted.len().min(Quoted::FIRST));
+        let mut bytes = [0; Quoted::FIRST];
+        bytes[..first.len()].copy_from_slice(first);
+        Quoted {
+            first: u128::from_le_bytes(bytes),
+            mask: u128::MAX >> (8 * (Quoted::FIRST - first.len())),
+            rest: rest.into(),
+            length: quoted.len(),
+        }
+    }
+
+    /// True when the text ahead begins with the key; at the end of a text it may not be seen.
+    #[inline(always)]
+    pub fn begins(&self, ahead: &[u8]) -> bool {
+        let Some((first, rest)) = ahead.split_first_chunk() else { return false };
+        (u128::from_le_bytes(*first) ^ self.first) & self.mask == 0
+            && (self.rest.is_empty() || rest.starts_with(&self.rest))
+    }
 }
 
 /// The declared input's promise about a place.
@@ -54,12 +122,10 @@ impl Plan {
             return None;
         }
         let (slots, declared) = (program.slots.len(), program.input.is_some());
-        let mut plan = Plan { nodes: vec![PlanNode::default()], slots, declared };
+        let mut plan = Plan { nodes: vec![PlanNode::new("".into(), NONE)], slots, declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
-            let node = &mut plan.nodes[node as usize];
-            node.slots.push((slot as u32, info.kinds));
-            node.wanted = node.wanted.union(info.kinds);
+            plan.nodes[node as usize].read(slot as u32, info.kinds);
         }
         if let Some(promised) = program.promised() {
             plan.promise(ROOT, &promised);
@@ -89,7 +155,7 @@ impl Plan {
             Ok(at) => children[at].1,
             Err(at) => {
                 children.insert(at, (key.clone(), new));
-                self.nodes.push(PlanNode::default());
+                self.nodes.push(PlanNode::new(key.clone(), node));
                 new
             }
         }
@@ -118,8 +184,10 @@ impl Plan {
     }
 
     /// The slots that are read at a place, each with the kinds it is read at.
-    pub fn slots_at(&self, place: Place) -> &[(u32, KindSet)] {
-        self.node(place).map_or(&[], |node| &node.slots)
+    pub fn slots_at(&self, place: Place) -> impl Iterator<Item = (u32, KindSet)> {
+        let node = self.node(place).into_iter();
+        node.flat_map(|node| std::iter::once(node.slot).chain(node.further.iter().copied()))
+            .filter(|(slot, _)| *slot != NONE)
     }
 
     /// The kinds that a place is promised to be of, and true when it may be missing.
@@ -142,6 +210,12 @@ impl Plan {
     #[inline]
     pub fn child(&self, node: u32, key: &str) -> u32 {
         self.node(node).and_then(|node| node.by_key.get(key)).unwrap_or(NONE)
+    }
+
+    /// A place, when it is one in an object at a place and its key stands in the text ahead.
+    #[inline(always)]
+    pub(super) fn child_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<&PlanNode> {
+        self.node(child).filter(|child| child.parent == node && child.quoted.begins(ahead))
     }
 
     /// True when a slot is read here as a list or dict, so that all of it is wanted.

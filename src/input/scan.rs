@@ -23,6 +23,25 @@ fn special(word: u64) -> u64 {
     (zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control) & HIGHS
 }
 
+/// Strings of more bytes than this are read in blocks.
+const LONG: usize = 16;
+/// The bytes that compilers compare at once, by two registers or one.
+const BLOCK: usize = 32;
+
+/// True when no byte of a block ends a run of plain characters.
+#[inline]
+fn is_plain(block: &[u8; BLOCK]) -> bool {
+    // Without a branch a byte, so that many are compared at once.
+    let special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ');
+    block.iter().fold(0, |found, byte| found | special(*byte)) == 0
+}
+
+/// Powers of ten that a float holds exactly, with the numbers of digits that [`Cursor::number`] reads.
+const TENS: [f64; MOST_DIGITS + 1] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// The digits of whole numbers that all are floats.
+const MOST_DIGITS: usize = 15;
+
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str) -> Cursor<'a> {
         Cursor { text, at: 0 }
@@ -33,11 +52,18 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    /// The text from here on.
+    #[inline(always)]
+    pub fn ahead(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
     /// The next byte that is no white space.
     #[inline(always)]
     pub fn token(&mut self) -> Option<u8> {
         loop {
             match self.peek()? {
+                byte @ b'!'.. => return Some(byte),
                 b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
                 byte => return Some(byte),
             }
@@ -60,20 +86,32 @@ impl<'a> Cursor<'a> {
     /// Steps to the next quote, backslash or control character.
     #[inline]
     fn run(&mut self) -> Option<u8> {
-        let bytes = self.text.as_bytes();
-        while let Some(word) = bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let found = special(u64::from_le_bytes(*word));
+        let start = self.at;
+        while let Some(word) = self.ahead().first_chunk() {
+            let word = u64::from_le_bytes(*word);
+            let found = special(word);
             if found != 0 {
-                self.at += found.trailing_zeros() as usize / 8;
-                return self.peek();
+                let bits = found.trailing_zeros() & !7;
+                self.at += bits as usize / 8;
+                return Some((word >> bits) as u8);
             }
             self.at += 8;
+            if self.at - start == LONG {
+                self.plain_blocks();
+            }
         }
         loop {
             match self.peek()? {
                 byte @ (b'"' | b'\\' | 0..0x20) => return Some(byte),
                 _ => self.at += 1,
             }
+        }
+    }
+
+    /// Steps over blocks of plain characters alone, of which a long text has many.
+    fn plain_blocks(&mut self) {
+        while self.ahead().first_chunk().is_some_and(is_plain) {
+            self.at += BLOCK;
         }
     }
 
@@ -184,8 +222,10 @@ impl<'a> Cursor<'a> {
         if digits == 0 || (digits > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
             return None;
         }
-        if matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
-            return self.float(start);
+        match self.peek() {
+            Some(b'.') if digits < MOST_DIGITS => return self.decimal(start, digits, sum),
+            Some(b'.' | b'e' | b'E') => return self.float(start),
+            _ => {}
         }
         if digits > 18 {
             let text = self.text.get(start..self.at)?;
@@ -195,6 +235,27 @@ impl<'a> Cursor<'a> {
             };
         }
         Some((Value::Int(if negative { -sum } else { sum }), !(negative && sum == 0)))
+    }
+
+    /// The number that begins at a place, of so many digits before the point that stands here, and of that value. With
+    /// few behind it both the digits and the power of ten are floats, whose quotient is the nearest float.
+    #[inline]
+    fn decimal(&mut self, start: usize, before: usize, mut sum: i64) -> Option<(Value<'a>, bool)> {
+        let point = self.at;
+        self.at += 1;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            sum = sum.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+            self.at += 1;
+        }
+        let behind = self.at - point - 1;
+        if behind == 0 || behind > MOST_DIGITS - before || matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at = point;
+            return self.float(start);
+        }
+        let float = sum as f64 / TENS.get(behind)?;
+        let negative = self.text.as_bytes().get(start) == Some(&b'-');
+        let value = Value::from_float(if negative { -float } else { float });
+        Some((value, matches!(value, Value::Float(_))))
     }
 
     fn float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {

@@ -360,3 +360,99 @@ fn values_are_taken_apart_as_trees_are_read() {
     serialized(&json!({"text": 7, "ctx": {"n": "7", "user": {}}}), true);
     serialized(&json!({"text": "x", "ctx": {"at": "2026-05-01T10:00:00Z", "tags": [], "flag": true}}), true);
 }
+
+/// Keys of every length, one the beginning of another, and some that JSON has to escape.
+const NAMES: &str = r#"
+route a when nam == 1 and name == 2 and names == 3 and `if` == 4 -> h
+route b when a_name_of_15_ch == 1 and a_name_of_16_cha == 2 and a_name_of_17_char == 3 -> h
+route c when a_name_that_is_longer_than_two_registers == 1 and a_name_that_is_longer_than_one_register == 4 and inner.name == 2 and inner.nam == 3 -> h
+default -> h
+"#;
+
+/// The place of a key was learnt from the message before: the key alone says which it is.
+#[test]
+fn keys_are_told_apart_in_whatever_order_they_come() {
+    let rules = Rules::from_text(NAMES).expect("it compiles");
+    let keys: Vec<String> = rules.program().slots.iter().map(|slot| slot.path.join(".")).collect();
+    let (mut scratch, mut state) = (InputScratch::default(), 7);
+    for round in 0..2_000 {
+        let mut outer: Vec<String> = Vec::new();
+        let mut inner: Vec<String> = Vec::new();
+        let mut shuffled: Vec<&String> = keys.iter().collect();
+        // Every third message has the order of the one before.
+        for at in (1..shuffled.len()).filter(|_| round % 3 == 0) {
+            shuffled.swap(at, below(&mut state, at as u64 + 1) as usize);
+        }
+        for key in shuffled {
+            let value = below(&mut state, 5);
+            let spaces = " ".repeat(below(&mut state, 3) as usize);
+            match key.strip_prefix("inner.") {
+                Some(key) => inner.push(format!("\"{key}\"{spaces}:{value}")),
+                None if below(&mut state, 8) == 0 => {
+                    outer.push(format!("\"\\u00{:02x}{}\":{value}", key.as_bytes()[0], &key[1..]));
+                }
+                None => outer.push(format!("{spaces}\"{key}\":{spaces}{value}")),
+            }
+            if below(&mut state, 6) == 0 {
+                outer.push(format!("\"unknown{}\":{value}", outer.len()));
+            }
+        }
+        outer.push(format!("\"inner\":{{{}}}", inner.join(",")));
+        let line = format!("{{{}}}", outer.join(", "));
+        let message = serde_json::from_str(&line).expect("it is JSON");
+        assert_eq!(read(&rules, &mut scratch, line.as_bytes()), Some(by_tree(&rules, &message)), "{line}");
+        // A key that comes again is refused, in its turn as well.
+        let again = line.replacen("\"inner\":", "\"name\":1,\"inner\":", 1);
+        assert_eq!(read(&rules, &mut scratch, again.as_bytes()), None, "{again}");
+    }
+}
+
+#[test]
+fn strings_end_where_they_end() {
+    let [rules, _] = rules();
+    let mut scratch = InputScratch::default();
+    for length in 0..140 {
+        for (at, special) in
+            (0..=length).flat_map(|at| ["", "\\\"", "\\\\", "é", "订", "\u{7f}"].map(|s| (at, s)))
+        {
+            let text = format!("{}{special}{}", "a".repeat(at), "b".repeat(length - at));
+            let line = format!("{{\"text\":\"{text}\",\"ctx\":{{\"n\":{length}}}}}");
+            let message = serde_json::from_str(&line).expect("it is JSON");
+            assert_eq!(
+                read(&rules, &mut scratch, line.as_bytes()),
+                Some(by_tree(&rules, &message)),
+                "{line}"
+            );
+        }
+        for at in (0..=length).step_by(3) {
+            let text = format!("{}\u{1}{}", "a".repeat(at), "b".repeat(length - at));
+            let line = format!("{{\"text\":\"{text}\"}}");
+            assert_eq!(read(&rules, &mut scratch, line.as_bytes()), None, "{line:?}");
+        }
+    }
+}
+
+/// Few digits are divided by a power of ten, more are read digit by digit.
+#[test]
+fn decimals_are_the_nearest_floats() {
+    let [rules, _] = rules();
+    let (mut scratch, mut state) = (InputScratch::default(), 3);
+    for _ in 0..20_000 {
+        let digits = |count: u64, state: &mut u64| -> String {
+            (0..count).map(|_| char::from(b'0' + below(state, 10) as u8)).collect()
+        };
+        let (before, behind) = (below(&mut state, 18), 1 + below(&mut state, 18));
+        let whole = digits(before, &mut state);
+        let whole = whole.trim_start_matches('0');
+        let whole = if whole.is_empty() { "0" } else { whole };
+        let sign = if below(&mut state, 4) == 0 { "-" } else { "" };
+        let exponent = if below(&mut state, 8) == 0 { "e-3" } else { "" };
+        let line = format!("{{\"ctx\":{{\"f\":{sign}{whole}.{}{exponent}}}}}", digits(behind, &mut state));
+        let message = serde_json::from_str(&line).expect("it is JSON");
+        assert_eq!(read(&rules, &mut scratch, line.as_bytes()), Some(by_tree(&rules, &message)), "{line}");
+    }
+    for wrong in ["1.", "1.e3", ".5", "1.5.", "01.5", "-.5", "1.5e", "00.1"] {
+        let line = format!("{{\"ctx\":{{\"f\":{wrong}}}}}");
+        assert_eq!(read(&rules, &mut scratch, line.as_bytes()), None, "{line}");
+    }
+}

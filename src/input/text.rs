@@ -143,12 +143,15 @@ impl<'a> Reader<'_, 'a> {
             return Some(());
         }
         let mut keys = Keys::begin(self.fill);
+        let mut turn = Fill::first_in(node);
         loop {
             if self.cursor.token()? != b'"' {
                 return None;
             }
-            let key = self.cursor.string(self.fill.bump)?;
-            let child = self.fill.plan.child(node, key);
+            let (key, child) = self.key(node, turn)?;
+            if child != NONE {
+                turn = Fill::behind(child);
+            }
             keys.add(self.fill, key, child)?;
             self.cursor.expect(b':')?;
             each(self, key, child)?;
@@ -162,6 +165,26 @@ impl<'a> Reader<'_, 'a> {
         }
         keys.end(self.fill);
         Some(())
+    }
+
+    /// The key that stands here in an object at a place, and the place behind it: first the one whose turn it is.
+    #[inline(always)]
+    fn key(&mut self, node: u32, turn: usize) -> Option<(&'a str, u32)> {
+        let plan = self.fill.plan;
+        if let Some(&child) = self.fill.order.get(turn)
+            && let Some(known) = plan.child_ahead(node, child, self.cursor.ahead())
+        {
+            self.cursor.at += known.quoted.length;
+            return Some((&known.key, child));
+        }
+        let key = self.cursor.string(self.fill.bump)?;
+        let child = plan.child(node, key);
+        if child != NONE
+            && let Some(turn) = self.fill.order.get_mut(turn)
+        {
+            *turn = child;
+        }
+        Some((key, child))
     }
 
     /// The elements of the list that begins here; `each` reads one.

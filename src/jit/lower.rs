@@ -37,10 +37,24 @@ use std::sync::Arc;
 /// several.
 const SEGMENT: u32 = 400;
 
-/// In place of the number of an instruction: nothing was chosen.
+/// Above the number of what ends a search: it is a route that was chosen, a table whose default was, or an instruction
+/// that says more.
+pub(super) const ROUTE: u64 = 0;
+pub(super) const DEFAULT: u64 = 1 << 32;
+pub(super) const INSTRUCTION: u64 = 2 << 32;
+/// Nothing was chosen.
 pub(super) const NOTHING: u64 = u64::MAX;
-/// In place of the number of an instruction: the search goes on in the next segment.
+/// The search goes on in the next segment.
 pub(super) const NEXT: u64 = u64::MAX - 1;
+
+/// The answer of code whose search ends with an instruction, the `at`th.
+fn answer(instr: &Instr, at: u64) -> u64 {
+    match instr {
+        Instr::Choose { route } => ROUTE | u64::from(route.0),
+        Instr::Default { table } => DEFAULT | u64::from(table.0),
+        _ => INSTRUCTION | at,
+    }
+}
 
 /// A module in the making.
 struct Lowering<'c> {
@@ -175,7 +189,9 @@ impl Lowering<'_> {
             if !plain {
                 return Err(malformed("code behind the routes"));
             }
-            body.yield_number(end.into());
+            let last =
+                body.lowering.code.chunk().instrs.get(end as usize).ok_or_else(|| malformed("no end"))?;
+            body.yield_number(answer(last, end.into()));
         }
         body.go(nothing);
         body.yield_number(NOTHING);
@@ -241,7 +257,9 @@ impl Body<'_, '_, '_> {
                     self.b.ins().jump(to, &[]);
                 }
                 Instr::Answer { holds } => self.yield_number(holds.into()),
-                Instr::Choose { .. } | Instr::Goto { .. } => self.yield_number(u64::from(start) + at as u64),
+                Instr::Choose { .. } | Instr::Goto { .. } => {
+                    self.yield_number(answer(instr, u64::from(start) + at as u64));
+                }
                 _ => self.test_instr(instr, to, next)?,
             }
         }

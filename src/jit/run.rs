@@ -1,7 +1,7 @@
 //! Decisions by compiled code.
 
 use super::code::{JitCode, Machine};
-use super::lower::NEXT;
+use super::lower::{DEFAULT, INSTRUCTION, NEXT, NOTHING, ROUTE};
 use crate::decision::Choice;
 use crate::host::Host;
 use crate::sema::hir::{RuleId, TableId};
@@ -21,11 +21,11 @@ impl JitCode {
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Machine<'a, Record<'a>> {
-        let begun = Begun::over(self.bytecode(), hosts, record, scratch);
+        // Readied where it stays, in either case: what is handed on is copied.
         if record.len() >= self.bytecode().chunk().slots.len() {
-            Machine::over_values(self, begun, record)
+            Machine::over_values(self, Begun::over(self.bytecode(), hosts, record, scratch), record)
         } else {
-            Machine::over_cells(self, begun)
+            Machine::over_cells(self, Begun::over(self.bytecode(), hosts, record, scratch))
         }
     }
 
@@ -95,15 +95,25 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// The end of a segment's search from a route on, often in one of the next segments.
     #[inline(always)]
     fn run(&mut self, table: TableId, segment: usize, from: usize) -> End<Place> {
-        let chunk = self.code.bytecode().chunk();
-        let mut at = self.enter(segment, table.index(), from);
-        if at == Some(NEXT) {
-            at = self.enter_next(table, segment);
+        let mut answer = self.enter(segment, table.index(), from);
+        if answer == Some(NEXT) {
+            answer = self.enter_next(table, segment);
         }
-        // The number for nothing is beyond all instructions.
-        let Some((at, instr)) = at.and_then(|at| Some((at as usize, chunk.instrs.get(at as usize)?))) else {
-            return End::Nothing;
-        };
+        let answer = answer.unwrap_or(NOTHING);
+        let number = answer as u32;
+        match answer - u64::from(number) {
+            ROUTE => End::Choose(RuleId(number)),
+            DEFAULT => End::Default(TableId(number)),
+            INSTRUCTION => self.end(table, number),
+            _ => End::Nothing,
+        }
+    }
+
+    /// The end to which an instruction leads.
+    #[inline(never)]
+    fn end(&self, table: TableId, at: u32) -> End<Place> {
+        let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
+        let Some(instr) = chunk.instrs.get(at) else { return End::Nothing };
         let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
         let before = |place| routes().partition_point(|route| (route.start as usize) < place);
         End::at(instr, at).map(|behind| (table, before(behind) as u32))

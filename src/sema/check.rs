@@ -32,7 +32,7 @@ mod workflow;
 pub use allow::Allows;
 pub(crate) use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
-pub(crate) use uses::{FieldUses, RouteUses};
+pub(crate) use uses::{FieldUses, RouteUses, UsesByRoute};
 
 use crate::diag::{Code, Diagnostic, Label, nearest};
 use crate::loader::Loaded;
@@ -57,7 +57,7 @@ pub(crate) type Checked<T> = Result<T, Reported>;
 
 /// Checks all files. The program is whole only when no diagnostic is an error.
 pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
-    let (program, diagnostics, _) = check_fields(loaded, |_| {});
+    let (program, diagnostics, _) = check_fields(loaded, true, |_| {});
     (program, diagnostics)
 }
 
@@ -68,24 +68,30 @@ pub(crate) enum Known {
     Uses(Arc<FieldUses>),
 }
 
-/// Checks all files, and returns what is known of the fields of the message as well.
-pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, Known) {
+/// Checks all files, and returns what is known of the fields of the message as well, and what each route uses of them.
+pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Known, UsesByRoute)) {
     let (program, diagnostics, fields) =
-        check_fields(loaded, |fields| fields.counted = Some(FieldUses::default()));
+        check_fields(loaded, true, |fields| fields.counted = Some(FieldUses::default()));
     (program, diagnostics, fields.into_known())
 }
 
 /// Checks a program that holds one route, given the fields of a program that it is to join: it must
 /// leave them as they are. Also returned is how the route uses them, where they are not declared.
 pub(crate) fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, RouteUses) {
-    let (program, diagnostics, fields) = check_fields(loaded, |fields| match known {
+    // What one route leaves idle says nothing of the program.
+    let (program, diagnostics, fields) = check_fields(loaded, false, |fields| match known {
         Known::Input(input) => fields.input = Some(input),
         Known::Uses(uses) => fields.known = Some(uses),
     });
     (program, diagnostics, fields.done)
 }
 
-fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, Vec<Diagnostic>, Fields) {
+/// Checks all files, `whole` when they are a program of their own.
+fn check_fields(
+    loaded: &Loaded,
+    whole: bool,
+    ready: impl FnOnce(&mut Fields),
+) -> (Program, Vec<Diagnostic>, Fields) {
     let mut diagnostics = Vec::new();
     let symbols = Symbols::collect(loaded, &mut diagnostics);
     let order = symbols.definition_order(&mut diagnostics);
@@ -116,7 +122,9 @@ fn check_fields(loaded: &Loaded, ready: impl FnOnce(&mut Fields)) -> (Program, V
     checker.patterns_fit();
     checker.unused();
     checker.program.slots = std::mem::take(&mut checker.fields.slots);
-    checker.idle();
+    if whole {
+        checker.idle();
+    }
     checker.graphs();
     checker.program.nest_blocks();
     (checker.program, checker.diagnostics, checker.fields)

@@ -112,27 +112,36 @@ fn may_fold(byte: u8) -> bool {
     (byte >= 0xC0) & (byte.wrapping_sub(*UNFOLDED.start()) > UNFOLDED.end() - UNFOLDED.start())
 }
 
-/// A text that is shorter is looked at byte by byte: getting ready for many at once takes longer.
-const SHORT: usize = 256;
+/// The bytes that the compiler looks at together.
+const TOGETHER: usize = 32;
 
-/// True when [`may_fold`] is of some byte. Asked of every one, without a way out, in a long text sixteen at a time: the
-/// compiler does these at once, and the last sixteen overlap those before, since a rest by itself takes longer than all.
+/// True when [`may_fold`] is of some byte. Asked of every one without a way out, many at a time; the last overlap those
+/// before, since a rest by itself takes longer than all.
 fn any_may_fold(bytes: &[u8]) -> bool {
-    let Some(last) = bytes.last_chunk::<16>().filter(|_| bytes.len() >= SHORT) else {
+    let Some(last) = bytes.last_chunk::<TOGETHER>() else {
         return bytes.iter().fold(0, |any, byte| any | u8::from(may_fold(*byte))) != 0;
     };
-    let mut any = [0; 16];
-    for sixteen in bytes.as_chunks().0.iter().chain([last]) {
-        for (any, byte) in any.iter_mut().zip(sixteen) {
+    let mut any = [0; TOGETHER];
+    for chunk in bytes.as_chunks().0.iter().chain([last]) {
+        for (any, byte) in any.iter_mut().zip(chunk) {
             *any |= u8::from(may_fold(*byte));
         }
     }
-    any != [0; 16]
+    any != [0; TOGETHER]
 }
 
-/// True when all bytes are ASCII. Asked of whole words without a way out; the last overlaps the one before.
+/// True when all bytes are ASCII, asked in the same way, of a short text by whole words.
 #[inline]
 fn all_ascii(bytes: &[u8]) -> bool {
+    if let Some(last) = bytes.last_chunk::<TOGETHER>() {
+        let mut all = *last;
+        for chunk in bytes.as_chunks::<TOGETHER>().0 {
+            for (all, byte) in all.iter_mut().zip(chunk) {
+                *all |= byte;
+            }
+        }
+        return all.iter().fold(0, |all, byte| all | byte) < 0x80;
+    }
     let word = |word: &[u8; 8]| u64::from_ne_bytes(*word);
     let all = match bytes.last_chunk() {
         Some(last) => bytes.as_chunks().0.iter().fold(word(last), |all, next| all | word(next)),

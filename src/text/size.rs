@@ -51,7 +51,9 @@ pub(super) fn states(hir: &Hir) -> usize {
 /// The nodes of the tree of byte ranges that a class is written as in UTF-8, which the automaton has no more
 /// states than.
 fn class_states(class: &ClassUnicode) -> usize {
-    let sequences = class.ranges().iter().flat_map(|range| Utf8Sequences::new(range.start(), range.end()));
+    // A range of single bytes adds no node, and comes before all others.
+    let ranges = class.ranges().iter().filter(|range| !range.end().is_ascii());
+    let sequences = ranges.flat_map(|range| Utf8Sequences::new(range.start(), range.end()));
     let (mut nodes, mut before) = (1, None::<Utf8Sequence>);
     for sequence in sequences {
         let inner = sequence.len() - 1;

@@ -10,7 +10,7 @@ use crate::decision::Choice;
 use crate::index::Index;
 use crate::index::lookup::{Hit, Lookup, Verifier};
 use crate::index::tombstones::Tombstones;
-use crate::sema::hir::{RuleId, TableId};
+use crate::sema::hir::{RuleId, SlotId, TableId};
 use crate::text::PreparedTexts;
 use crate::value::{Tri, Value};
 use crate::walk::{self, End, Searcher};
@@ -143,6 +143,11 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
     #[inline]
     fn operand(&mut self, operand: Operand) -> Value<'a> {
         Vm::operand(self, operand)
+    }
+
+    #[inline]
+    fn slot(&mut self, slot: SlotId) -> &Value<'a> {
+        self.message.slot(slot.index())
     }
 
     fn present(&mut self, fields: &Fields, into: &mut Vec<u32>) {

@@ -11,8 +11,17 @@ use crate::sema::hir::ExternId;
 use crate::value::{Tri, Value};
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    #[inline]
+    // Nearly all are slots.
+    #[inline(always)]
     pub(super) fn operand(&mut self, operand: Operand) -> Value<'a> {
+        match operand {
+            Operand::Slot(slot) => *self.message.slot(slot.index()),
+            _ => self.computed(operand),
+        }
+    }
+
+    #[inline(never)]
+    fn computed(&mut self, operand: Operand) -> Value<'a> {
         match operand {
             Operand::Slot(slot) => *self.message.slot(slot.index()),
             Operand::Const(constant) => self.constant(constant),

@@ -164,6 +164,12 @@ impl Compiled {
         }
     }
 
+    /// True when the file held compiled rules.
+    #[cfg(feature = "studio")]
+    pub fn is_artifact(&self) -> bool {
+        self.is_artifact
+    }
+
     pub fn sources(&self) -> &SourceMap {
         match &self.result {
             Ok(rules) => rules.sources(),

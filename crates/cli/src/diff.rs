@@ -10,6 +10,7 @@ use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
 use rulec::internals::json;
 use rulec::internals::text::{on_one_line, printable};
 use rulec::{Decision, Entry};
+use rulec_inspect::log;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -227,7 +228,10 @@ fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, C
                 replay.refused += 1;
                 continue;
             };
-            let message = logged(message);
+            let Some(message) = log::line(message).message() else {
+                replay.refused += 1;
+                continue;
+            };
             replay.messages += 1;
             replay.masked += usize::from(message.to_string().contains(rulec::internals::trace::MASK));
             let [before, after] = sessions.each_mut().map(|session| session.decide(&message));
@@ -256,15 +260,6 @@ fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, C
 /// The parts of a decision that a service acts on.
 fn data(decision: &Decision) -> Json {
     answer(&serde_json::to_value(decision).unwrap_or_default())
-}
-
-/// The message of a line: the line itself, or what a decision log says was decided.
-fn logged(mut line: serde_json::Map<String, Json>) -> Json {
-    let is_log = ["generation", "entry", "route"].iter().all(|key| line.contains_key(*key));
-    match line.get("message") {
-        Some(Json::Object(_)) if is_log => line.remove("message").unwrap_or_default(),
-        _ => Json::Object(line),
-    }
 }
 
 fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliError> {

@@ -1,12 +1,14 @@
 //! `rulec doctor`: which routes and conditions never fired in what a service has decided, by its decision log.
 
 use super::compiled::Compiled;
-use super::coverage::{self, Coverage};
+use super::coverage;
 use super::files;
 use super::stream;
 use super::term::{Out, Term, plural};
 use super::{CliError, Status};
 use rulec::{AnalysisOptions, TableKind};
+use rulec_inspect::coverage::Coverage;
+use rulec_inspect::log;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
@@ -63,7 +65,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     };
     files::note_missing_functions(rules, term);
     let (mut coverage, mut window) = (Coverage::new(rules), Window::default());
-    let refused = stream::objects(&args.log, term, |number, line| window.see(number, &line, &mut coverage))?;
+    let refused = stream::objects(&args.log, term, |number, line| window.see(number, line, &mut coverage))?;
     if window.decisions == 0 {
         let log = args.log.display();
         return Err(CliError::error(format!(
@@ -75,42 +77,39 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 }
 
 impl Window {
-    fn see(&mut self, number: u64, line: &Map<String, Json>, coverage: &mut Coverage<'_>) {
-        let text = |key: &str| line.get(key).and_then(Json::as_str);
-        let entry = text("entry").unwrap_or_default();
-        let program = coverage.rules().program();
-        let table = program.table_named(entry).map(|id| &program.tables[id.index()]);
-        let (Some(table), true) = (table, line.contains_key("route")) else {
+    fn see(&mut self, number: u64, line: Map<String, Json>, coverage: &mut Coverage<'_>) {
+        let rules = coverage.rules();
+        let Some(logged) = log::decision(line) else {
+            self.foreign += 1;
+            return;
+        };
+        let program = rules.program();
+        let Some(table) = program.table_named(&logged.entry).map(|id| &program.tables[id.index()]) else {
             self.foreign += 1;
             return;
         };
         self.decisions += 1;
-        if let Some(time) = text("time") {
-            let earlier = self.first.as_deref().is_none_or(|first| time < first);
-            let later = self.last.as_deref().is_none_or(|last| time > last);
-            self.first = if earlier { Some(time.to_owned()) } else { self.first.take() };
-            self.last = if later { Some(time.to_owned()) } else { self.last.take() };
+        if let Some(time) = logged.time {
+            let earlier = self.first.as_deref().is_none_or(|first| *time < *first);
+            let later = self.last.as_deref().is_none_or(|last| *time > *last);
+            self.first = if earlier { Some(time.clone()) } else { self.first.take() };
+            self.last = if later { Some(time) } else { self.last.take() };
         }
-        let Some(message) = line.get("message").filter(|message| message.is_object()) else {
+        let Some(message) = logged.message else {
             self.bare += 1;
-            let path = line.get("path").and_then(Json::as_array).into_iter().flatten();
-            let path: Vec<&str> = path.filter_map(Json::as_str).collect();
-            let path = if path.is_empty() { vec![entry] } else { path };
-            coverage.outcome(&path, text("route"));
+            let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
+            coverage.outcome(&path, logged.route.as_deref());
             return;
         };
-        let rules = coverage.rules();
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
-        let explanation = entry.explain(message, true);
+        let explanation = entry.explain(&message, true);
         // Intent flows and models answer beside the rules.
-        if matches!(table.kind, TableKind::Routes | TableKind::Router)
-            && explanation.chosen.as_deref() != text("route")
-        {
+        if matches!(table.kind, TableKind::Routes | TableKind::Router) && explanation.chosen != logged.route {
             self.otherwise += 1;
             self.example.get_or_insert(number);
         }
         coverage.see(&explanation);
-        entry.count(message, coverage.truths());
+        entry.count(&message, coverage.truths());
     }
 
     fn show(&self, compiled: &Compiled, coverage: &Coverage<'_>, out: &mut Out) -> Result<(), CliError> {

@@ -1,13 +1,11 @@
-//! `rulec graph`: workflows, routes, choices, routers and flows of a rules file, drawn. What is drawn is gathered once, as
-//! nodes and edges; each format only writes them down.
+//! `rulec graph`: workflows, routes, choices, routers and flows of a rules file, drawn. What is drawn is gathered by
+//! `rulec-inspect`, as nodes and edges; each format only writes them down.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `collect` | the nodes and edges of a workflow, and of a table |
 //! | `text` | them for Mermaid and for Graphviz |
 //! | `svg` | them as a picture, laid out here |
 
-mod collect;
 mod svg;
 mod text;
 
@@ -17,6 +15,7 @@ use super::{CliError, Status};
 use clap::ValueEnum;
 use rulec::Rules;
 use rulec::internals::sema::hir::TableKind;
+use rulec_inspect::drawing::{self, Drawing};
 
 /// Draw the workflows, routes, choices and flows of a rules file
 #[derive(clap::Args)]
@@ -50,55 +49,6 @@ enum Language {
     Dot,
     /// A picture
     Svg,
-}
-
-/// A node's outline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Box,
-    /// With double lines: runs its next nodes side by side.
-    Double,
-    /// The beginning of a search.
-    Start,
-    /// A condition that is asked.
-    Question,
-    /// The end of a decision.
-    Outcome,
-}
-
-struct Node {
-    label: String,
-    shape: Shape,
-}
-
-/// An edge: from where to where, what is said of it, and whether it is dashed.
-struct Edge {
-    from: usize,
-    to: usize,
-    label: String,
-    dashed: bool,
-}
-
-/// A graph to draw; nodes are known by their numbers.
-struct Drawing {
-    name: String,
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
-}
-
-impl Drawing {
-    fn new(name: &str) -> Drawing {
-        Drawing { name: name.to_owned(), nodes: Vec::new(), edges: Vec::new() }
-    }
-
-    fn node(&mut self, label: impl Into<String>, shape: Shape) -> usize {
-        self.nodes.push(Node { label: one_line(&label.into()), shape });
-        self.nodes.len() - 1
-    }
-
-    fn edge(&mut self, from: usize, to: usize, label: impl Into<String>, dashed: bool) {
-        self.edges.push(Edge { from, to, label: one_line(&label.into()), dashed });
-    }
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -137,10 +87,10 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
     };
     if let Some(name) = name {
         if let Some(workflow) = workflows().find(|workflow| *workflow.name == *name) {
-            return Ok(vec![collect::workflow(rules, workflow)]);
+            return Ok(vec![drawing::workflow(rules, workflow)]);
         }
         if let Some(table) = tables().find(|table| *table == name) {
-            return Ok(vec![collect::table(rules, table)]);
+            return Ok(vec![drawing::table(rules, table)]);
         }
         let known = workflows().map(|workflow| &*workflow.name).chain(tables());
         let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -148,21 +98,16 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
             "there is nothing of the name `{name}` to draw; there are {known}"
         )));
     }
-    let mut drawings: Vec<Drawing> = workflows().map(|workflow| collect::workflow(rules, workflow)).collect();
+    let mut drawings: Vec<Drawing> = workflows().map(|workflow| drawing::workflow(rules, workflow)).collect();
     if drawings.is_empty() {
         // A table that others go to is drawn with them.
-        let entered = collect::entered(program);
+        let entered = drawing::entered(program);
         drawings.extend(
-            tables().filter(|table| !entered.contains(table)).map(|table| collect::table(rules, table)),
+            tables().filter(|table| !entered.contains(table)).map(|table| drawing::table(rules, table)),
         );
     }
     match drawings.is_empty() {
         true => Err(CliError::usage("the rules hold no workflow, route, choice, router or flow to draw")),
         false => Ok(drawings),
     }
-}
-
-/// A text without line breaks, which would end what it stands in.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

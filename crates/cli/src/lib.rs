@@ -13,6 +13,7 @@
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` `lsp` | a verb each |
 //! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
+//! | `studio`, `report_page` | rules in a browser, and as a page that needs no server (feature `studio`) |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
 //! | `markup` | texts in XML and HTML |
 //! | `manual` | manual pages and completions, from the command line's own definition |
@@ -52,10 +53,12 @@ mod progress;
 mod prompt;
 mod repl;
 mod report;
+mod report_page;
 mod run;
 mod schema;
 mod standard;
 mod stream;
+mod studio;
 mod summary;
 mod term;
 mod test;
@@ -85,6 +88,7 @@ Examples:
   rulec explain E0203                                 what a code means, with examples
   rulec workflow run review.rules --input '{}'        run a workflow
   rulec graph review.rules                            draw it
+  rulec studio support.rules                          see rules and decisions in a browser
   rulec import routes router.json -o support.rules    rules from another system's JSON
 
 Exit status: 0 all well, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
@@ -129,6 +133,8 @@ enum Verb {
     Doctor(doctor::Args),
     Bench(bench::Args),
     Repl(repl::Args),
+    Studio(studio::Args),
+    Report(report_page::Args),
     Completions(manual::CompletionsArgs),
     Man(manual::Args),
 }
@@ -208,6 +214,8 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         Verb::Doctor(args) => doctor::run(&args, term, out),
         Verb::Bench(args) => bench::run(&args, term, out),
         Verb::Repl(args) => repl::run(&args, term, out),
+        Verb::Studio(args) => studio::run(&args, term, out),
+        Verb::Report(args) => report_page::run(&args, term),
         Verb::Completions(args) => manual::completions(&args, out),
         Verb::Man(args) => manual::run(&args, term, out),
     }

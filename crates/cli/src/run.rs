@@ -12,7 +12,7 @@ use rulec::flow::FlowMatcher;
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload;
-use rulec::{Decision, Entry, Explanation, Indexing, Rules, SkippedCondition, Tier};
+use rulec::{Decision, Entry, Explanation, Indexing, Rules, Session, SkippedCondition, Tier};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::io::Write;
@@ -105,15 +105,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if let Some(question) = &question {
         term.note(&meaning::asks(question, &args.rules.path));
     }
-    let decider = Decider {
+    let worker = || Decider {
         rules: &rules,
         entry,
+        session: entry.session(),
         matcher: matcher.as_ref(),
         question: question.as_ref(),
         args,
         summary: Summary::default(),
     };
-    let worker = || decider.clone();
     let (deciders, errors) = args.stream.answer(term, out, worker)?;
     let mut summary = Summary::default();
     deciders.into_iter().for_each(|decider| summary.add(decider.summary));
@@ -123,10 +123,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Fine })
 }
 
-#[derive(Clone)]
 struct Decider<'a> {
     rules: &'a Rules,
     entry: Entry<'a>,
+    session: Session,
     /// Finds intent flows behind the patterns, when there are any.
     matcher: Option<&'a FlowMatcher>,
     /// The question, when a language model is asked.
@@ -151,7 +151,7 @@ impl Worker for Decider<'_> {
             }
         }
         if !args.all && !args.explain && entry.kind() != TableKind::Choice {
-            let decision = entry.decide_line(message)?;
+            let decision = self.session.decide_line(message)?;
             self.summary.decided(&decision);
             write_decision(out, line, &decision);
             return Ok(());
@@ -177,7 +177,8 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     // Writing to memory cannot fail.
     let _ = write!(out, "{{\"line\":{line}");
     let at = out.len();
-    write_json(out, decision);
+    decision.write_json(out);
+    out.push(b'\n');
     // Its own first brace makes way for the comma.
     if let Some(brace) = out.get_mut(at) {
         *brace = b',';

@@ -1,7 +1,7 @@
 //! `rulec test`: runs the `test` blocks of rule files.
 
 use super::compiled::Compiled;
-use super::coverage::{self, Coverage};
+use super::coverage;
 use super::files;
 use super::report::junit::{self, Case, Ending};
 use super::term::{Out, Term, paint, plural};
@@ -9,15 +9,13 @@ use super::watch::Watch;
 use super::why::options;
 use super::{CliError, Status, report};
 use clap::ValueEnum;
-use rulec::flow::FlowMatcher;
-use rulec::internals::sema::hir::Expect;
 use rulec::internals::syntax::ast::StatementKind;
 use rulec::internals::syntax::parse;
 use rulec::internals::text::on_one_line;
 use rulec::internals::threads::{self, Threads};
-use rulec::payload::Judge;
-use rulec::{AnalysisOptions, Rules, TableKind, TestOutcome, run_tests};
-use serde_json::{Value as Json, json};
+use rulec::{AnalysisOptions, TestOutcome, run_tests};
+use rulec_inspect::coverage::Coverage;
+use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -209,7 +207,7 @@ fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Ou
     let mut all = Vec::new();
     for (compiled, _) in compiled {
         let Ok(rules) = &compiled.result else { continue };
-        let coverage = of_tests(rules, |name| args.wants(name));
+        let coverage = Coverage::of_tests(rules, |name| args.wants(name));
         if coverage.decisions() > 0 {
             all.push((compiled, coverage, compiled.analyse(AnalysisOptions::default())));
         }
@@ -237,37 +235,6 @@ fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Ou
         files::replace(path, records.as_bytes())?;
     }
     Ok(())
-}
-
-/// The coverage by the tests of a file.
-fn of_tests<'r>(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r> {
-    let (program, mut coverage) = (rules.program(), Coverage::new(rules));
-    let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
-    for test in program.tests.iter().filter(|test| wanted(&test.name)) {
-        if let Expect::Judgement { kind, .. } = &test.expect {
-            if let Ok((judge, payload)) = judge(rules, kind, &test.message) {
-                coverage.judge(kind, &judge.judge(payload));
-                judge.count(payload, coverage.truths());
-            }
-            continue;
-        }
-        let table = &program.tables[test.entry.index()];
-        let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { continue };
-        let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
-        let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
-        coverage.see(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
-        entry.count(&test.message, coverage.truths());
-    }
-    coverage
-}
-
-/// The judge of the payload that a test gives, and the payload.
-fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), String> {
-    let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
-    for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
-        judge = judge.input(name, value.clone()).map_err(|error| error.to_string())?;
-    }
-    Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
 }
 
 impl Args {

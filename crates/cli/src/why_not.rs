@@ -6,7 +6,6 @@ use super::term::{Format, Out, Term};
 use super::why::MessageArgs;
 use super::{CliError, Status};
 use rulec::internals::text::on_one_line;
-use rulec::internals::trace::MASK;
 use rulec::why_not::{FieldChange, Remedy, WhyNot};
 use serde_json::Value as Json;
 
@@ -42,29 +41,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = &args.rules.load(term)?;
     let entry = entry(rules, args.entry.as_deref())?;
     let message = args.message.read()?;
-    let mut found = entry.why_not(&args.route, &message).map_err(CliError::usage)?;
-    if !args.show_private {
-        mask(&mut found);
-    }
+    let found = entry.why_not(&args.route, &message).map_err(CliError::usage)?;
+    let found = if args.show_private { found } else { found.masked() };
     match args.format {
         Format::Json => out.json(&found, "answer")?,
         Format::Human => out.text(&sentence(&found))?,
     }
     Ok(Status::Fine)
-}
-
-/// Masks what is private: of the fields named, and all of a message that holds such a value.
-fn mask(found: &mut WhyNot) {
-    let Remedy::Change { fields, message, .. } = &mut found.remedy else { return };
-    for field in fields.iter_mut().filter(|field| field.private) {
-        for value in [&mut field.is, &mut field.would_be] {
-            if !value.is_null() {
-                *value = MASK.into();
-            }
-        }
-        field.needs.clear();
-        *message = Json::Null;
-    }
 }
 
 fn sentence(found: &WhyNot) -> String {

@@ -7,13 +7,10 @@ use clap::{ArgGroup, Subcommand};
 use rulec::Rules;
 use rulec::internals::json::JsonError;
 use rulec::internals::sema::hir::{PARALLEL, Workflow as Declared};
-use rulec_runtime::workflow::processors::{Loop, Vote};
-use rulec_runtime::workflow::{
-    Node, ProcessError, Processor, Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder, from_fn,
-};
+use rulec_runtime::workflow::processors::{Loop, Vote, echo};
+use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Run workflows
 #[derive(clap::Args)]
@@ -164,20 +161,6 @@ fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder
         true => Ok(builder),
         false => Err(CliError::usage("`--allow`: this program was built without its feature `http`")),
     }
-}
-
-/// Hands on the input, with the configuration's fields where the input has none of that name.
-fn echo(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
-    let config = node.config.as_object().cloned().unwrap_or_default();
-    Ok(from_fn(move |input: Json| {
-        let mut output = config.clone();
-        match input {
-            Json::Object(fields) => output.extend(fields),
-            other if output.is_empty() => return std::future::ready(Ok(other)),
-            other => output.extend([("input".to_owned(), other)]),
-        }
-        std::future::ready(Ok(Json::Object(output)))
-    }))
 }
 
 fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {

@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::Field;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rulec_columns::{Decider, Options, write_lines};
+use rulec_columns::{Decider, Options, Part, write_lines};
 use serde_json::Value as Json;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ use support::rules::Kind;
 fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
     let nulls: NullBuffer = messages.iter().map(Option::is_some).collect();
     let (names, columns): (Vec<&str>, Vec<ArrayRef>) = fields.into_iter().unzip();
-    let fields = names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let fields =
+        names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
     Arc::new(StructArray::new(fields.collect(), columns, Some(nulls)))
 }
 
@@ -92,7 +93,8 @@ fn batch(messages: &[Json]) -> RecordBatch {
         ("order", order),
         ("last_error", error),
     ];
-    RecordBatch::try_from_iter([("text", texts(&all, "text")), ("ctx", object(&ctx, fields))]).expect("a batch")
+    RecordBatch::try_from_iter([("text", texts(&all, "text")), ("ctx", object(&ctx, fields))])
+        .expect("a batch")
 }
 
 /// Rows of a batch.
@@ -158,12 +160,13 @@ fn ratios() {
         };
         let mut decider = sides.decider();
         let mut columns = || drop(black_box(decider.decide(black_box(&sides.batch))));
-        let mut other = sides.decider();
+        let (mut other, part) = (sides.decider(), Part::from(sides.batch.clone()));
         let mut each = || {
             let take = |_, decision| drop(black_box(decision));
-            other.each(black_box(&sides.batch), take).expect("the same columns");
+            other.each(black_box(&part), take).expect("the same columns");
         };
-        let records: Vec<_> = sides.messages.iter().map(|message| sides.case.rules.prepare(message)).collect();
+        let records: Vec<_> =
+            sides.messages.iter().map(|message| sides.case.rules.prepare(message)).collect();
         let mut session = sides.case.rules.session();
         let mut choose = || {
             for record in &records {

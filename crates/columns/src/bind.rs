@@ -5,10 +5,10 @@ use crate::cell::{Meaning, Reader, is_json};
 use crate::moment::Zone;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use rulec::{Session, UnknownEntry};
 use rulec::internals::diag::nearest;
 use rulec::internals::input::{Place, Plan, ROOT};
 use rulec::internals::ty::{Kind, KindSet};
+use rulec::{Session, UnknownEntry};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -103,6 +103,15 @@ enum Source {
     Group(Vec<(String, Source)>),
 }
 
+impl Source {
+    fn columns(&self, found: &mut Vec<usize>) {
+        match self {
+            Source::Column(at, _) => found.push(*at),
+            Source::Group(inner) => inner.iter().for_each(|(_, source)| source.columns(found)),
+        }
+    }
+}
+
 /// A field that the rules read.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
@@ -164,6 +173,19 @@ impl Binding {
 
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The columns that are read, by their numbers in the schema.
+    pub fn reads(&self) -> Vec<usize> {
+        if self.bound.is_empty() {
+            return (0..self.schema.fields().len()).collect();
+        }
+        let mut reads = Vec::new();
+        for bound in &self.bound {
+            self.columns[bound.at].1.columns(&mut reads);
+        }
+        reads.sort_unstable();
+        reads
     }
 
     /// The columns of a batch, taken apart: one object whose fields are those of the message.
@@ -271,7 +293,16 @@ impl Binder<'_> {
         let is_object = inside.is_some();
         let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.wants(place, *kind));
         let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::of(kind)));
-        Bound { at, place, whole, as_text: self.plan.kinds(place).has(Kind::String), is_object, inside: inside.unwrap_or_default(), given, plain }
+        Bound {
+            at,
+            place,
+            whole,
+            as_text: self.plan.kinds(place).has(Kind::String),
+            is_object,
+            inside: inside.unwrap_or_default(),
+            given,
+            plain,
+        }
     }
 
     /// Binds a column, or a field of one: its type must be one that can be read at the place.
@@ -385,7 +416,9 @@ fn kinds(field: &Field, meaning: Meaning) -> KindSet {
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => KindSet::LIST,
         DataType::Struct(_) => KindSet::DICT,
         DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields) if fields.first().is_some_and(|key| of(key.data_type()) == KindSet::STRING) => {
+            DataType::Struct(fields)
+                if fields.first().is_some_and(|key| of(key.data_type()) == KindSet::STRING) =>
+            {
                 KindSet::DICT
             }
             _ => KindSet::EMPTY,
@@ -407,7 +440,8 @@ fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
 /// That a column is of a type that cannot be read at its place, with what to do.
 fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> String {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
-    let mut problem = format!("the column `{path}` is {}, and the rules read {wanted} there", field.data_type());
+    let mut problem =
+        format!("the column `{path}` is {}, and the rules read {wanted} there", field.data_type());
     match field.data_type() {
         DataType::Timestamp(_, None) => problem += "; give its times a zone, such as UTC",
         DataType::Timestamp(_, Some(zone)) => {

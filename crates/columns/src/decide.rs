@@ -4,12 +4,13 @@ use crate::answers::Answers;
 use crate::bind::{Binding, ColumnsError, Options};
 use crate::cell::Reader;
 use crate::lanes::{BLOCK, Block, Lanes};
-use crate::rows::{self, RowError};
+use crate::rows::{self, Part, RowError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bumpalo::Bump;
 use rulec::payload::Judge;
-use rulec::{Decision, Rules, Session};
+use rulec::{Decision, Entry, Rules, Session};
+use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -70,6 +71,11 @@ impl Decider {
         self.binding.schema()
     }
 
+    /// The columns of the batches that the rules read, by their numbers.
+    pub fn reads(&self) -> Vec<usize> {
+        self.binding.reads()
+    }
+
     /// Another one like it, for another thread. The columns are bound already.
     #[must_use]
     pub fn another(&self) -> Decider {
@@ -85,44 +91,65 @@ impl Decider {
         }
     }
 
-    /// Decides every row of a batch; the answers are its rows in their order.
+    /// Decides every row of a batch; the answers are its rows in their order. A row that is no message has its `error`.
     ///
     /// # Errors
-    /// When the batch has other columns than those that were bound. A row that is no message has its `error`.
+    /// When the batch has other columns than those that were bound.
     pub fn decide(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
+        self.decide_part(&Part::from(batch.clone()), |_| ())
+    }
+
+    /// Decides every row of what was read together, and shows each decision on the way.
+    ///
+    /// # Errors
+    /// When the batch has other columns than those that were bound.
+    pub fn decide_part(
+        &mut self,
+        part: &Part,
+        mut seen: impl FnMut(&Decision),
+    ) -> Result<RecordBatch, ColumnsError> {
         let Decider { rules, binding, options, session, answers, .. } = self;
-        let message = binding.open(batch)?;
-        if !options.wants_matched() {
-            each(session, binding, &message, batch.num_rows(), |_, decision| match decision {
-                Ok(decision) => answers.push(&decision, None),
-                Err(error) => answers.push_error(&error),
-            });
-            return Ok(answers.finish());
-        }
-        for row in 0..batch.num_rows() {
-            match row_of(session, binding, &message, row) {
-                Ok(decision) => {
-                    let matched = matched(session, rules, binding, &message, row);
-                    answers.push(&decision, Some(&matched));
-                }
-                Err(error) => answers.push_error(&error),
+        let message = binding.open(&part.batch)?;
+        if options.wants_matched() {
+            for row in 0..part.batch.num_rows() {
+                let decision = part.error(row).map_or_else(|| row_of(session, binding, &message, row), Err);
+                let matched = decision.is_ok().then(|| matched(session, rules, binding, &message, row));
+                answer(answers, decision, matched.as_deref(), &mut seen);
             }
+        } else {
+            each(session, binding, &message, part, |_, decision| answer(answers, decision, None, &mut seen));
         }
         Ok(answers.finish())
     }
 
-    /// Decides every row of a batch and hands out each decision, or why the row is no message.
+    /// Decides every row of what was read together, and hands out each decision, or why the row is no message.
     ///
     /// # Errors
     /// When the batch has other columns than those that were bound.
     pub fn each(
         &mut self,
-        batch: &RecordBatch,
+        part: &Part,
         take: impl FnMut(usize, Result<Decision, RowError>),
     ) -> Result<(), ColumnsError> {
-        let message = self.binding.open(batch)?;
-        each(&mut self.session, &self.binding, &message, batch.num_rows(), take);
+        let message = self.binding.open(&part.batch)?;
+        each(&mut self.session, &self.binding, &message, part, take);
         Ok(())
+    }
+}
+
+/// Appends the answer to a row.
+fn answer(
+    answers: &mut Answers,
+    decision: Result<Decision, RowError>,
+    matched: Option<&[Cow<'_, str>]>,
+    seen: &mut impl FnMut(&Decision),
+) {
+    match decision {
+        Ok(decision) => {
+            seen(&decision);
+            answers.push(&decision, matched);
+        }
+        Err(error) => answers.push_error(&error),
     }
 }
 
@@ -131,12 +158,15 @@ fn each(
     session: &mut Session,
     binding: &Binding,
     message: &Reader<'_>,
-    rows: usize,
+    part: &Part,
     mut take: impl FnMut(usize, Result<Decision, RowError>),
 ) {
-    let lanes = session.plan().filter(|_| binding.lanes);
+    let rows = part.batch.num_rows();
+    let lanes = session.plan().filter(|_| binding.lanes && part.broken.is_empty());
     let Some(lanes) = lanes.map(|plan| Lanes::new(plan, &binding.bound, message, rows)) else {
-        (0..rows).for_each(|row| take(row, row_of(session, binding, message, row)));
+        for row in 0..rows {
+            take(row, part.error(row).map_or_else(|| row_of(session, binding, message, row), Err));
+        }
         return;
     };
     let mut bump = Bump::new();
@@ -187,8 +217,7 @@ fn matched<'r>(
 /// Judges the rows of record batches as payloads of one kind.
 pub struct PayloadJudge {
     judge: Judge,
-    schema: SchemaRef,
-    binding: Binding,
+    messages: Messages,
     answers: Answers,
 }
 
@@ -196,8 +225,7 @@ impl PayloadJudge {
     /// A judge of the rows of batches of a schema. What a payload lacks is a matter for its rules, so that no column
     /// has to be there.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
-        let binding = Binding::whole(Arc::clone(&schema), options);
-        PayloadJudge { judge, schema, binding, answers: Answers::of_payloads() }
+        PayloadJudge { judge, messages: Messages::new(schema, options), answers: Answers::of_payloads() }
     }
 
     /// The columns of the judgements.
@@ -205,26 +233,76 @@ impl PayloadJudge {
         Arc::clone(self.answers.schema())
     }
 
-    /// The columns of the batches.
-    pub fn input_schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
     /// Judges every row of a batch.
     ///
     /// # Errors
     /// When the batch has other columns than those that were bound.
     pub fn judge(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
-        let message = self.binding.open(batch)?;
-        for row in 0..batch.num_rows() {
-            match rows::tree(&message, row) {
-                Ok(payload) => {
-                    let judgement = serde_json::to_value(self.judge.judge(&payload)).unwrap_or_default();
-                    self.answers.push_json(&judgement);
-                }
-                Err(error) => self.answers.push_error(&error),
-            }
+        let PayloadJudge { judge, messages, answers } = self;
+        messages.each(&Part::from(batch.clone()), |_, payload| match payload {
+            Ok(payload) => answers.push_json(&serde_json::to_value(judge.judge(&payload)).unwrap_or_default()),
+            Err(error) => answers.push_error(&error),
+        })?;
+        Ok(answers.finish())
+    }
+}
+
+/// The rows of batches as messages of JSON, for whatever asks for more than decisions.
+pub struct Messages {
+    binding: Binding,
+}
+
+impl Messages {
+    /// The messages of batches of a schema.
+    pub fn new(schema: SchemaRef, options: &Options) -> Messages {
+        Messages { binding: Binding::whole(schema, options) }
+    }
+
+    /// Hands out every row of what was read together, or why it is no message.
+    ///
+    /// # Errors
+    /// When the batch has other columns than the schema.
+    pub fn each(
+        &self,
+        part: &Part,
+        mut take: impl FnMut(usize, Result<Json, RowError>),
+    ) -> Result<(), ColumnsError> {
+        let message = self.binding.open(&part.batch)?;
+        for row in 0..part.batch.num_rows() {
+            take(row, part.error(row).map_or_else(|| rows::tree(&message, row), Err));
         }
-        Ok(self.answers.finish())
+        Ok(())
+    }
+}
+
+/// Answers in the form of JSON, as columns: those of [`Decider`] and [`PayloadJudge`] for what is decided elsewhere.
+pub struct AnswerColumns {
+    answers: Answers,
+}
+
+impl AnswerColumns {
+    /// The columns of the answers by an entry; with `matched` and `explained` also those that are asked for.
+    pub fn of(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
+        AnswerColumns { answers: Answers::of(rules, entry, matched).explained(explained) }
+    }
+
+    /// The columns of judgements of payloads.
+    pub fn of_payloads() -> AnswerColumns {
+        AnswerColumns { answers: Answers::of_payloads() }
+    }
+
+    /// The columns.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(self.answers.schema())
+    }
+
+    /// Appends an answer: the object that `rulec run` prints.
+    pub fn push(&mut self, answer: &Json) {
+        self.answers.push_json(answer);
+    }
+
+    /// The answers so far, of which none are left.
+    pub fn finish(&mut self) -> RecordBatch {
+        self.answers.finish()
     }
 }

@@ -78,8 +78,9 @@ impl<'b> Lanes<'b> {
                 continue;
             }
             let slots: Vec<(usize, KindSet)> =
-                plan.slots_at(inside).iter().map(|(slot, kinds)| (*slot as usize, *kinds)).collect();
-            let promised = plan.promised(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
+                plan.slots_at(inside).map(|(slot, kinds)| (slot as usize, kinds)).collect();
+            let promised =
+                plan.promised(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
             if !slots.is_empty() || promised.is_some() {
                 self.lanes.push(Lane { reader, nulls, slots, promised, as_text: field.as_text });
             }

@@ -11,12 +11,14 @@ mod bind;
 mod build;
 mod cell;
 mod decide;
+#[cfg(feature = "formats")]
+pub mod formats;
 mod lanes;
 mod lines;
 mod moment;
 mod rows;
 
 pub use bind::{BindError, ColumnsError, Options};
-pub use decide::{Decider, PayloadJudge};
+pub use decide::{AnswerColumns, Decider, Messages, PayloadJudge};
 pub use lines::write_lines;
-pub use rows::RowError;
+pub use rows::{Part, RowError};

@@ -3,6 +3,7 @@
 
 use crate::bind::Bound;
 use crate::cell::{Cell, Reader};
+use arrow_array::RecordBatch;
 use bumpalo::Bump;
 use rulec::JsonError;
 use rulec::internals::input::{Fill, ROOT};
@@ -12,7 +13,12 @@ use rulec::internals::value::{Value, format_datetime};
 use serde_json::{Map, Value as Json};
 
 /// Puts the values of a row where the rules read them; `None` when only a tree will do.
-pub(crate) fn fill<'b>(fill: &mut Fill<'b>, bound: &[Bound], message: &'b Reader<'b>, row: usize) -> Option<()> {
+pub(crate) fn fill<'b>(
+    fill: &mut Fill<'b>,
+    bound: &[Bound],
+    message: &'b Reader<'b>,
+    row: usize,
+) -> Option<()> {
     if fill.plan().wants(ROOT, Kind::Dict) {
         return None;
     }
@@ -155,6 +161,29 @@ pub(crate) fn tree(message: &Reader<'_>, row: usize) -> Result<Json, RowError> {
     Ok(Json::Object(object))
 }
 
+/// Rows that were read together.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The rows. One that is broken is there, and null.
+    pub batch: RecordBatch,
+    /// The rows of the batch that could not be read, in their order, each with what is wrong.
+    pub broken: Vec<(usize, RowError)>,
+}
+
+impl Part {
+    /// Why a row could not be read.
+    pub(crate) fn error(&self, row: usize) -> Option<RowError> {
+        let at = self.broken.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        Some(self.broken[at].1.clone())
+    }
+}
+
+impl From<RecordBatch> for Part {
+    fn from(batch: RecordBatch) -> Part {
+        Part { batch, broken: Vec::new() }
+    }
+}
+
 /// Why a row is no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -165,7 +194,10 @@ pub struct RowError {
 
 impl RowError {
     fn json(column: &str, error: &JsonError) -> RowError {
-        RowError { code: error.kind().code(), message: format!("the column `{column}` holds no JSON here: {error}") }
+        RowError {
+            code: error.kind().code(),
+            message: format!("the column `{column}` holds no JSON here: {error}"),
+        }
     }
 
     fn other(column: &str, error: &serde_json::Error) -> RowError {

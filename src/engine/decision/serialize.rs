@@ -6,6 +6,36 @@ use crate::sema::hir::{Outcome, TableKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 
+impl Decision {
+    /// Appends the decision as JSON, the same as serializing it writes: what depends on the chosen statement alone is
+    /// made the first time that it is chosen.
+    ///
+    /// ```
+    /// let rules = rulec::Rules::from_text("default -> anyone { priority: 3 }")?;
+    /// let decision = rules.decide(&serde_json::json!({}));
+    /// let mut line = Vec::new();
+    /// decision.write_json(&mut line);
+    /// assert_eq!(line, serde_json::to_vec(&decision)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        let rules = &self.rules;
+        if self.extras.is_none() && self.segment.is_none() && self.tables.len() == 1 {
+            let answer = rules.answers.get(&rules.program, self.entry, self.chosen, || self.to_json());
+            if let Some(answer) = answer {
+                out.extend_from_slice(answer);
+                return;
+            }
+        }
+        out.extend(self.to_json());
+    }
+
+    /// Writing to memory cannot fail, and all keys are texts.
+    fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

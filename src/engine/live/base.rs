@@ -6,7 +6,7 @@ use super::texts::{Files, Places, Recorder};
 use crate::diag::Code;
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::loader::{self, Loaded, Loader};
-use crate::sema::check::{Allows, Known, check_counting};
+use crate::sema::check::{Allows, Known, UsesByRoute, check_counting};
 use crate::sema::hir::{RuleId, TableId, TableKind};
 use crate::syntax::ast::StatementKind;
 use crate::text;
@@ -21,16 +21,25 @@ pub(super) struct Base {
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub places: Places,
     pub declarations: Declarations,
+    /// The uses that its routes make of the fields of the message, where they are not declared.
+    pub uses: UsesByRoute,
     pub files: Files,
 }
 
 impl Base {
     /// Rules of which nothing is kept for edits.
     pub fn fixed(rules: Rules) -> Base {
-        Base::new(rules, Places::default(), Declarations::new(Vec::new()), Files::default())
+        let declarations = Declarations::new(Vec::new());
+        Base::new(rules, Places::default(), declarations, UsesByRoute::default(), Files::default())
     }
 
-    fn new(rules: Rules, places: Places, declarations: Declarations, files: Files) -> Base {
+    fn new(
+        rules: Rules,
+        places: Places,
+        declarations: Declarations,
+        uses: UsesByRoute,
+        files: Files,
+    ) -> Base {
         let program = rules.program();
         let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];
         for (at, rule) in program.rules.iter().enumerate() {
@@ -38,7 +47,8 @@ impl Base {
                 names[rule.table.index()].insert(rule.name.clone(), RuleId(at as u32));
             }
         }
-        Base { segment: Arc::new(Segment::base(rules.clone())), rules, names, places, declarations, files }
+        let segment = Arc::new(Segment::base(rules.clone()));
+        Base { segment, rules, names, places, declarations, uses, files }
     }
 
     pub fn named(&self, table: TableId, name: &str) -> Option<RuleId> {
@@ -65,18 +75,19 @@ pub(super) fn compile(
         });
     }
     let files = recorder.finish(files, &loaded.sources);
-    text::keeping_parsed(|| compile_loaded(compiler, loaded, files))
+    text::keeping_parsed(|| compile_loaded(compiler, threads, loaded, files))
 }
 
 fn compile_loaded(
     compiler: &Compiler,
+    threads: Threads,
     mut loaded: Loaded,
     files: Files,
 ) -> Result<(Base, Known), CompileError> {
-    let (program, found, known) = check_counting(&loaded);
+    let (program, found, (known, uses)) = check_counting(&loaded);
     let mut allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
-    let rules = compiler.finish(loaded, program, found, &mut allows)?;
-    Ok((Base::new(rules, places, declarations, files), known))
+    let rules = compiler.finish(threads, loaded, program, found, &mut allows)?;
+    Ok((Base::new(rules, places, declarations, uses, files), known))
 }

@@ -15,6 +15,7 @@ use crate::sema::hir::{Extern, Outcome, Program, TableId};
 use crate::sema::resolve::names_in;
 use crate::span::FileId;
 use crate::syntax::ast::{self, Expr, Statement, StatementKind, Target};
+use crate::threads::Threads;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -208,11 +209,6 @@ impl Declarations {
         Some(settings)
     }
 
-    /// The uses a route of the base makes of the fields of the message.
-    pub fn uses(&self, base: &Rules, table: TableId, draft: &Draft, known: Known) -> RouteUses {
-        self.check_in(&[(name_in(base, table), draft)], known).uses
-    }
-
     /// Checks routes that are to stand in tables of one file, or outside any.
     fn check_in(&self, drafts: &Drafts<'_>, known: Known) -> Checked {
         let needed = self.needed(drafts.iter().filter_map(|(_, draft)| draft.route()));
@@ -243,7 +239,7 @@ impl Declarations {
         known: Known,
     ) -> Result<(Route, Rules), CompileError> {
         let mut checked = self.check_in(&[(name_in(base, table), &draft)], known);
-        let uses = std::mem::take(&mut checked.uses);
+        let uses = Arc::new(std::mem::take(&mut checked.uses));
         let refused = |diagnostics| Err(refusal(base.sources(), &draft.text, diagnostics));
         let rules = match checked.finish(compiler, base) {
             Ok(rules) if rules.program().rules.len() == 1 => rules,
@@ -288,7 +284,7 @@ impl Checked {
         let Checked { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
         let link = |program: &Program, found: &mut Vec<Diagnostic>| hosts(compiler, base, program, found);
-        let set = lower(program, &mut diagnostics, link);
+        let set = lower(Threads::One, program, None, &mut diagnostics, link);
         set.map(|set| compiler.rules(set)).ok_or(diagnostics)
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Route {
     /// The table it jumps to, by that number, and the words that say so.
     pub goto: Option<(TableId, Span)>,
     /// The uses it makes of the fields of the message, where they are not declared.
-    pub uses: RouteUses,
+    pub uses: Arc<RouteUses>,
     pub draft: Draft,
 }
 

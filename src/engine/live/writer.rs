@@ -7,7 +7,7 @@ use super::edit::{Action, Edit};
 use super::error::{EditError, UnknownStatement};
 use super::head::Head;
 use super::jumps::Jumps;
-use super::route::{Draft, Route, RouteKey, draft, refusal};
+use super::route::{Draft, Route, RouteKey, refusal};
 use super::segment::{INSERTED, Place, Segment};
 use super::snapshot::Snapshot;
 use super::texts::Changes;
@@ -177,8 +177,8 @@ impl Writer {
         };
         // What the rules are without the old route.
         let used = match &old {
-            Some(old) if matches!(self.known, Known::Uses(_)) => self.uses_of(old)?,
-            _ => RouteUses::default(),
+            Some(old) if matches!(self.known, Known::Uses(_)) => self.uses_of(old),
+            _ => Arc::default(),
         };
         let refused = if self.uses().is_none_or(|uses| uses.remove(&used)) {
             let new = draft.map(|draft| self.compile(compiler, table, draft, old.as_ref()));
@@ -239,15 +239,12 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// The uses a route makes of the fields of the message. One of the base is checked as if it came now.
-    fn uses_of(&self, home: &Home) -> Result<RouteUses, EditError> {
-        if let Some(route) = home.route() {
-            return Ok(route.uses.clone());
+    /// The uses a route makes of the fields of the message.
+    fn uses_of(&self, home: &Home) -> Arc<RouteUses> {
+        match home.route() {
+            Some(route) => Arc::clone(&route.uses),
+            None => self.base.uses.of(self.base.rules.program().rules[home.rule.index()].span),
         }
-        let Base { rules: base, declarations, .. } = &*self.base;
-        let rule = &base.program().rules[home.rule.index()];
-        let draft = draft(base.sources().slice(rule.span), base.sources())?;
-        Ok(declarations.uses(base, rule.table, &draft, self.known.clone()))
     }
 
     /// Makes an edit, to be seen with the next snapshot.

@@ -2,6 +2,7 @@
 //! elements of its lists. Each text is scanned, and each value classified, at most once a decision.
 
 use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
+use crate::bytecode::chunk::Operand;
 use crate::index::attribute::OTHER;
 use crate::index::{AttributeIndex, TableIndex, TextForm};
 use crate::ops::Anchor;
@@ -40,11 +41,15 @@ impl<'a> Lookup<'a> {
     }
 
     #[inline(always)]
-    fn look_up_once<V: Verifier<'a>>(&self, verifier: &mut V, attribute: u32, hits: &mut Vec<u32>) {
-        if let Some(stamp) = self.work.attributes.get(attribute as usize)
+    fn look_up_once<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
+        if let Some(stamp) = self.work.attributes.get(number as usize)
             && stamp.replace(self.epoch) != self.epoch
+            && let Some(attribute) = self.index.attributes.get(number as usize)
+            && !(!attribute.elements.is_empty() && self.look_up_elements(verifier, attribute, hits))
+            && !attribute.keys.is_empty()
         {
-            self.look_up_attribute(verifier, attribute, hits);
+            let class = self.class(verifier, number);
+            attribute.keys.get(class).iter().for_each(|key| self.hit(*key, hits));
         }
     }
 
@@ -94,62 +99,65 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    fn look_up_attribute<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
-        let Some(attribute) = self.index.attributes.get(number as usize) else { return };
-        if !attribute.elements.is_empty()
-            && let Some(elements) = verifier.operand(attribute.operand).elements()
-        {
-            elements.for_each(|element| self.look_up_element(verifier, attribute, element, hits));
-        } else if !attribute.keys.is_empty() {
-            let class = self.class(verifier, number);
-            attribute.keys.get(class).iter().for_each(|key| self.hit(*key, hits));
-        }
-    }
-
-    fn look_up_element<V: Verifier<'a>>(
+    /// Looks up the elements of a list; false when there is none.
+    #[inline(never)]
+    fn look_up_elements<V: Verifier<'a>>(
         &self,
         verifier: &mut V,
         attribute: &AttributeIndex,
-        element: Value<'a>,
         hits: &mut Vec<u32>,
-    ) {
-        match element {
+    ) -> bool {
+        let Some(elements) = verifier.operand(attribute.operand).elements() else { return false };
+        let AttributeIndex { elements: named, element_keys, form, .. } = attribute;
+        elements.for_each(|element| match element {
             Value::Str(text) => {
-                let text = verifier.texts().passing(attribute.form.mode, text);
-                let keys = attribute.elements.get(text).into_iter().flatten();
-                keys.for_each(|key| self.hit(*key, hits));
+                let number = named.get(verifier.texts().passing(form.mode, text));
+                let keys = number.map_or(&[][..], |number| element_keys.get(number));
+                keys.iter().for_each(|key| self.hit(*key, hits));
             }
             // A time equals texts that write it in many ways.
-            Value::DateTime(_) => {
-                attribute.elements.values().flatten().for_each(|key| self.hit(*key, hits));
-            }
+            Value::DateTime(_) => element_keys.all().iter().for_each(|key| self.hit(*key, hits)),
             _ => {}
-        }
+        });
+        true
     }
 
     /// Returns the equivalence class of an attribute's value.
     #[inline]
     pub(super) fn class<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
-        match self.work.classes.get(number as usize).map(Cell::get) {
+        let cell = self.work.classes.get(number as usize);
+        match cell.map(Cell::get) {
             Some((stamp, class)) if stamp == self.epoch => class,
-            _ => self.classify(verifier, number),
+            _ => {
+                let class = self.classify(verifier, number);
+                if let Some(cell) = cell {
+                    cell.set((self.epoch, class));
+                }
+                class
+            }
         }
     }
 
     #[inline(never)]
     fn classify<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let Some(attribute) = self.index.attributes.get(number as usize) else { return OTHER };
+        match attribute.operand {
+            Operand::Slot(slot) if attribute.form.mode.is_plain() => {
+                attribute.classes.of(*verifier.slot(slot))
+            }
+            _ => self.classify_prepared(verifier, attribute),
+        }
+    }
+
+    #[inline(never)]
+    fn classify_prepared<V: Verifier<'a>>(&self, verifier: &mut V, attribute: &AttributeIndex) -> u32 {
         let TextForm { mode, text: kept } = attribute.form;
-        let class = match verifier.operand(attribute.operand) {
+        match verifier.operand(attribute.operand) {
             Value::Str(text) => {
                 attribute.classes.of(Value::Str(verifier.texts().get(kept, self.epoch, mode, text)))
             }
             other => attribute.classes.of(other),
-        };
-        if let Some(cell) = self.work.classes.get(number as usize) {
-            cell.set((self.epoch, class));
         }
-        class
     }
 }
 

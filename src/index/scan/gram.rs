@@ -1,33 +1,30 @@
 //! Grams: the few bytes of a literal that it is found by, and the hashes they are looked up under.
 
 /// The number of bytes by which a literal is keyed. A lookup begins at one of the first [`BASES`] levels;
-/// the others are reached from a crowded entry of the one above.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// from a crowded entry it goes on a level deeper.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct Level(u8);
 
-/// The levels that a position of a text is looked up at.
-pub const BASES: usize = 8;
-pub const SIXTEEN: Level = Level(0);
-pub const TWELVE: Level = Level(1);
-pub const EIGHT: Level = Level(2);
-/// Six bytes, for literals of six and seven: a Chinese word of two characters above all.
-pub const SIX: Level = Level(3);
-/// Four bytes, for literals of four and five.
-pub const FOUR: Level = Level(4);
-pub const THREE: Level = Level(5);
-pub const TWO: Level = Level(6);
-pub const ONE: Level = Level(7);
-/// Thirty-two bytes, below sixteen; then it doubles.
-const FIRST_DEEP: Level = Level(8);
+/// The levels that a position of a text is looked up at: of three to eight bytes.
+pub const BASES: usize = 6;
+pub const THREE: Level = Level(0);
+/// Thirty-two bytes, below twelve and sixteen; then it doubles.
+const FIRST_DOUBLE: u8 = 8;
 /// 32 KB.
 const DEEPEST: Level = Level(18);
 
-const BYTES: [usize; BASES] = [16, 12, 8, 6, 4, 3, 2, 1];
-/// The bits of the first eight bytes that count at a base level.
-const MASKS: [u64; BASES] =
-    [u64::MAX, u64::MAX, u64::MAX, 0xffff_ffff_ffff, 0xffff_ffff, 0xff_ffff, 0xffff, 0xff];
-static SECOND: [usize; BASES] = [8, 4, 0, 0, 0, 0, 0, 0];
-const SALTS: [u64; BASES] = [
+/// The bits of eight bytes that count at a base level.
+const MASKS: [u64; 8] = [
+    0xff_ffff,
+    0xffff_ffff,
+    0xff_ffff_ffff,
+    0xffff_ffff_ffff,
+    0xff_ffff_ffff_ffff,
+    u64::MAX,
+    u64::MAX,
+    u64::MAX,
+];
+const SALTS: [u64; 8] = [
     0x2545_f491_4f6c_dd1d,
     0x5851_f42d_4c95_7f2d,
     0x1405_7b7e_f767_814f,
@@ -39,18 +36,10 @@ const SALTS: [u64; BASES] = [
 ];
 
 impl Level {
-    /// The levels that a literal of so many bytes may be keyed at, the best first.
-    pub fn of_length(length: usize) -> &'static [Level] {
-        match length {
-            0 | 1 => &[ONE],
-            2 => &[TWO],
-            3 => &[THREE],
-            4 | 5 => &[FOUR],
-            6 | 7 => &[SIX],
-            8..12 => &[EIGHT],
-            12..16 => &[TWELVE, EIGHT],
-            _ => &[SIXTEEN, TWELVE, EIGHT],
-        }
+    /// The longest base level for which so many bytes are enough.
+    pub fn of_length(length: usize) -> Option<Level> {
+        let level = length.min(8).checked_sub(3)?;
+        Some(Level(level as u8))
     }
 
     pub const fn from_number(number: u8) -> Level {
@@ -63,46 +52,36 @@ impl Level {
     }
 
     pub fn bytes(self) -> usize {
-        match BYTES.get(usize::from(self.0)) {
-            Some(bytes) => *bytes,
-            None => 32 << (self.0.min(DEEPEST.0) - FIRST_DEEP.0),
+        match self.0 {
+            base @ ..6 => usize::from(base) + 3,
+            6 => 12,
+            7 => 16,
+            deep => 32 << (deep.min(DEEPEST.0) - FIRST_DOUBLE),
         }
     }
 
     /// The level below a crowded entry.
     pub fn deeper(self) -> Option<Level> {
-        match self {
-            SIXTEEN => Some(FIRST_DEEP),
-            Level(deep) if (FIRST_DEEP.0..DEEPEST.0).contains(&deep) => Some(Level(deep + 1)),
-            _ => None,
-        }
+        (self < DEEPEST).then_some(Level(self.0 + 1))
     }
 
     /// The hash of the bytes that `text` begins with; none when there are too few.
     pub fn hash(self, text: &[u8]) -> Option<u64> {
         let gram = text.get(..self.bytes())?;
-        Some(match usize::from(self.0) {
-            base @ ..BASES => hash(base, load(gram, 0), load(gram, second(base))),
-            deep => gram
-                .chunks_exact(8)
-                .fold(SALTS[4].wrapping_mul(deep as u64), |sum, word| mix(sum ^ load(word, 0))),
-        })
+        if usize::from(self.0) < BASES {
+            return Some(self.hash_of(load(gram, 0)));
+        }
+        let last = load(gram, gram.len() - 8);
+        let salt = SALTS[4].wrapping_mul(u64::from(self.0)) ^ last;
+        Some(gram.chunks_exact(8).fold(mix(salt), |sum, word| mix(sum ^ load(word, 0))))
     }
-}
 
-/// The offset of the other eight bytes that count at a base level: the first again, where no others do.
-#[inline(always)]
-pub fn second(base: usize) -> usize {
-    // Masked, so that whoever reads there need not check.
-    SECOND[base % BASES] & 12
-}
-
-/// The hash at a base level of a gram, of its first eight bytes and those at [`second`].
-#[inline(always)]
-pub fn hash(base: usize, first: u64, other: u64) -> u64 {
-    let base = base % BASES;
-    mix((first & MASKS[base] ^ SALTS[base])
-        .wrapping_add((other & MASKS[base]).wrapping_mul(0xff51_afd7_ed55_8ccd)))
+    /// The hash at a base level of the gram that these eight bytes begin with.
+    #[inline(always)]
+    pub fn hash_of(self, eight: u64) -> u64 {
+        let level = usize::from(self.0) % 8;
+        mix(eight & MASKS[level] ^ SALTS[level])
+    }
 }
 
 #[inline(always)]

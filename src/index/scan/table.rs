@@ -21,6 +21,15 @@ struct Slot {
 
 const EMPTY: Slot = Slot { state: 0, record: NONE };
 
+/// The grams by which a literal is found, one behind the other.
+#[derive(Clone, Copy)]
+pub struct Grams {
+    pub level: Level,
+    /// The offset of the first.
+    pub offset: u16,
+    pub count: usize,
+}
+
 /// The place where a literal would go.
 pub struct Place {
     level: Level,
@@ -32,24 +41,32 @@ pub struct Place {
 pub struct Table {
     /// More than there are literals, an eighth of them empty.
     slots: Vec<Slot>,
-    /// Records: `next | number << 32`, `length | offset << 32`, then the bytes in words of eight, the last of
-    /// which overlaps the one before where the length is no multiple of eight.
+    /// Of each literal its length, the bytes in words of eight, the last of which overlaps the one before where the
+    /// length is no multiple of eight, and a record for each of its grams: `next | number << 32`, and
+    /// `length's place | offset << 32`.
     records: Vec<u64>,
-    count: u32,
+    /// The number of records that went where most others are.
+    crowded: usize,
 }
 
 impl Table {
     /// The number to which [`Place::crowd`] counts.
     pub const MOST_CROWDED: u32 = COUNT;
 
-    /// A table with room for so many literals.
-    pub fn new(literals: usize) -> Table {
-        let slots = (literals.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
-        Table { slots: vec![EMPTY; slots], records: Vec::new(), count: 0 }
+    /// A table with room for so many grams.
+    pub fn new(grams: usize) -> Table {
+        let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
+        Table { slots: vec![EMPTY; slots], records: Vec::new(), crowded: 0 }
     }
 
-    pub fn len(&self) -> usize {
-        self.count as usize
+    /// True when it has no literal.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The number of records whose gram [`Table::MOST_CROWDED`] others have.
+    pub fn crowded(&self) -> usize {
+        self.crowded
     }
 
     pub fn slot_count(&self) -> usize {
@@ -86,22 +103,28 @@ impl Table {
         }
     }
 
-    /// Adds a literal whose gram is at `offset`; the hash of the gram at its base level, or none when the
-    /// table can hold no more.
-    pub fn insert(&mut self, base: Level, literal: &[u8], offset: u16) -> Option<u64> {
-        let rest = literal.get(offset.into()..)?;
-        let length = u32::try_from(literal.len()).ok()?;
-        let record =
-            u32::try_from(self.records.len()).ok().filter(|record| *record < NONE - (length / 8 + 3))?;
-        let hash = base.hash(rest)?;
-        self.records.extend([0, u64::from(length) | u64::from(offset) << 32]);
+    /// Adds a literal that has `count` grams of a level from `offset` on, and calls with the hash of each. Nothing
+    /// is added when the table can hold no more.
+    pub fn insert(&mut self, literal: &[u8], number: u32, grams: Grams, mut each: impl FnMut(u64)) {
+        let Grams { level, offset, count } = grams;
+        let size = literal.len() / 8 + 3 + 2 * count;
+        let Some(length_at) = u32::try_from(self.records.len()).ok().filter(|at| size < (NONE - at) as usize)
+        else {
+            return;
+        };
+        self.records.push(literal.len() as u64);
         self.records.extend(literal.chunks_exact(8).map(|word| load(word, 0)));
         if !literal.len().is_multiple_of(8) {
             self.records.push(load(literal, literal.len().saturating_sub(8)));
         }
-        self.link(base, rest, record);
-        self.count += 1;
-        Some(hash)
+        for offset in usize::from(offset)..usize::from(offset) + count {
+            let rest = literal.get(offset..).unwrap_or_default();
+            let Some(hash) = level.hash(rest) else { return };
+            let record = self.records.len() as u32;
+            self.records.extend([u64::from(number) << 32, u64::from(length_at) | (offset as u64) << 32]);
+            self.link(level, rest, record);
+            each(hash);
+        }
     }
 
     /// Puts a record under its gram, and marks the crowded entries above it.
@@ -117,9 +140,10 @@ impl Table {
         }
         let (index, slot) = self.find(place.hash);
         let count = (place.crowd + 1).min(COUNT);
+        self.crowded += usize::from(place.crowd == COUNT);
         let state = (((place.hash >> 40) as u32) << 8) | (slot.state & DEEPER) | count;
         self.slots[index] = Slot { state, record };
-        self.records[record as usize] = u64::from(slot.record) | u64::from(self.count) << 32;
+        self.records[record as usize] |= u64::from(slot.record);
     }
 
     /// Reports every literal whose gram at a base level is at `at` in the text.
@@ -150,14 +174,15 @@ impl Table {
     fn walk(&self, slot: Slot, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         let mut record = slot.record;
         while record != NONE {
-            let Some((&[link, header], words)) =
-                self.records.get(record as usize..).and_then(|rest| rest.split_first_chunk::<2>())
+            let Some(&[link, header]) =
+                self.records.get(record as usize..).and_then(|rest| rest.first_chunk::<2>())
             else {
                 return;
             };
-            let (length, offset) = unpack(header);
-            if let Some(start) = at.checked_sub(offset)
-                && let Some(found) = text.get(start..).and_then(|rest| rest.get(..length))
+            let (length_at, offset) = (header as u32 as usize, (header >> 32) as usize);
+            if let Some((length, words)) = self.records.get(length_at..).and_then(|rest| rest.split_first())
+                && let Some(start) = at.checked_sub(offset)
+                && let Some(found) = text.get(start..).and_then(|rest| rest.get(..*length as usize))
                 && same(words, found, text, start)
             {
                 hit((link >> 32) as u32, start);
@@ -165,11 +190,6 @@ impl Table {
             record = link as u32;
         }
     }
-}
-
-#[inline(always)]
-fn unpack(header: u64) -> (usize, usize) {
-    (header as u32 as usize, (header >> 32) as u16 as usize)
 }
 
 /// True when a record's words are the bytes found at `start` of the text.

@@ -1,6 +1,6 @@
 //! The scanner against a naive search, on random and on adversarial literals and texts.
 
-use super::{Buffers, Scanner};
+use super::{Buffers, MOST_CROWDED, Scanner};
 use std::collections::BTreeSet;
 
 /// Splitmix64.
@@ -47,7 +47,7 @@ fn occurrences(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
 /// A scanner finds what a naive search finds in each text.
 fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
     let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
-    assert_eq!(scanner.table.len(), literals.len());
+    assert_eq!(scanner.count as usize, literals.len());
     for text in texts {
         assert_eq!(found(&scanner, text), occurrences(literals, text), "{literals:?} in {text:?}");
     }
@@ -206,5 +206,43 @@ fn few_literals_share_places() {
         });
         let text: Vec<u8> = literals.iter().flat_map(|literal| [&literal[..], &[round]].concat()).collect();
         check(&literals, &[text]);
+    }
+}
+
+/// The lengths that select each distance of probes, at every offset from them, up to beyond the ends of blocks. A
+/// literal that is shorter than the others, or has no grams at all, is found beside them.
+#[test]
+fn every_distance_of_probes() {
+    let mut random = Random(9);
+    for shortest in [1, 2, 3, 4, 5, 6, 7, 8, 12] {
+        for count in [1, 10, 400, 1500, 7000] {
+            let literals = distinct(count, || {
+                let length = shortest + random.below(12);
+                (0..length).map(|_| b"abcdefghij"[random.below(10)]).collect()
+            });
+            for before in (0..9).chain(215..235) {
+                let literal = &literals[random.below(literals.len())];
+                let mut text = vec![b'-'; before];
+                text.extend_from_slice(literal);
+                text.resize(text.len() + random.below(40), b'-');
+                check(&literals, &[text]);
+            }
+        }
+    }
+}
+
+/// A thousand literals with the same ending, or the same beginning, are told apart by longer grams: a text full of
+/// either does not come upon each of them.
+#[test]
+fn shared_endings_are_no_grams() {
+    let numbers = (0..1000).map(|number| format!("{number:03}"));
+    for (literals, text) in [
+        (numbers.clone().map(|number| format!("{number}.exe").into_bytes()).collect::<Vec<_>>(), ".exe"),
+        (numbers.map(|number| format!("abcd{number}").into_bytes()).collect(), "abcd"),
+    ] {
+        let text = [text.repeat(50), "abcd123.exe".to_owned()].concat().into_bytes();
+        check(&literals, &[text]);
+        let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+        assert!(scanner.table.crowded() <= MOST_CROWDED + literals.len() / 256);
     }
 }

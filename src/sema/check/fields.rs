@@ -2,7 +2,7 @@
 //! declared — how uses narrow the type.
 
 use super::names::{Name, Names, Path, is_text, same_path};
-use super::uses::{FieldUses, RouteUses};
+use super::uses::{FieldUses, RouteUses, UsesByRoute};
 use super::{DeclaredInput, Known};
 use crate::builtins::{self, Function};
 use crate::diag::{Code, Diagnostic};
@@ -46,6 +46,8 @@ pub(super) struct Fields {
     pub(super) known: Option<Arc<FieldUses>>,
     /// The uses of each field by type and statement, where they are wanted.
     pub(super) counted: Option<FieldUses>,
+    /// Those of each route, where uses are counted.
+    pub(super) by_route: UsesByRoute,
     /// The uses in the route at hand.
     route: Option<RouteUses>,
     /// The uses in the last route, where other rules are known.
@@ -214,19 +216,24 @@ impl Fields {
         self.route = wanted.then(RouteUses::default);
     }
 
-    pub(super) fn end_route(&mut self) {
+    pub(super) fn end_route(&mut self, place: Span) {
         match (self.route.take(), &mut self.counted) {
-            (Some(route), Some(counted)) => counted.add(&route),
+            (Some(route), Some(counted)) => {
+                counted.add(&route);
+                self.by_route.keep(place, route);
+            }
             (Some(route), None) => self.done = route,
             (None, _) => {}
         }
     }
 
-    pub(super) fn into_known(self) -> Known {
-        match self.input {
+    /// Returns the facts known of them, and the uses of each route where they are not declared.
+    pub(super) fn into_known(self) -> (Known, UsesByRoute) {
+        let known = match self.input {
             Some(input) => Known::Input(input),
             None => Known::Uses(Arc::new(self.counted.unwrap_or_default())),
-        }
+        };
+        (known, self.by_route)
     }
 
     /// Notes a use of an undeclared field that works for these kinds.

@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
             let outcome = this.target(&route.target, table);
             Ok((condition?, outcome?))
         });
-        self.fields.end_route();
+        self.fields.end_route(statement.span);
         let (condition, outcome) = checked?;
         Ok(hir::Rule {
             name: route.name.node.as_str().into(),

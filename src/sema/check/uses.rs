@@ -2,13 +2,14 @@
 //! to check a further route later, and to see what the removal of one changes.
 
 use super::names::{Name, Names, Path, is_text, same_path};
+use crate::span::Span;
 use crate::ty::KindSet;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The uses of fields in one route: for each the kinds for which all its uses work.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RouteUses(Vec<(Path, KindSet)>);
 
 impl RouteUses {
@@ -17,6 +18,25 @@ impl RouteUses {
             Some((_, left)) => *left = left.intersect(kinds),
             None => self.0.push(((&Names(path)).into(), kinds)),
         }
+    }
+}
+
+/// The uses of each of many routes, by where the route stands. Those of most are the same as of some other.
+#[derive(Debug, Default)]
+pub(crate) struct UsesByRoute {
+    distinct: HashSet<Arc<RouteUses>>,
+    routes: HashMap<Span, Arc<RouteUses>>,
+}
+
+impl UsesByRoute {
+    pub(super) fn keep(&mut self, route: Span, uses: RouteUses) {
+        let uses = self.distinct.get_or_insert_with(&uses, |uses| Arc::new(uses.clone()));
+        self.routes.insert(route, Arc::clone(uses));
+    }
+
+    /// The uses of the route that stands there.
+    pub(crate) fn of(&self, route: Span) -> Arc<RouteUses> {
+        self.routes.get(&route).cloned().unwrap_or_default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The direct parts of conditions and values, for all that look through whole trees.
 
-use super::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Term};
+use super::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Program, SlotId, Term};
+use crate::span::Span;
 use smallvec::{SmallVec, smallvec};
 
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +93,27 @@ impl Expr {
                 smallvec![Part::Cond(cond), Part::Expr(then), Part::Expr(other)]
             }
             ExprKind::Let(id) => smallvec![Part::Let(*id)],
+        }
+    }
+}
+
+impl Program {
+    /// The fields of the message that a part reads, each with the place where it stands first.
+    pub fn reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
+        let mut found = Vec::new();
+        self.add_reads(part, &mut found);
+        found
+    }
+
+    fn add_reads(&self, part: Part<'_>, found: &mut Vec<(SlotId, Span)>) {
+        match part {
+            Part::Expr(Expr { kind: ExprKind::Slot(slot), span, .. }) => {
+                if !found.iter().any(|(other, _)| other == slot) {
+                    found.push((*slot, *span));
+                }
+            }
+            Part::Let(id) => self.add_reads(self.let_body(id).part(), found),
+            part => part.parts().into_iter().for_each(|part| self.add_reads(part, found)),
         }
     }
 }

@@ -30,6 +30,18 @@ impl Program {
         (!self.inferred.is_empty()).then_some(Cow::Owned(record))
     }
 
+    /// The fields of a message: the declared input; without one those that the rules read, as optional fields.
+    pub fn fields(&self) -> Cow<'_, Record> {
+        if let Some(input) = &self.input {
+            return Cow::Borrowed(input);
+        }
+        let mut record = Record::default();
+        for slot in self.slots.iter().filter(|slot| slot.root.is_none()) {
+            insert(&mut record, &slot.path, slot.kinds);
+        }
+        Cow::Owned(record)
+    }
+
     /// The promises that a message breaks.
     pub fn breaches(&self, message: &Json) -> Vec<Breach> {
         let Some(promised) = self.promised() else { return Vec::new() };

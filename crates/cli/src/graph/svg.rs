@@ -1,8 +1,8 @@
 //! Drawings as a picture. The layout is simple and steady: a node stands one row below the first that leads to it, in the
 //! order of the text; edges to a row above bend around the side.
 
-use super::{Drawing, Shape};
 use crate::markup::escaped;
+use rulec_inspect::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 

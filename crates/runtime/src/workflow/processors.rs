@@ -1,11 +1,11 @@
-//! The processors that workflows commonly need: rounds of a loop, and a vote.
+//! The processors that workflows commonly need: rounds of a loop, a vote, and one that hands on what it is given.
 //!
 //! They decide and say so in their output; where the output goes then is a router's matter, usually
 //! `when output.should_exit -> next[1]  otherwise -> next[0] loopback` and
 //! `when output.approved -> next[0]  otherwise -> next[1]`.
 
 use super::node::Node;
-use super::processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor};
+use super::processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
 use super::rounds::round_of;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -206,4 +206,21 @@ fn beside(input: Value, decision: impl Serialize) -> ProcessResult {
         output.extend(fields);
     }
     Ok(Value::Object(output))
+}
+
+/// Hands on the input, with the configuration's fields where the input has none of that name.
+///
+/// # Errors
+/// Never; it has the form of a kind's factory.
+pub fn echo(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
+    let config = node.config.as_object().cloned().unwrap_or_default();
+    Ok(from_fn(move |input: Value| {
+        let mut output = config.clone();
+        match input {
+            Value::Object(fields) => output.extend(fields),
+            other if output.is_empty() => return std::future::ready(Ok(other)),
+            other => output.extend([("input".to_owned(), other)]),
+        }
+        std::future::ready(Ok(Value::Object(output)))
+    }))
 }

@@ -171,6 +171,11 @@ impl Run {
         self.state.again.pop_front()
     }
 
+    /// The report of what ran so far.
+    pub fn report(&self) -> &Report {
+        &self.state.report
+    }
+
     /// The node that runs next; `None` at the end.
     pub fn next_node(&self) -> Option<&NodeId> {
         self.state.pending.as_ref().map(|ready| &ready.node)

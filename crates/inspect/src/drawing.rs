@@ -1,12 +1,78 @@
-//! The nodes and edges of what is drawn.
+//! The workflows and tables of rules as graphs: nodes and edges, each with what is said of it. `rulec graph` writes them
+//! down in several languages, the studio draws them.
 
-use super::{Drawing, Shape};
 use rulec::Rules;
 use rulec::internals::sema::hir::{
-    Destination, Node, Outcome, Program, RuleId, TableId, TableKind, Workflow,
+    Destination, Node as Declared, Outcome, Program, RuleId, TableId, TableKind, Workflow,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// A node's outline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing special.
+    Box,
+    /// With double lines: runs its next nodes side by side.
+    Double,
+    /// The beginning of a search.
+    Start,
+    /// A condition that is asked.
+    Question,
+    /// The end of a decision.
+    Outcome,
+}
+
+/// A node of a drawing.
+pub struct Node {
+    /// The words in it.
+    pub label: String,
+    /// Its outline.
+    pub shape: Shape,
+}
+
+/// An edge: from where to where, what is said of it, and whether it is dashed.
+pub struct Edge {
+    /// The node it leaves, by its number.
+    pub from: usize,
+    /// The node it leads to.
+    pub to: usize,
+    /// The words beside it.
+    pub label: String,
+    /// True for a way back, or for what is asked next.
+    pub dashed: bool,
+}
+
+/// A graph to draw; nodes are known by their numbers.
+pub struct Drawing {
+    /// The name of what is drawn.
+    pub name: String,
+    /// Its nodes.
+    pub nodes: Vec<Node>,
+    /// Its edges.
+    pub edges: Vec<Edge>,
+}
+
+impl Drawing {
+    fn new(name: &str) -> Drawing {
+        Drawing { name: name.to_owned(), nodes: Vec::new(), edges: Vec::new() }
+    }
+
+    fn node(&mut self, label: impl Into<String>, shape: Shape) -> usize {
+        self.nodes.push(Node { label: one_line(&label.into()), shape });
+        self.nodes.len() - 1
+    }
+
+    fn edge(&mut self, from: usize, to: usize, label: impl Into<String>, dashed: bool) {
+        self.edges.push(Edge { from, to, label: one_line(&label.into()), dashed });
+    }
+}
+
+/// A text without line breaks, which would end what it stands in.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A workflow: a node for each of its nodes, in their order.
 pub fn workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
     let mut drawing = Drawing::new(&workflow.name);
     let numbers: HashMap<&str, usize> =
@@ -21,7 +87,7 @@ pub fn workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
     drawing
 }
 
-fn next(rules: &Rules, node: &Node, from: usize, numbers: &HashMap<&str, usize>, drawing: &mut Drawing) {
+fn next(rules: &Rules, node: &Declared, from: usize, numbers: &HashMap<&str, usize>, drawing: &mut Drawing) {
     let number = |id: &str| numbers.get(id).copied();
     let program = rules.program();
     // A parallel node's router is never asked.
@@ -128,25 +194,10 @@ impl Tables<'_> {
     }
 
     fn outcome(&mut self, outcome: &Outcome, name: &str) -> usize {
-        let program = self.rules.program();
-        let label = match outcome {
-            Outcome::Goto(table) => return self.head(*table),
-            Outcome::Handler { name, .. } => name.to_string(),
-            Outcome::Branch { .. } => name.to_owned(),
-            Outcome::Flow { flow, .. } => {
-                program.flows.get(flow.index()).map_or(name, |flow| &*flow.id).to_owned()
-            }
-            Outcome::Next { destinations, loopback, .. } => {
-                let nodes = destinations.iter().map(|destination| match destination {
-                    Destination::All => "next".to_owned(),
-                    Destination::At(at) => format!("next[{at}]"),
-                    Destination::Node(id) => id.to_string(),
-                    Destination::Named(_) => "what the output names".to_owned(),
-                });
-                let nodes = nodes.collect::<Vec<_>>().join(", ");
-                if *loopback { format!("{nodes} (way back)") } else { nodes }
-            }
-        };
+        if let Outcome::Goto(table) = outcome {
+            return self.head(*table);
+        }
+        let label = leads_to(self.rules.program(), outcome, name);
         match self.ends.get(&label) {
             Some(end) => *end,
             None => {
@@ -154,6 +205,28 @@ impl Tables<'_> {
                 self.ends.insert(label, end);
                 end
             }
+        }
+    }
+}
+
+/// The place where a statement leads, in a few words: a handler, a table, a flow, nodes. `name` is the statement's own.
+pub fn leads_to(program: &Program, outcome: &Outcome, name: &str) -> String {
+    match outcome {
+        Outcome::Goto(table) => format!("goto {}", program.tables[table.index()].name),
+        Outcome::Handler { name, .. } => name.to_string(),
+        Outcome::Branch { .. } => name.to_owned(),
+        Outcome::Flow { flow, .. } => {
+            program.flows.get(flow.index()).map_or(name, |flow| &*flow.id).to_owned()
+        }
+        Outcome::Next { destinations, loopback, .. } => {
+            let nodes = destinations.iter().map(|destination| match destination {
+                Destination::All => "next".to_owned(),
+                Destination::At(at) => format!("next[{at}]"),
+                Destination::Node(id) => id.to_string(),
+                Destination::Named(_) => "what the output names".to_owned(),
+            });
+            let nodes = nodes.collect::<Vec<_>>().join(", ");
+            if *loopback { format!("{nodes} (way back)") } else { nodes }
         }
     }
 }

@@ -1,0 +1,60 @@
+//! `rulec report`: the summary, map, coverage and decisions of rules as one HTML file that needs no server.
+
+use super::term::Term;
+use super::{CliError, Status};
+use std::path::PathBuf;
+
+/// Write a report on rules and their decisions, one HTML file that opens anywhere
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec report support.rules -o report.html
+  rulec report support.rules --log decisions.jsonl -o report.html
+  rulec report support.rules --input messages.jsonl -o report.html
+
+The file holds all that it shows: summary, map, decision tables, coverage, counts, slowest and never-used routes, sample
+decisions with their explanation. Without a log or messages the coverage is that of the tests. Values of `@private` fields are masked.")]
+pub struct Args {
+    /// The rules file
+    #[arg(value_name = "RULES")]
+    rules: PathBuf,
+    /// A decision log, JSON lines
+    #[arg(long, value_name = "DECISIONS.jsonl", conflicts_with = "input")]
+    log: Option<PathBuf>,
+    /// Messages, one JSON object a line
+    #[arg(long, value_name = "MESSAGES.jsonl")]
+    input: Option<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Show the values of `@private` fields
+    #[arg(long)]
+    show_private: bool,
+    /// The folder that imports may not leave [default: the file's own]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+#[cfg(not(feature = "studio"))]
+pub fn run(_: &Args, _: &Term) -> Result<Status, CliError> {
+    Err(super::studio::missing())
+}
+
+#[cfg(feature = "studio")]
+pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
+    use super::{files, studio};
+    use rulec_studio::{Options, report};
+    if args.rules.is_dir() {
+        let path = args.rules.display();
+        return Err(CliError::usage(format!("`{path}` is a folder; name one rules file")));
+    }
+    let options = Options {
+        log: args.log.clone(),
+        input: args.input.clone(),
+        show_private: args.show_private,
+        ..studio::options(std::slice::from_ref(&args.rules), args.root.as_deref())?
+    };
+    let page = report(&options).map_err(CliError::error)?;
+    files::replace(&args.output, page.as_bytes())?;
+    term.say(&format!("wrote {}", args.output.display()));
+    Ok(Status::Fine)
+}

@@ -1,0 +1,136 @@
+//! `rulec studio`: rules, decisions and logs in a browser. The server is in `rulec-studio`, a feature of this program since its
+//! page is built with Node.
+
+use super::term::{Out, Term};
+use super::{CliError, Status};
+use std::path::PathBuf;
+
+/// See rules and decisions in a browser: decide, replay, map, edit
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec studio support.rules
+  rulec studio support.rules --log decisions.jsonl
+  rulec studio deployed.rules support.rules --input messages.jsonl
+  rulec studio rules/ --no-open --port 8080
+
+The studio listens on this machine alone. Its address, which is printed, holds a token: whoever has the address may read
+the files named, and save rules. Nothing is loaded from elsewhere. Values of `@private` fields are masked. Ctrl-C ends it.")]
+pub struct Args {
+    /// Rule files, or folders of them
+    #[arg(value_name = "RULES", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// A decision log to replay, JSON lines
+    #[arg(long, value_name = "DECISIONS.jsonl")]
+    pub log: Option<PathBuf>,
+    /// Messages to replay, one JSON object a line
+    #[arg(long, value_name = "MESSAGES.jsonl")]
+    pub input: Option<PathBuf>,
+    /// The port [default: a free one]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    no_open: bool,
+    /// Show the values of `@private` fields
+    #[arg(long)]
+    pub show_private: bool,
+    /// The folder that imports may not leave [default: the file's own, or the folder named]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+#[cfg(not(feature = "studio"))]
+pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
+    Err(missing())
+}
+
+/// That the program was built without the studio.
+#[cfg(not(feature = "studio"))]
+pub fn missing() -> CliError {
+    CliError::usage(
+        "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`",
+    )
+}
+
+#[cfg(feature = "studio")]
+pub use with::{options, run};
+
+#[cfg(feature = "studio")]
+mod with {
+    use super::super::{files, language};
+    use super::{Args, CliError, Out, Status, Term};
+    use rulec_studio::{Options, RulesFile, Server};
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+
+    /// The rule sets and files that were named. Files of a folder that others of it import are shown as part of those.
+    pub fn options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
+        let compiled = files::compile(paths, root)?;
+        let mut options = Options { language: language::language(), ..Options::default() };
+        for (compiled, imported) in compiled {
+            if compiled.is_unreadable() {
+                let said = compiled.diagnostics().first().map(|found| found.message.clone());
+                return Err(CliError::usage(said.unwrap_or_else(|| compiled.target.shown())));
+            }
+            if compiled.is_artifact() {
+                let name = compiled.target.shown();
+                return Err(CliError::usage(format!(
+                    "`{name}` holds compiled rules, where the studio shows their text: name the rules file"
+                )));
+            }
+            if !imported {
+                options.rules.push(RulesFile { path: compiled.target.path, root: compiled.target.root });
+            }
+        }
+        Ok(options)
+    }
+
+    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+        let options = Options {
+            log: args.log.clone(),
+            input: args.input.clone(),
+            port: args.port,
+            show_private: args.show_private,
+            ..options(&args.paths, args.root.as_deref())?
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| CliError::usage(format!("the studio cannot be opened: {error}")))?;
+        runtime.block_on(async {
+            let server = Server::bind(&options).await.map_err(CliError::usage)?;
+            let address = server.address();
+            out.line(&address)?;
+            out.flush()?;
+            if !args.no_open {
+                open(&address);
+            }
+            term.note("the studio is open at this address; ctrl-c ends it");
+            let stopped = async {
+                let _ = tokio::signal::ctrl_c().await;
+            };
+            server.run(stopped).await.map_err(CliError::usage)
+        })?;
+        // A replay that still runs holds up nothing.
+        runtime.shutdown_background();
+        Ok(Status::Fine)
+    }
+
+    /// Opens the browser, where there is one; the address is printed anyway.
+    fn open(address: &str) {
+        let (program, first): (&str, &[&str]) = match std::env::consts::OS {
+            "macos" => ("open", &[]),
+            "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
+            // Without a screen there is no browser to open.
+            _ if ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none()) => return,
+            _ => ("xdg-open", &[]),
+        };
+        let null = Stdio::null;
+        let _ = Command::new(program)
+            .args(first)
+            .arg(address)
+            .stdin(null())
+            .stdout(null())
+            .stderr(null())
+            .spawn();
+    }
+}

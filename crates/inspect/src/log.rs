@@ -1,0 +1,103 @@
+//! The lines of a decision log, read back: `doctor`, `diff --replay` and the studio decide by them again.
+
+use serde_json::{Map, Value as Json};
+
+/// A line of a file that holds messages or decisions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// A message.
+    Message(Json),
+    /// A decision that was logged.
+    Logged(Logged),
+}
+
+/// A decision as the router's log has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Logged {
+    /// The entry that decided.
+    pub entry: String,
+    /// The statement that was chosen.
+    pub route: Option<String>,
+    /// The tables that were walked through; the entry alone where the log names none.
+    pub path: Vec<String>,
+    /// The time, as the log writes it.
+    pub time: Option<String>,
+    /// The microseconds that the handler took.
+    pub elapsed_us: Option<u64>,
+    /// The message, unless logging it was switched off.
+    pub message: Option<Json>,
+}
+
+/// Reads a line: a decision where it has all that every decision of a log has, else a message.
+pub fn line(mut line: Map<String, Json>) -> Line {
+    if line.contains_key("generation") && is_decision(&line) {
+        return Line::Logged(read(&mut line));
+    }
+    Line::Message(Json::Object(line))
+}
+
+/// Reads a line of a file that is known to be a log; `None` for what is no decision.
+pub fn decision(mut line: Map<String, Json>) -> Option<Logged> {
+    is_decision(&line).then(|| read(&mut line))
+}
+
+impl Line {
+    /// The message that is decided; `None` for a decision that was logged without it.
+    pub fn message(self) -> Option<Json> {
+        match self {
+            Line::Message(message) => Some(message),
+            Line::Logged(logged) => logged.message,
+        }
+    }
+}
+
+fn is_decision(line: &Map<String, Json>) -> bool {
+    line.get("entry").is_some_and(Json::is_string) && line.contains_key("route")
+}
+
+fn read(line: &mut Map<String, Json>) -> Logged {
+    let text = |key: &str| line.get(key).and_then(Json::as_str).map(str::to_owned);
+    let entry = text("entry").unwrap_or_default();
+    let path = line.get("path").and_then(Json::as_array).into_iter().flatten();
+    let path: Vec<String> = path.filter_map(Json::as_str).map(str::to_owned).collect();
+    Logged {
+        route: text("route"),
+        path: if path.is_empty() { vec![entry.clone()] } else { path },
+        time: text("time"),
+        elapsed_us: line.get("elapsed_us").and_then(Json::as_u64),
+        message: line.remove("message").filter(Json::is_object),
+        entry,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Json) -> Line {
+        line(value.as_object().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn a_decision_has_a_generation_an_entry_and_a_route() {
+        let logged = json!({
+            "time": "2026-01-01T00:00:00Z", "generation": 3, "entry": "routes", "route": "refund", "path": ["routes", "billing"],
+            "elapsed_us": 12, "message": {"text": "money"}
+        });
+        let Line::Logged(found) = read(logged) else { panic!("it is a decision") };
+        assert_eq!((&*found.entry, found.route.as_deref()), ("routes", Some("refund")));
+        assert_eq!(
+            (found.path, found.elapsed_us),
+            (vec!["routes".to_owned(), "billing".to_owned()], Some(12))
+        );
+        assert_eq!(found.message, Some(json!({"text": "money"})));
+        // A message may have such fields of its own.
+        let message = json!({"entry": "north", "route": "A4"});
+        assert_eq!(read(message.clone()), Line::Message(message.clone()));
+        let known =
+            decision(message.as_object().cloned().unwrap_or_default()).expect("a log is known to be one");
+        assert_eq!(known.path, ["north"]);
+        assert_eq!(decision(Map::new()), None);
+    }
+}

@@ -1,0 +1,20 @@
+//! Looks for the built page where it is to be embedded, and says how it is made where it is not there.
+
+use std::path::Path;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var_os("CARGO_FEATURE_ASSETS").is_none() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studio/dist");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    for file in ["index.html", "report.html"] {
+        if !folder.join(file).is_file() {
+            println!(
+                "cargo::error=the studio's page is not built: run `studio/build`, which needs Node, and build again"
+            );
+            return;
+        }
+    }
+}

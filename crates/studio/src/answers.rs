@@ -1,0 +1,34 @@
+//! Each kind of request, answered from what is known of the rules.
+
+pub(crate) mod decide;
+pub(crate) mod edit;
+pub(crate) mod form;
+pub(crate) mod judge;
+pub(crate) mod map;
+pub(crate) mod message;
+pub(crate) mod near;
+pub(crate) mod overview;
+pub(crate) mod replays;
+pub(crate) mod table;
+pub(crate) mod test_block;
+pub(crate) mod workflow;
+
+use crate::api::EntryKind;
+use crate::refusal::{Answer, Refused};
+use rulec::{Entry, Rules, TableKind};
+
+/// The kind of a table.
+pub(crate) fn kind(kind: TableKind) -> EntryKind {
+    match kind {
+        TableKind::Routes => EntryKind::Routes,
+        TableKind::Choice => EntryKind::Choice,
+        TableKind::Flows => EntryKind::Flows,
+        TableKind::Router => EntryKind::Router,
+        TableKind::Requirements => EntryKind::Payload,
+    }
+}
+
+/// The entry of a name.
+pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
+    rules.entry(name).map_err(Refused::missing)
+}

@@ -1,0 +1,97 @@
+//! One decision, with the way to it.
+
+use super::message::message;
+use super::{entry, judge, workflow};
+use crate::api::{Breach, Decide, Decided, Decision, LeftOut};
+use crate::known::Known;
+use crate::refusal::Answer;
+use crate::state::Studio;
+use rulec::choice::Question;
+use rulec::internals::trace::MASK;
+use rulec::{Entry, Rules, TableKind};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
+    let known = studio.known(asked.version)?;
+    let Some(rules) = known.analysis.rules.as_ref() else {
+        let error = known.first_error().unwrap_or_default();
+        return Ok(Decided::Broken { error, errors: known.errors() });
+    };
+    let message = match message(studio, &asked.message, asked.row.as_ref())? {
+        Ok(message) => message,
+        Err(mistake) => return Ok(Decided::Refused(mistake)),
+    };
+    let program = rules.program();
+    if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
+        return judge::judge(rules, &asked, &message);
+    }
+    if program.workflow_named(&asked.entry).is_some() {
+        return Ok(Decided::Workflow(workflow::run(rules, &asked.entry, message)?));
+    }
+    let entry = entry(rules, &asked.entry)?;
+    Ok(Decided::Decision(decision(&known, rules, entry, &message, studio.show_private)))
+}
+
+/// The explanation of a decision; flows are looked for by what they mean as well.
+pub(crate) fn explain(
+    known: &Known,
+    rules: &Rules,
+    entry: Entry<'_>,
+    message: &Json,
+    show_private: bool,
+) -> rulec::Explanation {
+    let matcher = known.matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
+    let explanation = matcher.and_then(|matcher| matcher.explain(message, show_private));
+    explanation.unwrap_or_else(|| entry.explain(message, show_private))
+}
+
+/// The key of what an explanation says was chosen.
+pub(crate) fn key_of(known: &Known, rules: &Rules, explanation: &rulec::Explanation) -> Option<String> {
+    let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
+    let name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name))?;
+    let table = explanation.tables.last().unwrap_or(&explanation.entry);
+    known.keys(rules).get(&crate::keys::key(table, name)).map(|statement| statement.key.clone())
+}
+
+fn decision(known: &Known, rules: &Rules, entry: Entry<'_>, message: &Json, show_private: bool) -> Decision {
+    let explanation = explain(known, rules, entry, message, show_private);
+    let decided = entry.decide(message);
+    let mut shown = serde_json::to_value(&decided).unwrap_or_default();
+    if !show_private {
+        if let Some(args) = shown.get_mut("args") {
+            *args = Json::Object(decided.masked_args());
+        }
+        let private = decided.masked_message(message) != *message;
+        for failure in shown.get_mut("failures").and_then(Json::as_array_mut).into_iter().flatten() {
+            if private {
+                failure["message"] = MASK.into();
+            }
+        }
+    }
+    let question = Question::new(rules, entry.name()).ok();
+    let failure = question.as_ref().and_then(|question| question.answer(message).err());
+    let breaches = decided.breaches().iter().map(|breach| Breach {
+        path: breach.path.clone(),
+        expected: breach.expected.clone(),
+        found: breach.found.clone(),
+        hint: breach.hint.clone(),
+    });
+    let left_out = entry.skipped(message).into_iter().map(|skipped| LeftOut {
+        branch: skipped.branch,
+        condition: skipped.condition,
+        reason: skipped.reason,
+    });
+    let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
+    Decision {
+        decision: shown,
+        key: key_of(known, rules, &explanation),
+        summary: explanation.summary(),
+        breaches: breaches.collect(),
+        left_out: left_out.collect(),
+        question: question.as_ref().map(|question| question.text().to_owned()),
+        question_failure: failure.map(|failure| failure.to_string()),
+        missing_functions: foreign.map(|function| function.name.to_string()).collect(),
+        explanation,
+    }
+}

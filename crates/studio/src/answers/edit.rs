@@ -1,0 +1,203 @@
+//! The editor: what is wrong with a text, what may stand where, and saving it.
+
+use crate::api::{
+    At, Check, Checked, CodePage, CompletionItem, Completions, Diagnostic, DiagnosticLabel, FileText, Fix,
+    Fold, Format, Formatted, Hint, Hover, OutlineItem, Place, Save, Saved, TestRun, TextEdit,
+};
+use crate::known::Known;
+use crate::refusal::{Answer, Refused};
+use crate::state::{CLASSES, Studio};
+use axum::Json;
+use axum::extract::{Path, State};
+use rulec::internals::ide::complete::ItemKind;
+use rulec::internals::ide::{Edit, Entry, actions, tokens};
+use rulec::internals::syntax::format as formatter;
+use rulec::{Code, FileId, Rules, Severity, TestOutcome, run_tests};
+use serde::Deserialize;
+use std::sync::Arc;
+
+#[derive(Deserialize)]
+pub(crate) struct OfFile {
+    rules: usize,
+    file: String,
+}
+
+pub(crate) fn file(studio: &Arc<Studio>, asked: OfFile) -> Answer<FileText> {
+    studio.project(asked.rules)?.file(&asked.file)
+}
+
+pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
+    let known = studio.project(asked.rules)?.edit(&asked.file, asked.text)?;
+    let file = known.file(&asked.file)?;
+    let text = known.analysis.text(file);
+    let places = known.places(file);
+    let folds = tokens::folds(text)
+        .into_iter()
+        .map(|fold| Fold { from: places.unit(fold.start as usize), to: places.unit(fold.end as usize) });
+    let hints = known.analysis.hints(file).into_iter().map(|hint| Hint {
+        at: places.unit(hint.at as usize),
+        text: hint.text,
+        why: hint.why.to_owned(),
+    });
+    let outline = known.analysis.index.outline(file);
+    Ok(Checked {
+        diagnostics: diagnostics(&known, asked.findings),
+        tokens: coloured(&known, file),
+        folds: folds.collect(),
+        hints: hints.collect(),
+        tests: known.analysis.rules.as_ref().map(|rules| tests(&known, rules)).unwrap_or_default(),
+        outline: outline.iter().filter_map(|entry| outline_item(&known, entry)).collect(),
+        compiles: known.analysis.rules.is_some(),
+    })
+}
+
+/// Errors and warnings, with the findings of the analysis where they are asked for.
+pub(crate) fn diagnostics(known: &Known, findings: bool) -> Vec<Diagnostic> {
+    let findings = if findings { known.findings() } else { &[] };
+    let all = known.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+    all.map(|found| diagnostic(known, found)).collect()
+}
+
+pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
+    let place = found.span().and_then(|span| known.place(span));
+    let place = place.unwrap_or_else(|| Place {
+        file: known.names().into_iter().next().unwrap_or_default(),
+        line: 1,
+        from: 0,
+        to: 0,
+    });
+    let label = |label: &rulec::Label| {
+        let place = known.place(label.span)?;
+        Some(DiagnosticLabel { place, text: label.text.clone() }).filter(|label| !label.text.is_empty())
+    };
+    let fixes = actions::of(found, &known.analysis.sources).into_iter().map(|action| Fix {
+        title: action.title,
+        safe: action.safe,
+        edits: edits(known, action.edits),
+    });
+    Diagnostic {
+        file: place.file,
+        line: place.line,
+        from: place.from,
+        to: place.to,
+        severity: match found.severity() {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+        .to_owned(),
+        code: found.code.to_string(),
+        message: found.message.clone(),
+        help: found.help.clone(),
+        labels: found.labels.iter().filter_map(label).collect(),
+        fixes: fixes.collect(),
+    }
+}
+
+fn edits(known: &Known, mut edits: Vec<Edit>) -> Vec<TextEdit> {
+    edits.sort();
+    let edit = |edit: Edit| {
+        let (from, to) = known.range(edit.span);
+        TextEdit { file: known.name(edit.span.file), from, to, text: edit.replacement }
+    };
+    edits.into_iter().map(edit).collect()
+}
+
+fn coloured(known: &Known, file: FileId) -> Vec<usize> {
+    let places = known.places(file);
+    let found = tokens::coloured(file, known.analysis.text(file), &known.analysis.index);
+    let numbers = |token: tokens::Coloured| {
+        let (from, to) = (places.unit(token.span.start as usize), places.unit(token.span.end as usize));
+        let class = CLASSES.iter().position(|(class, _)| *class == token.class);
+        class.map(|class| [from, to - from, class])
+    };
+    found.into_iter().filter_map(numbers).flatten().collect()
+}
+
+/// The tests of a rule set, which are run.
+pub(crate) fn tests(known: &Known, rules: &Rules) -> Vec<TestRun> {
+    let test = |outcome: TestOutcome| TestRun {
+        place: known.place(outcome.span),
+        why: outcome.explanation.as_ref().map(ToString::to_string),
+        name: outcome.name,
+        passed: outcome.passed,
+        expected: outcome.expected,
+        actual: outcome.actual,
+    };
+    run_tests(rules).into_iter().map(test).collect()
+}
+
+fn outline_item(known: &Known, entry: &Entry) -> Option<OutlineItem> {
+    Some(OutlineItem {
+        name: entry.name.clone(),
+        kind: entry.kind.word().to_owned(),
+        place: known.place(entry.name_span)?,
+        inner: entry.inner.iter().filter_map(|inner| outline_item(known, inner)).collect(),
+    })
+}
+
+/// The place that a request is about.
+fn at(studio: &Studio, asked: At) -> Answer<(Arc<Known>, FileId, u32)> {
+    let known = studio.project(asked.rules)?.edit(&asked.file, Some(asked.text))?;
+    let file = known.file(&asked.file)?;
+    let offset = known.places(file).byte(asked.at) as u32;
+    Ok((known, file, offset))
+}
+
+pub(crate) fn complete(studio: &Arc<Studio>, asked: At) -> Answer<Completions> {
+    let (known, file, offset) = at(studio, asked)?;
+    let found = known.analysis.complete(file, offset);
+    let (from, to) = known.range(found.replaces);
+    let item = |item: rulec::internals::ide::complete::Item| CompletionItem {
+        label: item.label,
+        kind: match item.kind {
+            ItemKind::Field => "field",
+            ItemKind::Value => "value",
+            ItemKind::Function => "function",
+            ItemKind::Operator => "operator",
+            ItemKind::Keyword => "keyword",
+            ItemKind::Type => "type",
+            ItemKind::Handler => "handler",
+            ItemKind::Statement => "statement",
+        }
+        .to_owned(),
+        detail: item.detail,
+        docs: item.docs,
+    };
+    Ok(Completions { from, to, items: found.items.into_iter().map(item).collect() })
+}
+
+pub(crate) fn hover(studio: &Arc<Studio>, asked: At) -> Answer<Option<Hover>> {
+    let (known, file, offset) = at(studio, asked)?;
+    let found = known.analysis.hover(file, offset);
+    Ok(found.map(|found| {
+        let (from, to) = known.range(found.span);
+        Hover { from, to, code: found.code, text: found.text }
+    }))
+}
+
+pub(crate) fn definition(studio: &Arc<Studio>, asked: At) -> Answer<Option<Place>> {
+    let (known, file, offset) = at(studio, asked)?;
+    let index = &known.analysis.index;
+    let declared = index.at(file, offset).and_then(|found| index.symbols[found.symbol].declared.as_ref());
+    Ok(declared.and_then(|declared| known.place(declared.name)))
+}
+
+pub(crate) fn format(_: &Arc<Studio>, asked: Format) -> Answer<Formatted> {
+    Ok(Formatted { text: formatter::format(&asked.text).ok().map(|formatted| formatted.text) })
+}
+
+pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
+    studio.project(asked.rules)?.save(asked)
+}
+
+/// The page of a code, in the studio's language.
+pub(crate) async fn code(
+    State(studio): State<Arc<Studio>>,
+    Path(code): Path<String>,
+) -> Answer<Json<CodePage>> {
+    let found = Code::parse(&code).ok_or_else(|| Refused::missing(format!("there is no code `{code}`")))?;
+    let page = found.page_in(studio.language);
+    // The comments mark tables that are written from the source.
+    let lines = page.lines().filter(|line| !line.starts_with("<!--"));
+    Ok(Json(CodePage { code: found.to_string(), text: lines.flat_map(|line| [line, "\n"]).collect() }))
+}

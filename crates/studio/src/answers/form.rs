@@ -1,0 +1,137 @@
+//! The fields of a form, from the declared input or from what the rules read; and an example of a message.
+
+use crate::api::{Control, FormField};
+use rulec::internals::ops::Op;
+use rulec::internals::sema::hir::{
+    Const, Expr, ExprKind, Limits, Object, Operand, Part, Payload, Predicate, Program, Shape, Term,
+};
+use rulec::internals::ty::{KindSet, Record, Ty};
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeSet, HashMap};
+
+/// The values of one field that are offered.
+const OFFERED: usize = 40;
+
+/// The values that rules compare fields with, by the fields' paths.
+pub(crate) struct Compared(HashMap<String, BTreeSet<String>>);
+
+impl Compared {
+    pub fn of(program: &Program) -> Compared {
+        let mut compared = Compared(HashMap::new());
+        let bodies = program.lets.iter().map(|one| match &one.body {
+            Term::Cond(cond) => Part::Cond(cond),
+            Term::Expr(expr) => Part::Expr(expr),
+        });
+        let conditions = program.rules.iter().map(|rule| Part::Cond(&rule.condition));
+        let mut open: Vec<Part<'_>> = bodies.chain(conditions).collect();
+        while let Some(part) = open.pop() {
+            if let Part::Cond(cond) = part
+                && let rulec::internals::sema::hir::CondKind::Test(test) = &cond.kind
+            {
+                compared.test(program, test);
+            }
+            open.extend(part.parts());
+        }
+        compared
+    }
+
+    fn test(&mut self, program: &Program, test: &Predicate) {
+        let (ExprKind::Slot(slot), Some(Op::Eq | Op::Ne | Op::In)) = (&test.left.kind, test.op) else {
+            return;
+        };
+        let Operand::Value(Expr { kind: ExprKind::Const(value), .. }) = &test.right else { return };
+        let Const::Json(value) = value else { return };
+        let values = match &**value {
+            Json::Array(values) => values.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            Json::String(value) => vec![value.clone()],
+            _ => Vec::new(),
+        };
+        let known = self.0.entry(program.slots[slot.index()].name()).or_default();
+        known.extend(values);
+        while known.len() > OFFERED {
+            known.pop_last();
+        }
+    }
+
+    fn offered(&self, path: &str) -> Vec<String> {
+        self.0.get(path).into_iter().flatten().cloned().collect()
+    }
+}
+
+/// The fields of a record.
+pub(crate) fn fields(record: &Record, around: &str, compared: &Compared) -> Vec<FormField> {
+    let field = |field: &rulec::internals::ty::Field| {
+        let path =
+            if around.is_empty() { field.name.to_string() } else { format!("{around}.{}", field.name) };
+        FormField {
+            name: field.name.to_string(),
+            ty: field.ty.to_string(),
+            control: control(&field.ty),
+            optional: field.optional,
+            private: field.private,
+            fields: field.ty.fields().map(|inner| fields(inner, &path, compared)).unwrap_or_default(),
+            suggestions: compared.offered(&path),
+        }
+    };
+    record.fields.iter().map(field).collect()
+}
+
+/// The fields of a payload kind.
+pub(crate) fn payload(payload: &Payload) -> Vec<FormField> {
+    objects(&payload.object)
+}
+
+fn objects(object: &Object) -> Vec<FormField> {
+    let field = |field: &rulec::internals::sema::hir::PayloadField| {
+        let (ty, control, fields) = match &field.shape {
+            Shape::Plain(ty) => (ty.to_string(), control(ty), Vec::new()),
+            Shape::Object(inner) => ("{ … }".to_owned(), Control::Record, objects(inner)),
+            Shape::Objects(_) => ("list<{ … }>".to_owned(), Control::Json, Vec::new()),
+        };
+        let suggestions = match &field.limits {
+            Some(Limits::OneOf(values)) => {
+                values.iter().filter_map(Json::as_str).map(str::to_owned).collect()
+            }
+            _ => field.exactly.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        };
+        let name = field.name.to_string();
+        FormField { name, ty, control, optional: field.optional, private: false, fields, suggestions }
+    };
+    object.fields.iter().map(field).collect()
+}
+
+fn control(ty: &Ty) -> Control {
+    match ty.kinds {
+        KindSet::STRING => Control::Text,
+        KindSet::INT => Control::Int,
+        KindSet::FLOAT | KindSet::NUMBER => Control::Number,
+        KindSet::BOOL => Control::Bool,
+        KindSet::DATETIME => Control::Datetime,
+        KindSet::LIST if ty.element().kinds == KindSet::STRING => Control::Texts,
+        _ if ty.fields().is_some() => Control::Record,
+        _ => Control::Json,
+    }
+}
+
+/// A message to begin with: that of the first test of an entry, else one in which every field has a value of its type.
+pub(crate) fn example(program: &Program, fields: &[FormField]) -> Json {
+    let decides = |test: &&rulec::internals::sema::hir::Test| test.entry.0 == 0;
+    match program.tests.iter().find(decides) {
+        Some(test) => test.message.clone(),
+        None => skeleton(fields),
+    }
+}
+
+fn skeleton(fields: &[FormField]) -> Json {
+    let value = |field: &FormField| match field.control {
+        Control::Text => field.suggestions.first().map_or("", String::as_str).into(),
+        Control::Int | Control::Number => 0.into(),
+        Control::Bool => false.into(),
+        Control::Datetime => "2026-01-31T12:00:00Z".into(),
+        Control::Texts => Json::Array(Vec::new()),
+        Control::Record => skeleton(&field.fields),
+        Control::Json => Json::Null,
+    };
+    let wanted = fields.iter().filter(|field| field.control != Control::Json);
+    Json::Object(wanted.map(|field| (field.name.clone(), value(field))).collect::<Map<_, _>>())
+}

@@ -1,0 +1,131 @@
+//! The judgement of a payload: violations at their places in the text, repairs as a difference.
+
+use super::message::mistake;
+use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
+use crate::difference::difference;
+use crate::places::Places;
+use crate::refusal::{Answer, Refused};
+use rulec::Rules;
+use rulec::internals::json;
+use rulec::payload::{self, Judge};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::ops::Range;
+
+pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Decided> {
+    let mut judge = Judge::new(rules, &asked.entry).map_err(Refused::missing)?;
+    if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
+        let values = match json::parse_object(text) {
+            Ok(values) => values,
+            Err(error) => return Ok(Decided::Refused(mistake(text, &error, true))),
+        };
+        for (name, value) in values {
+            judge = judge.input(&name, value).map_err(Refused::invalid)?;
+        }
+    }
+    let judgement = judge.judge(message);
+    let whys = judge.why(message);
+    let places = Places::of(&asked.message);
+    let violation = |found: &payload::Violation| {
+        let why =
+            whys.iter().find(|why| why.violation.rule == found.rule && why.violation.path == found.path);
+        let place = place(&asked.message, &found.path);
+        Violation {
+            rule: found.rule.to_string(),
+            path: found.path.clone(),
+            message: found.message.clone(),
+            repair: found.repair.to_string(),
+            value: place
+                .clone()
+                .and_then(|place| serde_json::from_str(&asked.message[place]).ok())
+                .unwrap_or_default(),
+            from: place.as_ref().map(|place| places.unit(place.start)),
+            to: place.as_ref().map(|place| places.unit(place.end)),
+            why: why.map(ToString::to_string),
+        }
+    };
+    let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default();
+    let corrections = judgement.corrections();
+    let remaining = if corrections.is_empty() { judgement.violations() } else { judgement.remaining() };
+    let diff = judgement.corrected().map(|corrected| difference(&pretty(message), &pretty(corrected)));
+    Ok(Decided::Payload(Judged {
+        outcome: judgement.outcome().name().to_owned(),
+        fallback: judgement.fallback().map(str::to_owned),
+        violations: judgement.violations().iter().map(violation).collect(),
+        remaining: remaining.iter().map(violation).collect(),
+        warnings: judgement.warnings().iter().map(violation).collect(),
+        unchecked: judgement
+            .unchecked()
+            .iter()
+            .map(|one| Unchecked {
+                rule: one.rule.to_string(),
+                path: one.path.clone(),
+                message: one.message.clone(),
+            })
+            .collect(),
+        corrections: corrections
+            .iter()
+            .map(|one| Correction { kind: one.kind.to_owned(), path: one.path.clone() })
+            .collect(),
+        diff: diff.unwrap_or_default(),
+        feedback: judgement.feedback(),
+    }))
+}
+
+/// The place of a value in a text, by its path such as `$.nodes[2]["x y"]`.
+fn place(text: &str, path: &str) -> Option<Range<usize>> {
+    let mut value = text;
+    let mut rest = path.strip_prefix('$')?;
+    while !rest.is_empty() {
+        let (step, behind) = step(rest)?;
+        rest = behind;
+        // A raw value is a part of the text that it was read from.
+        let inner: &RawValue = match step {
+            Step::Key(key) => serde_json::from_str::<HashMap<String, &RawValue>>(value).ok()?.remove(&key)?,
+            Step::Index(at) => serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(at).copied()?,
+        };
+        value = inner.get();
+    }
+    let start = (value.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    Some(start..start + value.len())
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The first step of a path, and what stands behind it.
+fn step(path: &str) -> Option<(Step, &str)> {
+    if let Some(name) = path.strip_prefix('.') {
+        let end = name.find(['.', '[']).unwrap_or(name.len());
+        return Some((Step::Key(name[..end].to_owned()), &name[end..]));
+    }
+    let inner = path.strip_prefix('[')?;
+    if inner.starts_with('"') {
+        let mut keys = serde_json::Deserializer::from_str(inner).into_iter::<String>();
+        let key = keys.next()?.ok()?;
+        return Some((Step::Key(key), inner[keys.byte_offset()..].strip_prefix(']')?));
+    }
+    let (digits, behind) = inner.split_once(']')?;
+    Some((Step::Index(digits.parse().ok()?), behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_path_leads_to_a_place_in_the_text() {
+        let text = r#"{"a": [1, {"x y": "é\"]"}], "b": {"c" : null}}"#;
+        let at = |path: &str| place(text, path).map(|place| &text[place]);
+        assert_eq!(at("$"), Some(text));
+        assert_eq!(at("$.a[0]"), Some("1"));
+        assert_eq!(at(r#"$.a[1]["x y"]"#), Some(r#""é\"]""#));
+        assert_eq!(at("$.b.c"), Some("null"));
+        for nowhere in ["$.z", "$.a[7]", "$.b.c.d", "a", "$["] {
+            assert_eq!(at(nowhere), None, "{nowhere}");
+        }
+    }
+}

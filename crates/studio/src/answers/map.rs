@@ -1,0 +1,248 @@
+//! The map: tables with their statements, how each is found, and what the analysis says of it; workflows with their edges.
+
+use super::kind;
+use crate::api::{
+    EntryKind, FindingKind, HowFound, Map, MapEdge, MapFinding, MapNode, MapRoute, MapTable, MapWorkflow,
+    Version,
+};
+use crate::keys;
+use crate::known::Known;
+use crate::refusal::Answer;
+use crate::state::Studio;
+use rulec::internals::index::plan::Found;
+use rulec::internals::sema::hir::{
+    FLOWS, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger,
+};
+use rulec::{Code, Rules, Span};
+use rulec_inspect::{coverage, drawing};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
+    let known = studio.known(version)?;
+    of(&known)
+}
+
+/// The map of rules that compile.
+pub(crate) fn of(known: &Known) -> Answer<Map> {
+    let rules = known.rules()?;
+    let program = rules.program();
+    let maker = Maker::new(known, rules);
+    let entered = drawing::entered(program);
+    let judged: BTreeSet<TableId> =
+        program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
+    let mut tables: Vec<MapTable> = Vec::new();
+    for (table, id) in program.tables.iter().zip((0..).map(TableId)) {
+        let intents = table.kind == TableKind::Flows && !program.flows.is_empty();
+        if !judged.contains(&id) && (!table.order.is_empty() || table.default.is_some() || intents) {
+            tables.push(maker.table(id, table, entered.contains(&*table.name)));
+        }
+    }
+    tables.sort_by_key(|table| table.entered);
+    Ok(Map {
+        tables,
+        workflows: program.workflows.iter().map(|workflow| self::workflow(rules, workflow)).collect(),
+        payloads: program.payloads.iter().map(|payload| maker.payload(payload)).collect(),
+    })
+}
+
+fn workflow(rules: &Rules, workflow: &rulec::internals::sema::hir::Workflow) -> MapWorkflow {
+    let program = rules.program();
+    let nodes = workflow.nodes.iter().map(|node| MapNode {
+        id: node.id.to_string(),
+        kind: node.kind.to_string(),
+        parallel: node.is_parallel(),
+        router: node.router.map(|router| program.tables[router.index()].name.to_string()),
+    });
+    let edges = drawing::workflow(rules, workflow).edges.into_iter();
+    let edges =
+        edges.map(|edge| MapEdge { from: edge.from, to: edge.to, label: edge.label, loop_back: edge.dashed });
+    MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
+}
+
+/// The findings about a rule: those that stand inside it.
+pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
+    let inside = |at: Span| at.file == span.file && span.start <= at.start && at.end <= span.end;
+    let all =
+        known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
+    let of_rule = all.filter(|found| found.span().is_some_and(inside));
+    let finding = |found: &rulec::Diagnostic| MapFinding {
+        kind: match found.code {
+            Code::RouteHidden | Code::BranchNeverChosen | Code::PatternHidden => FindingKind::Shadowed,
+            Code::NeverMatches
+            | Code::Contradiction
+            | Code::EmptyRange
+            | Code::OutOfRange
+            | Code::AlwaysMissing => FindingKind::Unreachable,
+            _ => FindingKind::Other,
+        },
+        code: found.code.to_string(),
+        message: found.message.clone(),
+        help: found.help.clone(),
+    };
+    of_rule.map(finding).collect()
+}
+
+struct Maker<'k> {
+    known: &'k Known,
+    rules: &'k Rules,
+    /// The way each rule is found, and the tables that have an index.
+    found: HashMap<RuleId, HowFound>,
+    indexed: BTreeSet<TableId>,
+    /// The steps of statements, by table and name.
+    steps: HashMap<(String, String), u64>,
+    defaults: HashMap<String, Span>,
+}
+
+impl<'k> Maker<'k> {
+    fn new(known: &'k Known, rules: &'k Rules) -> Maker<'k> {
+        let plans = rules.plan();
+        let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
+            let (by, what, shared) = match &route.found {
+                Found::Key { keys, posting, .. } => ("key", keys.join(" or "), posting.saturating_sub(1)),
+                Found::Bits { values } => ("bits", values.join(", "), 0),
+                Found::Always { because } => ("always", because.clone(), 0),
+            };
+            (RuleId(route.rule), HowFound { by: by.to_owned(), what, shared })
+        });
+        let steps = rules.cost().into_iter().flat_map(|table| {
+            let name = table.table;
+            table.statements.into_iter().map(move |one| ((name.clone(), one.name), one.steps))
+        });
+        Maker {
+            known,
+            rules,
+            found: found.collect(),
+            indexed: plans.iter().filter(|plan| plan.indexed).map(|plan| TableId(plan.table)).collect(),
+            steps: steps.collect(),
+            defaults: coverage::defaults(rules),
+        }
+    }
+
+    fn program(&self) -> &'k Program {
+        self.rules.program()
+    }
+
+    fn table(&self, id: TableId, table: &Table, entered: bool) -> MapTable {
+        let program = self.program();
+        let mut routes: Vec<MapRoute> =
+            table.order.iter().map(|id| self.route(*id, &program.rules[id.index()], table)).collect();
+        if table.kind == TableKind::Flows {
+            routes.extend(self.intents());
+        }
+        routes.extend(table.default.as_ref().map(|outcome| self.default(table, outcome)));
+        let of_table = program.rules.iter().zip((0..).map(RuleId));
+        let disabled = of_table.filter(|(rule, _)| rule.table == id && rule.disabled);
+        routes.extend(disabled.map(|(rule, id)| self.route(id, rule, table)));
+        MapTable {
+            name: table.name.to_string(),
+            kind: kind(table.kind),
+            docs: table.docs.to_string(),
+            entered,
+            indexed: self.indexed.contains(&id),
+            routes,
+        }
+    }
+
+    fn route(&self, id: RuleId, rule: &Rule, table: &Table) -> MapRoute {
+        let program = self.program();
+        let goto = match rule.outcome {
+            Outcome::Goto(inner) => Some(program.tables[inner.index()].name.to_string()),
+            _ => None,
+        };
+        let condition = match &rule.outcome {
+            Outcome::Flow { pattern, .. } => pattern.to_string(),
+            _ => drawing::one_line(self.rules.sources().slice(rule.condition.span)),
+        };
+        let steps = self.steps.get(&(table.name.to_string(), rule.name.to_string()));
+        MapRoute {
+            key: keys::key(&table.name, &rule.name),
+            name: rule.name.to_string(),
+            is_default: false,
+            disabled: rule.disabled,
+            priority: rule.priority,
+            condition,
+            docs: rule.docs.to_string(),
+            to: drawing::leads_to(program, &rule.outcome, &rule.name),
+            goto,
+            found: self.found.get(&id).cloned(),
+            steps: steps.copied().unwrap_or_default(),
+            findings: findings(self.known, rule.span),
+            place: self.known.place(rule.span),
+        }
+    }
+
+    fn default(&self, table: &Table, outcome: &Outcome) -> MapRoute {
+        let program = self.program();
+        let span = self.defaults.get(&*table.name);
+        MapRoute {
+            is_default: true,
+            goto: match outcome {
+                Outcome::Goto(inner) => Some(program.tables[inner.index()].name.to_string()),
+                _ => None,
+            },
+            place: span.and_then(|span| self.known.place(*span)),
+            ..plain(
+                keys::key(&table.name, "default"),
+                "default",
+                drawing::leads_to(program, outcome, "default"),
+            )
+        }
+    }
+
+    /// The flows that are found by what a message means.
+    fn intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
+        self.program().flows.iter().filter_map(|flow| {
+            let Trigger::Intent { examples, .. } = &flow.trigger else { return None };
+            let examples: Vec<String> = examples.iter().map(|example| format!("\"{example}\"")).collect();
+            Some(MapRoute {
+                condition: examples.join(", "),
+                docs: flow.description.to_string(),
+                findings: findings(self.known, flow.span),
+                place: self.known.place(flow.span),
+                ..plain(keys::key(FLOWS, &flow.name), &flow.name, flow.id.to_string())
+            })
+        })
+    }
+
+    /// The rules of a payload kind.
+    fn payload(&self, payload: &Payload) -> MapTable {
+        let program = self.program();
+        let tables = payload.block.tables();
+        let mut seen = BTreeSet::new();
+        let rules = program.rules.iter().filter(|rule| tables.contains(&rule.table));
+        let routes = rules.filter(|rule| seen.insert(rule.name.clone())).map(|rule| MapRoute {
+            condition: drawing::one_line(self.rules.sources().slice(rule.span)),
+            docs: rule.docs.to_string(),
+            findings: findings(self.known, rule.span),
+            place: self.known.place(rule.span),
+            ..plain(keys::key(&payload.name, &rule.name), &rule.name, String::new())
+        });
+        MapTable {
+            name: payload.name.to_string(),
+            kind: EntryKind::Payload,
+            docs: payload.docs.to_string(),
+            entered: false,
+            indexed: false,
+            routes: routes.collect(),
+        }
+    }
+}
+
+fn plain(key: String, name: &str, to: String) -> MapRoute {
+    MapRoute {
+        key,
+        name: name.to_owned(),
+        is_default: false,
+        disabled: false,
+        priority: 0,
+        condition: String::new(),
+        docs: String::new(),
+        to,
+        goto: None,
+        found: None,
+        steps: 0,
+        findings: Vec::new(),
+        place: None,
+    }
+}

@@ -1,0 +1,29 @@
+//! The message of a request, or the mistake in it.
+
+use crate::api::{MessageOf, Mistake};
+use crate::places::Places;
+use crate::refusal::Answer;
+use crate::state::Studio;
+use rulec::JsonError;
+use rulec::internals::json;
+use serde_json::Value as Json;
+
+/// The message of a request: what its author wrote, or that of a row of a replay as it stands in the file.
+pub(crate) fn message(studio: &Studio, text: &str, row: Option<&MessageOf>) -> Answer<Result<Json, Mistake>> {
+    if let Some(row) = row {
+        return Ok(Ok(studio.replay(row.replay)?.message(row.line)?));
+    }
+    Ok(json::parse_object(text).map(Json::Object).map_err(|error| mistake(text, &error, false)))
+}
+
+pub(super) fn mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {
+    Mistake {
+        message: error.message().to_owned(),
+        help: error.help().map(str::to_owned),
+        code: error.kind().code().to_string(),
+        line: error.line(),
+        column: error.column(),
+        at: Places::of(text).unit(error.offset()),
+        in_context,
+    }
+}

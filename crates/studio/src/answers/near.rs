@@ -1,0 +1,105 @@
+//! The changes of a message that would lead elsewhere.
+
+use super::decide::explain;
+use super::entry;
+use super::message::message;
+use crate::api::{AskNear, Near, NearField, NearKind};
+use crate::refusal::{Answer, Refused};
+use crate::state::Studio;
+use rulec::internals::sema::hir::{Program, TableId};
+use rulec::internals::trace::{Mark, TableTrace, TraceNode};
+use rulec::why_not::{Remedy, WhyNot};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The statements that are asked about, and the changes that are told.
+const ASKED: usize = 12;
+const TOLD: usize = 6;
+/// The time after which no other statement is asked about: the person waits.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
+    // Whoever types asks again and again; only the last question is worth an answer.
+    let is_newest = studio.newest();
+    let known = studio.known(asked.version)?;
+    let rules = known.rules()?;
+    let entry = entry(rules, &asked.entry)?;
+    let message = message(studio, &asked.message, asked.row.as_ref())?
+        .map_err(|mistake| Refused::invalid(mistake.message))?;
+    let tell = |found: WhyNot| told(if studio.show_private { found } else { found.masked() });
+    if let Some(route) = &asked.route {
+        return Ok(vec![tell(entry.why_not(route, &message).map_err(Refused::missing)?)]);
+    }
+    let begun = Instant::now();
+    let mut found: Vec<Near> = Vec::new();
+    let trace = explain(&known, rules, entry, &message, true).trace;
+    for name in candidates(&trace, rules.program(), entry.id()) {
+        if begun.elapsed() > PATIENCE || !is_newest() {
+            break;
+        }
+        let Ok(why_not) = entry.why_not(&name, &message) else { continue };
+        let change = matches!(why_not.remedy, Remedy::Change { .. });
+        if change && !found.iter().any(|other| other.route == why_not.route) {
+            found.push(tell(why_not));
+        }
+    }
+    found.sort_by_key(|near| near.fields.len());
+    found.truncate(TOLD);
+    Ok(found)
+}
+
+/// The statements that did not take the message, those first of which the least did not hold.
+fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
+    let mut tried = Vec::new();
+    failed(trace, &mut tried);
+    tried.sort_by_key(|(_, parts)| *parts);
+    let mut names: Vec<String> = tried.into_iter().map(|(name, _)| name).collect();
+    // Those behind the chosen one were not asked.
+    let table = &program.tables[entry.index()];
+    names.extend(table.order.iter().map(|id| program.rules[id.index()].name.to_string()));
+    names.extend(table.default.iter().map(|_| "default".to_owned()));
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names.truncate(ASKED);
+    names
+}
+
+/// The routes that were tried and did not hold, each with the number of its parts that did not.
+fn failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
+    for route in &table.routes {
+        match (&route.table, route.chosen) {
+            (Some(inner), _) => failed(inner, found),
+            (None, false) => found.push((route.route.clone(), parts(&route.when))),
+            (None, true) => {}
+        }
+    }
+    if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_ref()) {
+        failed(inner, found);
+    }
+}
+
+fn parts(node: &TraceNode) -> usize {
+    match node.children.as_slice() {
+        [] => usize::from(matches!(node.result, Mark::False | Mark::Unknown)),
+        children => children.iter().map(parts).sum(),
+    }
+}
+
+fn told(found: WhyNot) -> Near {
+    let (remedy, fields, message, smallest) = match found.remedy {
+        Remedy::Chosen => (NearKind::Chosen, Vec::new(), Json::Null, true),
+        Remedy::Change { fields, message, smallest } => (NearKind::Change, fields, message, smallest),
+        Remedy::Never => (NearKind::Never, Vec::new(), Json::Null, true),
+        _ => (NearKind::Unknown, Vec::new(), Json::Null, false),
+    };
+    let fields = fields.into_iter().map(|field| NearField {
+        field: field.field,
+        is: field.is,
+        would_be: field.would_be,
+        needs: field.needs,
+        private: field.private,
+    });
+    Near { route: found.route, remedy, fields: fields.collect(), message, smallest }
+}

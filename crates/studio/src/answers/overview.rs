@@ -1,0 +1,138 @@
+//! The things that can be asked, and the messages that are kept by name.
+
+use super::form::{self, Compared};
+use super::kind;
+use crate::api::{
+    EntryInfo, EntryKind, KeepMessages, KeptMessage, KeptMessages, Overview, RuleSet, Session, UploadRules,
+    Version,
+};
+use crate::project::{Project, stamp};
+use crate::refusal::{Answer, Refused};
+use crate::state::Studio;
+use rulec::TableKind;
+use rulec::internals::sema::hir::{Program, Table};
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Nothing is asked.
+#[derive(Deserialize)]
+pub(crate) struct Nothing {}
+
+pub(crate) fn session(studio: &Arc<Studio>, _: Nothing) -> Answer<Session> {
+    Ok(studio.session())
+}
+
+pub(crate) fn upload_rules(studio: &Arc<Studio>, asked: UploadRules) -> Answer<RuleSet> {
+    let name = if asked.name.trim().is_empty() { "uploaded.rules".to_owned() } else { asked.name };
+    Ok(studio.upload_rules(name, asked.text)?.describe())
+}
+
+pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overview> {
+    let known = studio.known(version)?;
+    let (errors, first_error) = (known.errors(), known.first_error());
+    let Some(rules) = known.analysis.rules.as_ref() else {
+        return Ok(Overview { entries: Vec::new(), errors, first_error, example: serde_json::json!({}) });
+    };
+    let program = rules.program();
+    let compared = Compared::of(program);
+    let fields = form::fields(&program.fields(), "", &compared);
+    let example = form::example(program, &fields);
+    let mut entries: Vec<EntryInfo> = Vec::new();
+    for table in &program.tables {
+        let is_empty = table.order.is_empty() && table.default.is_none();
+        let only_intents = table.kind == TableKind::Flows && !program.flows.is_empty();
+        if table.kind == TableKind::Requirements || (is_empty && !only_intents) {
+            continue;
+        }
+        entries.push(EntryInfo {
+            name: table.name.to_string(),
+            kind: kind(table.kind),
+            docs: table.docs.to_string(),
+            statements: statements(program, table),
+            // A jump's table is asked of the same message.
+            fields: fields.clone(),
+        });
+    }
+    entries.extend(program.payloads.iter().map(|payload| EntryInfo {
+        name: payload.name.to_string(),
+        kind: EntryKind::Payload,
+        docs: payload.docs.to_string(),
+        statements: payload.rules(program).into_iter().map(str::to_owned).collect(),
+        fields: form::payload(payload),
+    }));
+    entries.extend(program.workflows.iter().map(|workflow| EntryInfo {
+        name: workflow.name.to_string(),
+        kind: EntryKind::Workflow,
+        docs: workflow.docs.to_string(),
+        statements: workflow.nodes.iter().map(|node| node.id.to_string()).collect(),
+        fields: Vec::new(),
+    }));
+    Ok(Overview { entries, errors, first_error, example })
+}
+
+fn statements(program: &Program, table: &Table) -> Vec<String> {
+    let mut names: Vec<String> =
+        table.order.iter().map(|id| program.rules[id.index()].name.to_string()).collect();
+    names.dedup();
+    if table.kind == TableKind::Flows {
+        let intents = program.flows.iter().map(|flow| flow.name.to_string());
+        names.extend(intents.filter(|name| !names.contains(name)).collect::<Vec<_>>());
+    }
+    names.extend(table.default.iter().map(|_| "default".to_owned()));
+    names
+}
+
+#[derive(Deserialize)]
+pub(crate) struct OfRules {
+    rules: usize,
+}
+
+/// The file beside the rules that messages are kept in: `support.messages.json` for `support.rules`.
+fn kept_file(project: &Project) -> Option<PathBuf> {
+    project.path(project.main()).map(|path| path.with_extension("messages.json"))
+}
+
+fn read_kept(project: &Project) -> Answer<(Option<PathBuf>, String)> {
+    let Some(path) = kept_file(project) else { return Ok((None, String::new())) };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok((Some(path), text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Some(path), String::new())),
+        Err(error) => Err(Refused::invalid(format!("`{}` cannot be read: {error}", path.display()))),
+    }
+}
+
+pub(crate) fn kept(studio: &Arc<Studio>, asked: OfRules) -> Answer<KeptMessages> {
+    let project = studio.project(asked.rules)?;
+    let (path, text) = read_kept(&project)?;
+    let messages: Vec<KeptMessage> = if text.trim().is_empty() {
+        Vec::new()
+    } else {
+        let name = path.as_ref().map_or_else(String::new, |path| path.display().to_string());
+        serde_json::from_str(&text).map_err(|error| {
+            Refused::invalid(format!("`{name}` holds no kept messages: {error}; move it away, or mend it"))
+        })?
+    };
+    Ok(KeptMessages { file: path.map(|path| crate::state::file_name(&path)), stamp: stamp(&text), messages })
+}
+
+pub(crate) fn keep(studio: &Arc<Studio>, asked: KeepMessages) -> Answer<KeptMessages> {
+    let project = studio.project(asked.rules)?;
+    let (path, text) = read_kept(&project)?;
+    let Some(path) = path else {
+        return Err(Refused::invalid("rules that were uploaded have no folder to keep messages in"));
+    };
+    if stamp(&text) != asked.stamp {
+        let name = crate::state::file_name(&path);
+        return Err(Refused::changed(format!("`{name}` has changed since it was read; read it again")));
+    }
+    let mut text = serde_json::to_string_pretty(&asked.messages).map_err(Refused::broken)?;
+    text.push('\n');
+    rulec_inspect::files::replace(&path, text.as_bytes())
+        .map_err(|error| Refused::invalid(format!("`{}` cannot be written: {error}", path.display())))?;
+    Ok(KeptMessages {
+        file: Some(crate::state::file_name(&path)),
+        stamp: stamp(&text),
+        messages: asked.messages,
+    })
+}

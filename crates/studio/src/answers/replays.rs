@@ -1,0 +1,182 @@
+//! The requests about replays: uploads, progress as a stream, rows.
+
+use crate::api::{
+    AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
+};
+use crate::handle::{asked, blocking};
+use crate::refusal::{Answer, Refused};
+use crate::replay::{Decider, Replay};
+use crate::state::Studio;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures_util::stream::{self, Stream, StreamExt};
+use rulec::internals::sema::hir::ROUTES;
+use serde::Deserialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use tokio::io::AsyncWriteExt;
+
+/// The paths of the requests.
+pub(crate) fn routes() -> Router<Arc<Studio>> {
+    let uploads = Router::new().route("/api/uploads", post(upload)).layer(DefaultBodyLimit::disable());
+    Router::new()
+        .route("/api/replays", asked(start))
+        .route("/api/replays/{id}", get(sums).delete(cancel))
+        .route("/api/replays/{id}/events", get(events))
+        .route("/api/replays/{id}/rows", post(rows))
+        .route("/api/replays/{id}/rows/{line}", get(row))
+        .merge(uploads)
+}
+
+/// Begins a replay, on a thread of its own.
+fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
+    let (replay, entry) = prepare(studio, &asked)?;
+    let running = replay.clone();
+    let thread = std::thread::Builder::new().name("replay".to_owned());
+    if let Err(error) = thread.spawn(move || running.run(&entry)) {
+        replay.fail(format!("no thread could be started: {error}"));
+    }
+    Ok(Started { id: replay.id })
+}
+
+/// Replays, and returns when that has ended.
+pub(crate) fn run_now(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay>> {
+    let (replay, entry) = prepare(studio, asked)?;
+    replay.run(&entry);
+    Ok(replay)
+}
+
+/// A replay of which nothing is decided yet, and the entry that decides messages.
+fn prepare(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
+    let known = studio.known(asked.version)?;
+    let rules = known.rules()?;
+    let entry = asked.entry.clone().unwrap_or_else(|| ROUTES.to_owned());
+    if !Decider::new(&known, rules).has(&entry) {
+        super::entry(rules, &entry)?;
+    }
+    let before = asked.against.map(|version| studio.known(version)).transpose()?;
+    if let Some(before) = &before {
+        before.rules()?;
+    }
+    let source = studio.source(asked.source)?;
+    let replay = studio.add_replay(|id| Replay::new(id, source, (known, before), studio.show_private));
+    Ok((replay, entry))
+}
+
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default)]
+    name: String,
+}
+
+/// Takes a file as it comes, without holding it in memory.
+async fn upload(
+    State(studio): State<Arc<Studio>>,
+    Query(named): Query<Named>,
+    body: Body,
+) -> Answer<Json<Source>> {
+    let refused = |error: std::io::Error| Refused::broken(format!("the file cannot be kept: {error}"));
+    let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
+    // The folder goes with the studio, and the file with it.
+    let (_, path) = file.keep().map_err(|error| refused(error.error))?;
+    let mut to = tokio::fs::File::create(&path).await.map_err(refused)?;
+    let (mut bytes, mut parts) = (0, body.into_data_stream());
+    while let Some(part) = parts.next().await {
+        let written = match part {
+            Ok(part) => {
+                bytes += part.len() as u64;
+                to.write_all(&part).await.map_err(refused)
+            }
+            Err(error) => Err(Refused::invalid(format!("the file did not arrive: {error}"))),
+        };
+        if let Err(refused) = written {
+            let _ = tokio::fs::remove_file(&path).await;
+            return Err(refused);
+        }
+    }
+    to.flush().await.map_err(refused)?;
+    let name = if named.name.is_empty() { "messages.jsonl".to_owned() } else { named.name };
+    Ok(Json(studio.add_source(name, path, bytes, "upload").about.clone()))
+}
+
+async fn sums(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {
+    let replay = studio.replay(id)?;
+    blocking(move || Ok(replay.sums())).await.map(Json)
+}
+
+async fn cancel(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Answer<Json<ReplaySums>> {
+    let replay = studio.replay(id)?;
+    replay.cancel();
+    let mut progress = replay.watch();
+    // It ends within moments.
+    let _ = progress.wait_for(|progress| progress.state != ReplayState::Running).await;
+    blocking(move || Ok(replay.sums())).await.map(Json)
+}
+
+/// The progress, whenever it has come further, until it has ended.
+async fn events(
+    State(studio): State<Arc<Studio>>,
+    Path(id): Path<usize>,
+) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
+    let replay = studio.replay(id)?;
+    let mut progress = replay.watch();
+    progress.mark_changed();
+    let stream = stream::unfold(Some((progress, replay)), |open| async {
+        let (mut progress, replay) = open?;
+        progress.changed().await.ok()?;
+        let now: Progress = progress.borrow_and_update().clone();
+        let event = Event::default().json_data(&now).unwrap_or_default();
+        let rest = (now.state == ReplayState::Running).then_some((progress, replay));
+        Some((Ok(event), rest))
+    });
+    Ok(Sse::new(stream).keep_alive(KeepAlive::default()))
+}
+
+async fn rows(
+    State(studio): State<Arc<Studio>>,
+    Path(id): Path<usize>,
+    body: Result<Json<AskRows>, axum::extract::rejection::JsonRejection>,
+) -> Answer<Json<Rows>> {
+    let Json(asked) = body.map_err(|error| Refused::invalid(error.body_text()))?;
+    let replay = studio.replay(id)?;
+    blocking(move || replay.rows(&asked)).await.map(Json)
+}
+
+async fn row(
+    State(studio): State<Arc<Studio>>,
+    Path((id, line)): Path<(usize, u64)>,
+) -> Answer<Json<RowMessage>> {
+    let replay = studio.replay(id)?;
+    blocking(move || replay.row_message(line)).await.map(Json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Version;
+    use crate::state::{Options, RulesFile};
+
+    #[test]
+    fn a_replay_that_is_cancelled_ends_where_it_is() {
+        let folder = tempfile::tempdir().expect("there is a place for files");
+        let (rules, input) = (folder.path().join("a.rules"), folder.path().join("input.jsonl"));
+        std::fs::write(&rules, "default -> d\n").expect("it can be written");
+        std::fs::write(&input, "{}\n".repeat(1000)).expect("it can be written");
+        let rules = vec![RulesFile { path: rules, root: None }];
+        let options = Options { rules, input: Some(input), ..Default::default() };
+        let studio = Arc::new(Studio::new(&options).expect("a studio opens"));
+        let version = Version { rules: 0, draft: false };
+        let asked = StartReplay { version, source: 0, entry: None, against: None };
+        let (replay, entry) = prepare(&studio, &asked).expect("it can begin");
+        replay.cancel();
+        replay.run(&entry);
+        let progress = replay.progress();
+        assert_eq!((progress.state, progress.messages), (ReplayState::Cancelled, 1));
+        assert_eq!(replay.sums().counts[0].count, 1);
+        let ended = run_now(&studio, &asked).expect("another one runs").progress();
+        assert_eq!((ended.state, ended.messages), (ReplayState::Done, 1000));
+    }
+}

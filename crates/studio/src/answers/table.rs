@@ -1,0 +1,179 @@
+//! Routes as a decision table, as people read it who come from spreadsheets: a row a route, a column a field, with the messages that no
+//! row takes and the rows that may hold together.
+
+use super::map::findings;
+use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
+use crate::keys;
+use crate::known::Known;
+use crate::refusal::{Answer, Refused};
+use crate::state::Studio;
+use rulec::internals::sema::hir::{Cond, CondKind, Part, ROUTES, Rule, TableKind};
+use rulec::{Code, Rules};
+use rulec_inspect::drawing::{leads_to, one_line};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The most columns; what is asked of other fields stands beside them.
+const COLUMNS: usize = 40;
+
+#[derive(Deserialize)]
+pub(crate) struct OfTable {
+    rules: usize,
+    #[serde(default)]
+    draft: bool,
+    table: String,
+}
+
+pub(crate) fn table(studio: &Arc<Studio>, asked: OfTable) -> Answer<DecisionTable> {
+    let known = studio.known(crate::api::Version { rules: asked.rules, draft: asked.draft })?;
+    of(&known, &asked.table)
+}
+
+/// A part of a condition: the fields that it is about, and its text.
+struct Conjunct {
+    fields: Vec<String>,
+    text: String,
+}
+
+/// The decision table of a table, choice or router.
+pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
+    let rules = known.rules()?;
+    let program = rules.program();
+    let found = program.table_named(name).map(|id| &program.tables[id.index()]);
+    let table = found
+        .filter(|table| table.kind != TableKind::Requirements)
+        .ok_or_else(|| Refused::missing(format!("there is no table `{name}`")))?;
+    let rows: Vec<&Rule> = table.order.iter().map(|id| &program.rules[id.index()]).collect();
+    let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| parts(rules, rule)).collect();
+    let columns = columns(&conjuncts);
+    let places: HashMap<&str, usize> =
+        columns.iter().enumerate().map(|(at, column)| (column.field.as_str(), at)).collect();
+    let mut made: Vec<TableRow> = rows
+        .iter()
+        .zip(&conjuncts)
+        .map(|(rule, conjuncts)| {
+            let (cells, others) = cells(conjuncts, &places, columns.len());
+            TableRow {
+                key: keys::key(&table.name, &rule.name),
+                name: rule.name.to_string(),
+                cells,
+                others,
+                to: leads_to(program, &rule.outcome, &rule.name),
+                findings: findings(known, rule.span),
+            }
+        })
+        .collect();
+    made.extend(table.default.as_ref().map(|outcome| TableRow {
+        key: keys::key(&table.name, "default"),
+        name: "default".to_owned(),
+        cells: vec![None; columns.len()],
+        others: Vec::new(),
+        to: leads_to(program, outcome, "default"),
+        findings: Vec::new(),
+    }));
+    let overlaps = match table.kind {
+        TableKind::Flows | TableKind::Requirements => Default::default(),
+        _ => rules.overlaps(name).map_err(Refused::missing)?,
+    };
+    let more_overlaps = !overlaps.all && table.kind != TableKind::Flows;
+    let overlaps = overlaps.pairs.into_iter().map(|pair| Overlap {
+        first: keys::key(&table.name, &pair.first),
+        second: keys::key(&table.name, &pair.second),
+        example: pair.example.to_string(),
+        differs: pair.differs,
+    });
+    let overlaps = overlaps.collect();
+    let gaps = if name == ROUTES { gaps(known) } else { Vec::new() };
+    Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
+}
+
+/// The parts of a rule's condition that must all hold.
+fn parts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
+    let mut found = Vec::new();
+    conjuncts(rules, &rule.condition, &mut found);
+    found
+}
+
+fn conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
+    match &cond.kind {
+        CondKind::And(parts) => parts.iter().for_each(|part| conjuncts(rules, part, found)),
+        CondKind::Branch { all: true, conditions } => {
+            conditions.iter().for_each(|part| conjuncts(rules, &part.cond, found));
+        }
+        CondKind::Const(true) => {}
+        kind => {
+            let program = rules.program();
+            let mut fields: Vec<String> = program
+                .reads(Part::Cond(cond))
+                .into_iter()
+                .map(|(slot, _)| program.slots[slot.index()].name())
+                .collect();
+            fields.sort();
+            fields.dedup();
+            let text = one_line(rules.sources().slice(cond.span));
+            let text = if matches!(kind, CondKind::NotTrue(_)) { format!("unless {text}") } else { text };
+            found.push(Conjunct { fields, text });
+        }
+    }
+}
+
+/// The fields that are asked about alone, those first that most rows ask about.
+fn columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    for row in rows {
+        let mut seen: Vec<&str> = Vec::new();
+        for conjunct in row {
+            let [field] = conjunct.fields.as_slice() else { continue };
+            if seen.contains(&field.as_str()) {
+                continue;
+            }
+            seen.push(field);
+            match columns.iter_mut().find(|column| column.field == *field) {
+                Some(column) => column.rows += 1,
+                None => columns.push(Column { field: field.clone(), rows: 1 }),
+            }
+        }
+    }
+    columns.sort_by_key(|column| std::cmp::Reverse(column.rows));
+    columns.truncate(COLUMNS);
+    columns
+}
+
+/// The cells of a row, and the parts that fit into none.
+fn cells(
+    conjuncts: &[Conjunct],
+    places: &HashMap<&str, usize>,
+    columns: usize,
+) -> (Vec<Option<String>>, Vec<String>) {
+    let (mut cells, mut others) = (vec![None; columns], Vec::new());
+    for Conjunct { fields, text } in conjuncts {
+        let place = match fields.as_slice() {
+            [field] => places.get(field.as_str()).map(|at| (*at, field)),
+            _ => None,
+        };
+        let Some((at, field)) = place else {
+            others.push(text.clone());
+            continue;
+        };
+        // The column says the field.
+        let behind = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
+        let text = behind.map_or(text.as_str(), str::trim_start);
+        let cell: &mut Option<String> = &mut cells[at];
+        *cell = Some(match cell.take() {
+            Some(before) => format!("{before} and {text}"),
+            None => text.to_owned(),
+        });
+    }
+    (cells, others)
+}
+
+/// Messages that no route takes.
+fn gaps(known: &Known) -> Vec<Gap> {
+    let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
+    let gap = |finding: &rulec::Finding| Gap {
+        message: finding.diagnostic.message.clone(),
+        example: finding.witness.as_ref().map(ToString::to_string),
+    };
+    of_code.map(gap).collect()
+}

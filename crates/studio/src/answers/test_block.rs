@@ -1,0 +1,169 @@
+//! A decision as a `test` block. It is compiled and run with the rules before it is handed out.
+
+use super::decide::explain;
+use super::entry;
+use super::message::message;
+use crate::api::{MadeTest, MakeTest};
+use crate::refusal::{Answer, Refused};
+use crate::state::Studio;
+use rulec::internals::sema::hir::{ROUTES, TableKind};
+use rulec::internals::syntax::write;
+use rulec::internals::ty::{KindSet, Record, Ty};
+use rulec::internals::value::Value;
+use rulec::payload::Judge;
+use rulec::{Entry, Explanation, Rules, run_tests};
+use serde_json::{Map, Value as Json};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The characters of a message's text that name its test.
+const NAMED: usize = 48;
+
+pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
+    let project = studio.project(asked.version.rules)?;
+    let known = project.known(asked.version.draft);
+    let rules = known.rules()?;
+    let message = message(studio, &asked.message, asked.row.as_ref())?
+        .map_err(|mistake| Refused::invalid(mistake.message))?;
+    if !studio.show_private && rules.masked_message(&message) != message {
+        return Err(Refused::invalid(
+            "the message holds values of private fields, which a test would show; open the studio with `--show-private`",
+        ));
+    }
+    let file = project.main().to_owned();
+    let before = known
+        .analysis
+        .text(known.analysis.file(&file).ok_or_else(|| Refused::missing("there is no main file"))?);
+    let mut tried: Option<MadeTest> = None;
+    for (given, expected) in candidates(&known, rules, &asked, &message)? {
+        let name = free_name(rules, asked.name.as_deref(), &message, &expected);
+        let block = block(&name, &given, &expected);
+        let text = format!("{}\n\n{block}", before.trim_end());
+        let after = project.with_text(&file, &text, asked.version.draft);
+        let outcomes = after.analysis.rules.as_ref().map(run_tests).unwrap_or_default();
+        let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == name) else { continue };
+        let made = MadeTest { block, file: file.clone(), text, passes: outcome.passed };
+        if made.passes {
+            return Ok(made);
+        }
+        tried.get_or_insert(made);
+    }
+    // One that fails is what a person wants who says what should come out.
+    tried.ok_or_else(|| {
+        Refused::invalid(
+            "no `test` block can be made of this message: its values do not fit the rules' `input`",
+        )
+    })
+}
+
+/// The messages that a test may give, the whole one first, and what it expects.
+fn candidates(
+    known: &crate::known::Known,
+    rules: &Rules,
+    asked: &MakeTest,
+    message: &Json,
+) -> Answer<Vec<(Json, String)>> {
+    let program = rules.program();
+    if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
+        let judge = Judge::new(rules, &asked.entry).map_err(Refused::missing)?;
+        let judgement = judge.judge(message);
+        let outcome = asked.expect.as_deref().unwrap_or(judgement.outcome().name());
+        let mut expected = format!("{}.{outcome}", write::name(&asked.entry));
+        let mut broken: Vec<&str> = judgement.violations().iter().map(|one| &*one.rule).collect();
+        broken.dedup();
+        broken.iter().for_each(|rule| {
+            let _ = write!(expected, " {}", write::string(rule));
+        });
+        let given = Json::Object(Map::from_iter([("payload".to_owned(), message.clone())]));
+        return Ok(vec![(given, expected)]);
+    }
+    let entry = entry(rules, &asked.entry)?;
+    let explanation = explain(known, rules, entry, message, true);
+    let expected = expected(entry, &explanation, asked.expect.as_deref());
+    let fitting = match &program.input {
+        Some(input) => fitting(message, input),
+        None => message.clone(),
+    };
+    // Without what the rules never read, which they may not take.
+    let read = Json::Object(
+        fitting
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| reads(&explanation, name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+    );
+    Ok(vec![(fitting, expected.clone()), (read, expected)])
+}
+
+fn reads(explanation: &Explanation, name: &str) -> bool {
+    explanation
+        .message
+        .iter()
+        .any(|field| field.text == name || field.text.split(['.', '[']).next() == Some(name))
+}
+
+/// The statement that a test expects, as it is written.
+fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -> String {
+    let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
+    let chosen = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
+    let table = match (wanted, explanation.tables.last()) {
+        (None, Some(table)) => table.as_str(),
+        _ => entry.name(),
+    };
+    let name = wanted.or(chosen).unwrap_or("none");
+    // `default` and `none` are words here, not names.
+    let name =
+        if matches!(name, "default" | "none" | "otherwise") { name.to_owned() } else { write::name(name) };
+    match (table, entry.kind()) {
+        (ROUTES, TableKind::Routes) => name,
+        _ => format!("{}.{name}", write::name(table)),
+    }
+}
+
+/// The values of a message that fit what is declared. The others count as missing, so leaving them out changes nothing.
+fn fitting(message: &Json, record: &Record) -> Json {
+    let field = |(name, value): (&String, &Json)| {
+        let field = record.get(name)?;
+        fit(value, &field.ty).map(|value| (name.clone(), value))
+    };
+    Json::Object(message.as_object().into_iter().flatten().filter_map(field).collect())
+}
+
+fn fit(value: &Json, ty: &Ty) -> Option<Json> {
+    if ty.kinds == KindSet::ALL {
+        return Some(value.clone());
+    }
+    if matches!(Value::from_json(value).read(ty.kinds), Value::Missing) {
+        return None;
+    }
+    match (value, ty.fields()) {
+        (Json::Object(_), Some(inner)) => Some(fitting(value, inner)),
+        _ => Some(value.clone()),
+    }
+}
+
+/// A name for the test that no other has.
+fn free_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str) -> String {
+    let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
+    let short: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAMED).collect();
+    let plain = expected.replace(['`', '"'], "");
+    let wanted = match wanted.map(str::trim).filter(|name| !name.is_empty()) {
+        Some(wanted) => wanted.to_owned(),
+        None if short.is_empty() => format!("a message goes to {plain}"),
+        None => format!("{short}: {plain}"),
+    };
+    let is_taken = |name: &str| rules.program().tests.iter().any(|test| *test.name == *name);
+    let numbered = (2..).map(|number| format!("{wanted} ({number})"));
+    std::iter::once(wanted.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(wanted)
+}
+
+fn block(name: &str, given: &Json, expected: &str) -> String {
+    let mut block = format!("test {} {{\n", write::string(name));
+    for (name, value) in given.as_object().into_iter().flatten() {
+        let _ = writeln!(block, "  given {} = {}", write::name(name), write::value(value));
+    }
+    let _ = writeln!(block, "  expect {expected}\n}}");
+    block
+}

@@ -1,0 +1,84 @@
+//! A run of a workflow, told step by step. Nodes of kinds that the program knows run as they do there; others, and those that would
+//! call the outside, hand on their input.
+
+use crate::api::{NodeFailure, WorkflowDelivery, WorkflowRun, WorkflowStep};
+use crate::refusal::{Answer, Refused};
+use rulec::Rules;
+use rulec::internals::sema::hir::PARALLEL;
+use rulec_runtime::workflow::processors::{Loop, Vote, echo};
+use rulec_runtime::workflow::{Severity, Workflow};
+use serde_json::Value as Json;
+use std::collections::{BTreeSet, HashMap};
+use tokio::runtime::Builder;
+
+/// The most nodes that run.
+const MAX_STEPS: usize = 1_000;
+
+pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun> {
+    let declared = rules
+        .program()
+        .workflow_named(name)
+        .ok_or_else(|| Refused::missing(format!("there is no workflow `{name}`")))?;
+    let builder = Workflow::from_rules(rules, name).map_err(Refused::missing)?;
+    let mut builder = builder
+        .kind("echo", echo)
+        .kind("loop", Loop::factory)
+        .kind("vote", Vote::factory)
+        .step_limit(MAX_STEPS);
+    let known = ["echo", "loop", "vote", PARALLEL];
+    let stand_ins: BTreeSet<&str> =
+        declared.nodes.iter().map(|node| &*node.kind).filter(|kind| !known.contains(kind)).collect();
+    for kind in &stand_ins {
+        builder = builder.kind(*kind, echo);
+    }
+    let workflow = builder.build().map_err(|error| {
+        let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
+        let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
+        Refused::invalid(format!("the workflow cannot be run: {}", errors.join("; ")))
+    })?;
+    let runtime = Builder::new_current_thread().enable_time().build().map_err(Refused::broken)?;
+    let mut run = workflow.begin(input);
+    let mut steps = Vec::new();
+    let mut rounds: HashMap<(String, String), usize> = HashMap::new();
+    runtime.block_on(async {
+        loop {
+            let (ran, delivered) = (run.report().executed.len(), run.report().deliveries.len());
+            let goes_on = run.step().await;
+            let report = run.report();
+            let nodes: Vec<String> = report.executed[ran..].iter().map(ToString::to_string).collect();
+            let deliveries = report.deliveries[delivered..].iter().map(|delivery| {
+                let (from, to) = (delivery.from.to_string(), delivery.to.to_string());
+                let round = rounds.entry((from.clone(), to.clone())).or_default();
+                *round += 1;
+                WorkflowDelivery {
+                    from,
+                    to,
+                    ready: delivery.ready,
+                    loop_back: delivery.loop_back,
+                    round: *round,
+                }
+            });
+            let deliveries: Vec<WorkflowDelivery> = deliveries.collect();
+            if !(nodes.is_empty() && deliveries.is_empty()) {
+                steps.push(WorkflowStep { nodes, deliveries });
+            }
+            if !goes_on {
+                break;
+            }
+        }
+    });
+    let report = run.finish();
+    let failures = report
+        .failures
+        .iter()
+        .map(|failure| NodeFailure { node: failure.node.to_string(), message: failure.message.clone() });
+    Ok(WorkflowRun {
+        workflow: name.to_owned(),
+        steps,
+        outputs: serde_json::to_value(&report.outputs).unwrap_or_default(),
+        failures: failures.collect(),
+        stalled: report.stalled.iter().map(ToString::to_string).collect(),
+        limit_hit: report.limit_hit,
+        stand_ins: stand_ins.into_iter().map(str::to_owned).collect(),
+    })
+}

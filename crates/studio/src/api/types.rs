@@ -1,0 +1,50 @@
+//! The page's types, written from those here; stale ones fail a test.
+
+use super::*;
+use std::path::Path;
+use ts_rs::{Config, TS};
+
+const HEAD: &str = "\
+// Written by `INSTA_UPDATE=always cargo test -p rulec-studio --lib types` from crates/studio/src/api; not to be edited.
+
+export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+";
+
+/// The declarations of types, one after another.
+macro_rules! declarations {
+    ($config:expr, $($ty:ty)*) => { [$(declaration::<$ty>($config)),*].concat() };
+}
+
+fn declaration<T: TS>(config: &Config) -> String {
+    let docs = T::docs().unwrap_or_default();
+    format!("\n{docs}export {}\n", T::decl(config))
+}
+
+fn types() -> String {
+    let config = Config::default();
+    let declarations = declarations!(&config,
+        Session RuleSet Version Source Overview EntryKind EntryInfo FormField Control KeptMessage KeptMessages KeepMessages
+        UploadRules Refusal Decide MessageOf Decided Decision Breach LeftOut Mistake AskNear Near NearKind NearField Judged Violation
+        Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep WorkflowDelivery NodeFailure MakeTest MadeTest
+        Explanation Mark TableTrace RouteTrace DefaultTrace Location NodeKind Note TraceNode Operand Elements ElementTrace
+        HostFailed IntentTrace RankedIntent StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
+        Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind Place
+        MapWorkflow MapNode MapEdge DecisionTable Column TableRow Gap Overlap FileText Check Checked Diagnostic
+        DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
+        Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
+    );
+    let text = format!("{HEAD}{declarations}");
+    text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
+}
+
+#[test]
+fn the_types_of_the_page_are_those_of_the_server() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studio/src/api/types.ts");
+    let types = types();
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("the folder can be made");
+        std::fs::write(&path, &types).expect("the file can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == types, "`{}` is stale; INSTA_UPDATE=always writes it anew", path.display());
+}

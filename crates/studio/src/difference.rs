@@ -1,0 +1,18 @@
+//! The difference between two texts, line by line.
+
+use crate::api::{DiffKind, DiffLine};
+use similar::{ChangeTag, TextDiff};
+
+/// The lines that differ between two texts, with those that do not.
+pub(crate) fn difference(before: &str, after: &str) -> Vec<DiffLine> {
+    let lines = TextDiff::from_lines(before, after);
+    let line = |change: similar::Change<&str>| DiffLine {
+        kind: match change.tag() {
+            ChangeTag::Equal => DiffKind::Same,
+            ChangeTag::Delete => DiffKind::Removed,
+            ChangeTag::Insert => DiffKind::Added,
+        },
+        text: change.value().trim_end_matches(['\n', '\r']).to_owned(),
+    };
+    lines.iter_all_changes().map(line).collect()
+}

@@ -1,0 +1,92 @@
+//! The gate before every request. The studio is for the person at this machine: another page in the same browser may know the port,
+//! but not the token, and its `Origin` gives it away; a name that resolves to this machine only now gives itself away by `Host`.
+
+use crate::refusal::Refused;
+use crate::state::Studio;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+/// The header that carries the token.
+pub(crate) const TOKEN: &str = "x-rulec-token";
+
+/// The things a browser may do with the page: load its own scripts and styles, ask this server, and nothing else.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The gate of a studio on a port.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub studio: Arc<Studio>,
+    pub port: u16,
+}
+
+/// Lets a request through that comes from the studio's own page.
+pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let mut response = match gate.refuses(&request) {
+        Some(refused) => refused.into_response(),
+        None => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    response
+}
+
+impl Gate {
+    fn refuses(&self, request: &Request) -> Option<Refused> {
+        let headers = request.headers();
+        let forbidden = |kind, message: &str| Some(Refused::new(StatusCode::FORBIDDEN, kind, message));
+        // One header each: of two, another reader might take the other.
+        let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
+        if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
+            return forbidden(
+                "host",
+                "the studio answers at 127.0.0.1 alone; open the address that it printed",
+            );
+        }
+        let origins = texts(headers, header::ORIGIN.as_str());
+        let own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_here(host));
+        if !origins.iter().all(own) {
+            return forbidden("origin", "the studio answers its own page alone");
+        }
+        let sites = texts(headers, "sec-fetch-site");
+        let is_api = request.uri().path().starts_with("/api/");
+        if is_api && !sites.iter().all(|site| matches!(*site, "same-origin" | "none")) {
+            return forbidden("origin", "the studio answers its own page alone");
+        }
+        let tokens = texts(headers, TOKEN);
+        if is_api && !(tokens.len() == 1 && tokens.iter().all(|token| is_same(token, &self.studio.token))) {
+            let message = "the token is missing or wrong; open the address that the studio printed";
+            return Some(Refused::new(StatusCode::UNAUTHORIZED, "token", message));
+        }
+        None
+    }
+
+    fn is_here(&self, host: &str) -> bool {
+        let (name, port) = host.rsplit_once(':').unwrap_or((host, "80"));
+        matches!(name, "127.0.0.1" | "localhost") && port.parse() == Ok(self.port)
+    }
+}
+
+/// The values of a header; one that is no text is told as a text that nothing equals.
+fn texts<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
+    headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
+}
+
+/// Compares two tokens in a time that does not tell where they differ.
+fn is_same(given: &str, own: &str) -> bool {
+    let differ = given.bytes().zip(own.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    given.len() == own.len() && differ == 0
+}

@@ -1,0 +1,68 @@
+//! Handlers of requests: each is answered on a thread of its own, so that one that takes long holds up none of the others.
+
+use crate::refusal::{Answer, Refused};
+use crate::state::Studio;
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Query, State};
+use axum::routing::{MethodRouter, get, post, put};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// Answers on a thread that may take its time.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Answer<T> + Send + 'static,
+) -> Answer<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        Err(Refused::broken(
+            "the studio made a mistake; what it was asked is on the terminal. Please report it",
+        ))
+    })
+}
+
+type Body<Q> = Result<Json<Q>, JsonRejection>;
+
+async fn answer<Q, A>(
+    studio: Arc<Studio>,
+    body: Body<Q>,
+    work: fn(&Arc<Studio>, Q) -> Answer<A>,
+) -> Answer<Json<A>>
+where
+    Q: Send + 'static,
+    A: Send + 'static,
+{
+    let Json(question) =
+        body.map_err(|error| Refused { status: error.status(), ..Refused::invalid(error.body_text()) })?;
+    blocking(move || work(&studio, question)).await.map(Json)
+}
+
+/// A request whose body is JSON.
+pub(crate) fn asked<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
+where
+    Q: DeserializeOwned + Send + 'static,
+    A: Serialize + Send + 'static,
+{
+    post(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
+}
+
+/// The same, where it replaces something.
+pub(crate) fn replaced<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
+where
+    Q: DeserializeOwned + Send + 'static,
+    A: Serialize + Send + 'static,
+{
+    put(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
+}
+
+/// A request whose question stands in the address.
+pub(crate) fn got<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
+where
+    Q: DeserializeOwned + Send + 'static,
+    A: Serialize + Send + 'static,
+{
+    get(move |State(studio): State<Arc<Studio>>, query: Result<Query<Q>, QueryRejection>| async move {
+        let Query(question) = query.map_err(|error| Refused::invalid(error.body_text()))?;
+        blocking(move || work(&studio, question)).await.map(Json)
+    })
+}

@@ -1,0 +1,98 @@
+//! The names by which a page knows statements: the same for counts, rows, maps and decisions, and for two versions of the rules.
+
+use rulec::internals::decision::Chosen;
+use rulec::internals::sema::hir::{FLOWS, Outcome, Program, RuleId, TableId, Trigger};
+use rulec_inspect::drawing;
+use std::collections::HashMap;
+
+/// The name of what is chosen where nothing is.
+pub(crate) const NONE: &str = "none";
+/// The fates of a payload, as keys name them.
+pub(crate) const FATES: [&str; 3] = ["accept", "accept_corrected", "reject"];
+
+/// The key of a statement.
+pub(crate) fn key(table: &str, name: &str) -> String {
+    format!("{table}/{name}")
+}
+
+/// A statement as keys name it.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    pub key: String,
+    pub table: String,
+    pub name: String,
+    /// The place it leads to.
+    pub to: String,
+    /// True for what a message can come to; false for jumps and what is disabled.
+    pub answers: bool,
+}
+
+/// All that decisions by a program can come to.
+pub(crate) struct Keys {
+    pub statements: Vec<Statement>,
+    by_key: HashMap<String, usize>,
+    rules: Vec<Option<usize>>,
+}
+
+impl Keys {
+    pub fn of(program: &Program) -> Keys {
+        let mut keys = Keys { statements: Vec::new(), by_key: HashMap::new(), rules: Vec::new() };
+        let judged: Vec<TableId> =
+            program.payloads.iter().flat_map(|payload| payload.block.tables()).collect();
+        for rule in &program.rules {
+            let table = &program.tables[rule.table.index()];
+            let to = drawing::leads_to(program, &rule.outcome, &rule.name);
+            let answers = !rule.disabled && !matches!(rule.outcome, Outcome::Goto(_));
+            let at = (!judged.contains(&rule.table)).then(|| keys.add(&table.name, &rule.name, to, answers));
+            keys.rules.push(at);
+        }
+        for (at, table) in program.tables.iter().enumerate() {
+            if judged.contains(&TableId(at as u32)) {
+                continue;
+            }
+            if let Some(outcome) = &table.default {
+                let to = drawing::leads_to(program, outcome, "default");
+                keys.add(&table.name, "default", to, !matches!(outcome, Outcome::Goto(_)));
+            }
+        }
+        for flow in program.flows.iter().filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })) {
+            keys.add(FLOWS, &flow.name, flow.id.to_string(), true);
+        }
+        for payload in &program.payloads {
+            FATES.iter().for_each(|fate| {
+                keys.add(&payload.name, fate, String::new(), true);
+            });
+        }
+        keys
+    }
+
+    fn add(&mut self, table: &str, name: &str, to: String, answers: bool) -> usize {
+        let key = key(table, name);
+        if let Some(at) = self.by_key.get(&key) {
+            return *at;
+        }
+        self.by_key.insert(key.clone(), self.statements.len());
+        self.statements.push(Statement { key, table: table.to_owned(), name: name.to_owned(), to, answers });
+        self.statements.len() - 1
+    }
+
+    /// The statement of a rule; none for the requirements of payloads.
+    pub fn rule(&self, id: RuleId) -> Option<&Statement> {
+        self.rules.get(id.index()).copied().flatten().map(|at| &self.statements[at])
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Statement> {
+        self.by_key.get(key).map(|at| &self.statements[*at])
+    }
+
+    /// The key of what a table chose.
+    pub fn chosen(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
+        match chosen {
+            None => key(entry, NONE),
+            Some(Chosen::Rule(id)) => {
+                self.rule(id).map_or_else(|| key(entry, NONE), |statement| statement.key.clone())
+            }
+            Some(Chosen::Default(table)) => key(&program.tables[table.index()].name, "default"),
+        }
+    }
+}

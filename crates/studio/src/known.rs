@@ -1,0 +1,108 @@
+//! All that is known of one state of the texts of a rule set. It is found out when it is first asked for, and kept until the texts
+//! change.
+
+use crate::api::Place;
+use crate::keys::Keys;
+use crate::places::Places;
+use crate::refusal::{Answer, Refused};
+use rulec::flow::FlowMatcher;
+use rulec::internals::ide::Analysis;
+use rulec::{FileId, Finding, Loader, Rules, Span};
+use std::sync::OnceLock;
+
+pub(crate) struct Known {
+    pub analysis: Analysis,
+    findings: OnceLock<Vec<Finding>>,
+    places: Vec<OnceLock<Places>>,
+    keys: OnceLock<Keys>,
+    matcher: OnceLock<Option<FlowMatcher>>,
+}
+
+impl Known {
+    pub fn of(loader: &dyn Loader, main: &str) -> Known {
+        let analysis = Analysis::of(loader, main);
+        let places = analysis.sources.iter().map(|_| OnceLock::new()).collect();
+        Known { analysis, findings: OnceLock::new(), places, keys: OnceLock::new(), matcher: OnceLock::new() }
+    }
+
+    /// The rules, which compile; else why not.
+    pub fn rules(&self) -> Answer<&Rules> {
+        self.analysis.rules.as_ref().ok_or_else(|| {
+            Refused::errors(self.first_error().unwrap_or_else(|| "the rules do not compile".to_owned()))
+        })
+    }
+
+    /// The number of errors.
+    pub fn errors(&self) -> usize {
+        self.analysis.diagnostics.iter().filter(|found| found.is_error()).count()
+    }
+
+    /// The first error, with its place.
+    pub fn first_error(&self) -> Option<String> {
+        let found = self.analysis.diagnostics.iter().find(|found| found.is_error())?;
+        let at = found.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
+        Some(match at {
+            Some((file, span)) => {
+                format!("{}:{}: {}", file.name, file.position(span.start).line, found.message)
+            }
+            None => found.message.clone(),
+        })
+    }
+
+    /// The findings of the analysis; nothing where they do not compile.
+    pub fn findings(&self) -> &[Finding] {
+        self.findings.get_or_init(|| self.analysis.findings(rulec::AnalysisOptions::default()))
+    }
+
+    /// The same, as far as somebody has asked for it before.
+    pub fn findings_so_far(&self) -> &[Finding] {
+        self.findings.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of the statements. Only for rules that compile.
+    pub fn keys(&self, rules: &Rules) -> &Keys {
+        self.keys.get_or_init(|| Keys::of(rules.program()))
+    }
+
+    /// The matcher of intent flows; `None` where there are none, or none that can be learnt.
+    pub fn matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
+        let learn = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
+        self.matcher.get_or_init(learn).as_ref()
+    }
+
+    pub fn file(&self, name: &str) -> Answer<FileId> {
+        self.analysis
+            .file(name)
+            .ok_or_else(|| Refused::missing(format!("`{name}` is no file of these rules")))
+    }
+
+    /// The name of a file.
+    pub fn name(&self, file: FileId) -> String {
+        self.analysis.sources.get(file).map_or_else(String::new, |file| file.name.clone())
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.analysis.sources.iter().map(|(_, file)| file.name.clone()).collect()
+    }
+
+    /// The places of a file, as browsers count them.
+    pub fn places(&self, file: FileId) -> &Places {
+        static NONE: OnceLock<Places> = OnceLock::new();
+        let none = || NONE.get_or_init(|| Places::of(""));
+        let index = self.analysis.sources.iter().position(|(id, _)| id == file);
+        let places = index.and_then(|index| self.places.get(index));
+        places.map_or_else(none, |places| places.get_or_init(|| Places::of(self.analysis.text(file))))
+    }
+
+    /// The beginning and the end of a span.
+    pub fn range(&self, span: Span) -> (usize, usize) {
+        let places = self.places(span.file);
+        (places.unit(span.start as usize), places.unit(span.end as usize))
+    }
+
+    pub fn place(&self, span: Span) -> Option<Place> {
+        let file = self.analysis.sources.get(span.file)?;
+        let (from, to) = self.range(span);
+        Some(Place { file: file.name.clone(), line: file.position(span.start).line, from, to })
+    }
+}

@@ -1,0 +1,63 @@
+//! Places in a text as browsers count them: in units of 16 bits.
+
+/// The places of one text.
+pub(crate) struct Places {
+    /// The number of units before each byte; empty where every character is one byte.
+    units: Vec<u32>,
+    length: usize,
+}
+
+impl Places {
+    pub fn of(text: &str) -> Places {
+        let mut units = Vec::new();
+        if !text.is_ascii() {
+            units.reserve_exact(text.len() + 1);
+            let mut before = 0;
+            for c in text.chars() {
+                units.extend(std::iter::repeat_n(before, c.len_utf8()));
+                before += c.len_utf16() as u32;
+            }
+            units.push(before);
+        }
+        Places { units, length: text.len() }
+    }
+
+    /// The place of a byte.
+    pub fn unit(&self, byte: usize) -> usize {
+        let byte = byte.min(self.length);
+        self.units.get(byte).map_or(byte, |unit| *unit as usize)
+    }
+
+    /// The byte at a place; inside a character, where it begins.
+    pub fn byte(&self, unit: usize) -> usize {
+        if self.units.is_empty() {
+            return unit.min(self.length);
+        }
+        let byte = self.units.partition_point(|before| (*before as usize) < unit);
+        match self.units.get(byte) {
+            Some(at) if *at as usize == unit => byte,
+            // The second half of a pair.
+            _ => self.units.partition_point(|before| (*before as usize) + 1 < unit).min(self.length),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_units_of_16_bits() {
+        for (text, pairs) in [
+            ("ab", &[(0, 0), (1, 1), (2, 2)][..]),
+            ("a\u{1F600}文b", &[(0, 0), (1, 1), (5, 3), (8, 4), (9, 5)]),
+        ] {
+            let places = Places::of(text);
+            for (byte, unit) in pairs {
+                assert_eq!((places.unit(*byte), places.byte(*unit)), (*unit, *byte), "{text}");
+            }
+            assert_eq!((places.byte(99), places.unit(99)), (text.len(), text.encode_utf16().count()));
+        }
+        assert_eq!(Places::of("a\u{1F600}b").byte(2), 1);
+    }
+}

@@ -1,0 +1,236 @@
+//! A rule set: what is on disk, and the texts that the editor holds and nobody has saved.
+
+use crate::api::{FileText, RuleSet, Save, Saved};
+use crate::difference::difference;
+use crate::known::Known;
+use crate::refusal::{Answer, Refused};
+use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+pub(crate) struct Project {
+    pub id: usize,
+    /// As it was named.
+    pub name: String,
+    origin: Origin,
+    state: Mutex<State>,
+}
+
+/// The place where the texts are from.
+enum Origin {
+    /// Files below a folder, the main one by its name there.
+    Disk { files: DiskLoader, main: String },
+    /// A text that was uploaded.
+    Text(String),
+}
+
+#[derive(Default)]
+struct State {
+    /// The texts in the editor, by the names of their files.
+    drafts: BTreeMap<String, String>,
+    saved: Option<(Arc<Known>, Vec<Stamp>)>,
+    draft: Option<Arc<Known>>,
+}
+
+/// The state of a file as far as the system tells it without reading.
+type Stamp = (String, Option<(SystemTime, u64)>);
+
+/// Files on disk, of which some have another text.
+struct Edited<'a> {
+    files: &'a dyn Loader,
+    texts: &'a BTreeMap<String, String>,
+}
+
+impl Loader for Edited<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        match self.texts.get(path) {
+            Some(text) => Ok(text.clone().into_bytes()),
+            None => self.files.load(path),
+        }
+    }
+}
+
+impl Project {
+    pub fn on_disk(id: usize, name: String, files: DiskLoader, main: String) -> Project {
+        Project { id, name, origin: Origin::Disk { files, main }, state: Mutex::default() }
+    }
+
+    pub fn of_text(id: usize, name: String, text: String) -> Project {
+        Project { id, name, origin: Origin::Text(text), state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The name of the main file, as its own sources have it.
+    pub fn main(&self) -> &str {
+        match &self.origin {
+            Origin::Disk { main, .. } => main,
+            Origin::Text(_) => &self.name,
+        }
+    }
+
+    /// The path of a file; `None` for a text that was uploaded.
+    pub fn path(&self, file: &str) -> Option<PathBuf> {
+        match &self.origin {
+            Origin::Disk { files, .. } => Some(files.root().join(file)),
+            Origin::Text(_) => None,
+        }
+    }
+
+    pub fn describe(&self) -> RuleSet {
+        let known = self.known(false);
+        RuleSet {
+            id: self.id,
+            name: self.name.clone(),
+            files: known.names(),
+            on_disk: matches!(self.origin, Origin::Disk { .. }),
+            compiles: known.analysis.rules.is_some(),
+            has_draft: !self.state().drafts.is_empty(),
+        }
+    }
+
+    /// All that is known of the texts on disk, or of those in the editor. What is on disk is read again where it has changed.
+    pub fn known(&self, draft: bool) -> Arc<Known> {
+        let mut state = self.state();
+        let saved = match &state.saved {
+            Some((known, stamps)) if *stamps == self.stamps(known) => known.clone(),
+            _ => {
+                state.draft = None;
+                let known = Arc::new(self.read(&BTreeMap::new()));
+                let stamps = self.stamps(&known);
+                state.saved = Some((known.clone(), stamps));
+                known
+            }
+        };
+        if !draft || state.drafts.is_empty() {
+            return saved;
+        }
+        if let Some(known) = &state.draft {
+            return known.clone();
+        }
+        let known = Arc::new(self.read(&state.drafts));
+        state.draft = Some(known.clone());
+        known
+    }
+
+    fn read(&self, texts: &BTreeMap<String, String>) -> Known {
+        match &self.origin {
+            Origin::Disk { files, main } => Known::of(&Edited { files, texts }, main),
+            Origin::Text(text) => {
+                let files = MemoryLoader::new().with(self.name.clone(), text.clone());
+                Known::of(&Edited { files: &files, texts }, &self.name)
+            }
+        }
+    }
+
+    fn stamps(&self, known: &Known) -> Vec<Stamp> {
+        let mut names = known.names();
+        if names.is_empty() {
+            names.push(self.main().to_owned());
+        }
+        let stamp = |name: String| {
+            let metadata = self.path(&name).and_then(|path| std::fs::metadata(path).ok());
+            let stamp = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));
+            (name, stamp)
+        };
+        names.into_iter().map(stamp).collect()
+    }
+
+    /// Puts a text into the place of a file's, until it is saved; `None` takes it back. Returns all that is known then.
+    pub fn edit(&self, file: &str, text: Option<String>) -> Answer<Arc<Known>> {
+        let saved = self.known(false);
+        let id = saved.file(file);
+        let mut state = self.state();
+        if id.is_err() && !state.drafts.contains_key(file) {
+            drop(state);
+            // A file that only the draft imports.
+            self.known(true).file(file)?;
+            state = self.state();
+        }
+        let on_disk = id.ok().map(|id| saved.analysis.text(id));
+        match text {
+            Some(text) if Some(&*text) != on_disk => {
+                if state.drafts.get(file) != Some(&text) {
+                    state.drafts.insert(file.to_owned(), text);
+                    state.draft = None;
+                }
+            }
+            _ => {
+                if state.drafts.remove(file).is_some() {
+                    state.draft = None;
+                }
+            }
+        }
+        drop(state);
+        Ok(self.known(true))
+    }
+
+    /// All that would be known if a file had another text; nothing is kept of it.
+    pub fn with_text(&self, file: &str, text: &str, draft: bool) -> Known {
+        let mut texts = if draft { self.state().drafts.clone() } else { BTreeMap::new() };
+        texts.insert(file.to_owned(), text.to_owned());
+        self.read(&texts)
+    }
+
+    /// The text of a file, on disk and in the editor.
+    pub fn file(&self, file: &str) -> Answer<FileText> {
+        self.known(true).file(file).or_else(|_| self.known(false).file(file))?;
+        let saved = self.on_disk_now(file)?;
+        Ok(FileText {
+            file: file.to_owned(),
+            stamp: stamp(&saved),
+            draft: self.state().drafts.get(file).cloned(),
+            writable: self.is_writable(file),
+            saved,
+        })
+    }
+
+    fn is_writable(&self, file: &str) -> bool {
+        let metadata = self.path(file).and_then(|path| std::fs::metadata(path).ok());
+        metadata.is_some_and(|metadata| !metadata.permissions().readonly())
+    }
+
+    fn on_disk_now(&self, file: &str) -> Answer<String> {
+        let bytes = match &self.origin {
+            Origin::Disk { files, .. } => files.load(file),
+            Origin::Text(text) => Ok(text.clone().into_bytes()),
+        };
+        let bytes = bytes.map_err(|error| Refused::missing(format!("`{file}` cannot be read: {error}")))?;
+        String::from_utf8(bytes).map_err(|_| Refused::invalid(format!("`{file}` is not UTF-8")))
+    }
+
+    /// Writes a text to its file, unless that has changed since the text was made from it.
+    pub fn save(&self, save: Save) -> Answer<Saved> {
+        let unsaved = || Refused::invalid(format!("`{}` was uploaded and is on no disk", self.name));
+        let path = self.path(&save.file).ok_or_else(unsaved)?;
+        self.known(true).file(&save.file).or_else(|_| self.known(false).file(&save.file))?;
+        let now = self.on_disk_now(&save.file)?;
+        if stamp(&now) != save.stamp {
+            let diff = difference(&now, &save.text);
+            return Ok(Saved::Changed { stamp: stamp(&now), text: now, diff });
+        }
+        rulec_inspect::files::replace(&path, save.text.as_bytes()).map_err(|error| {
+            Refused::new(
+                axum::http::StatusCode::FORBIDDEN,
+                "broken",
+                format!("`{}` cannot be written: {error}", save.file),
+            )
+        })?;
+        let mut state = self.state();
+        state.drafts.remove(&save.file);
+        (state.saved, state.draft) = (None, None);
+        Ok(Saved::Saved { stamp: stamp(&save.text) })
+    }
+}
+
+/// The state of a text: another one has another.
+pub(crate) fn stamp(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}-{}", hasher.finish(), text.len())
+}

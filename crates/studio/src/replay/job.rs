@@ -1,0 +1,300 @@
+//! The thread of a replay: it reads the lines of the file, decides each, and hands over rows, batch by batch.
+
+use super::decider::{Came, Decider};
+use super::{NOTHING, Replay, Row, Tally};
+use crate::api::{LineMistake, ReplayState};
+use rulec::internals::json;
+use rulec::internals::trace::MASK;
+use rulec_inspect::log::{self, Line, Logged};
+use serde_json::Value as Json;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// The mistakes in lines that are told.
+const TOLD: usize = 20;
+/// The time between two words about how far it is.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The fields of a message that are looked at for its time.
+const TIMES: [&str; 3] = ["now", "time", "timestamp"];
+
+impl Replay {
+    /// Decides every line, messages by this entry, and returns when that has ended.
+    pub fn run(&self, entry: &str) {
+        let ended = catch_unwind(AssertUnwindSafe(|| Job::run(self, entry)));
+        match ended {
+            Ok(Ok(true)) => self.end(ReplayState::Done, None),
+            Ok(Ok(false)) => self.end(ReplayState::Cancelled, None),
+            Ok(Err(error)) => {
+                self.fail(format!("`{}` cannot be read: {error}", self.source.about.name));
+            }
+            Err(_) => {
+                self.fail("the studio made a mistake at one of the messages; please report it".to_owned())
+            }
+        }
+    }
+
+    /// Ends it without all messages.
+    pub fn fail(&self, why: String) {
+        self.end(ReplayState::Failed, Some(why));
+    }
+
+    fn end(&self, state: ReplayState, failure: Option<String>) {
+        let elapsed = self.begun.elapsed();
+        {
+            let mut tally = self.tally();
+            tally.elapsed = elapsed;
+            tally.failure = failure;
+        }
+        self.progress.send_modify(|progress| progress.state = state);
+    }
+}
+
+/// A line that was read.
+struct LineRead {
+    /// Its bytes in the file, its break among them.
+    bytes: u64,
+    too_long: bool,
+}
+
+/// Reads a line into a buffer, without its break; `None` at the end.
+fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<LineRead>> {
+    buffer.clear();
+    let limit = json::MAX_BYTES as u64 + 1;
+    let mut bytes = reader.by_ref().take(limit).read_until(b'\n', buffer)? as u64;
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let too_long = bytes == limit && !buffer.ends_with(b"\n");
+    if too_long {
+        bytes += reader.skip_until(b'\n')? as u64;
+    }
+    while buffer.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+        buffer.pop();
+    }
+    Ok(Some(LineRead { bytes, too_long }))
+}
+
+struct Job<'r> {
+    replay: &'r Replay,
+    entry: &'r str,
+    after: Decider<'r>,
+    before: Option<Decider<'r>>,
+    /// All that was found since the last batch.
+    batch: Tally,
+}
+
+impl<'r> Job<'r> {
+    /// Decides every line; false when it was cancelled.
+    fn run(replay: &'r Replay, entry: &'r str) -> io::Result<bool> {
+        let missing = |_| io::Error::other("the rules do not compile");
+        let decider = |known: &'r crate::known::Known| {
+            known.rules().map(|rules| Decider::new(known, rules)).map_err(missing)
+        };
+        let after = decider(&replay.known)?;
+        let before = replay.before.as_deref().map(decider).transpose()?;
+        let mut job = Job { replay, entry, after, before, batch: Tally::default() };
+        let mut reader = BufReader::with_capacity(1 << 20, File::open(&replay.source.path)?);
+        let (mut offset, mut number, mut buffer, mut told) = (0, 0, Vec::new(), Instant::now());
+        while let Some(read) = next_line(&mut reader, &mut buffer)? {
+            number += 1;
+            // A byte order mark stands before the first line, if anywhere.
+            let text =
+                if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
+            if read.too_long {
+                job.refuse(number, "the line is longer than a message may be".to_owned());
+            } else if !text.iter().all(u8::is_ascii_whitespace) {
+                job.line(offset, number, text);
+            }
+            offset += read.bytes;
+            if told.elapsed() > PAUSE || replay.is_cancelled() {
+                job.hand_over(offset);
+                told = Instant::now();
+            }
+            if replay.is_cancelled() {
+                return Ok(false);
+            }
+        }
+        job.hand_over(offset);
+        Ok(true)
+    }
+
+    fn refuse(&mut self, line: u64, message: String) {
+        self.batch.refused += 1;
+        if self.batch.refusals.len() < TOLD {
+            self.batch.refusals.push(LineMistake { line, message });
+        }
+    }
+
+    fn line(&mut self, offset: u64, number: u64, text: &[u8]) {
+        let object = match json::parse_object_bytes(text) {
+            Ok(object) => object,
+            Err(error) => return self.refuse(number, error.to_string()),
+        };
+        let line = match self.replay.source.is_log {
+            true => log::decision(object).map_or(Line::Message(Json::Null), Line::Logged),
+            false => log::line(object),
+        };
+        match line {
+            Line::Message(Json::Null) => self.batch.foreign += 1,
+            Line::Message(message) => {
+                let time = TIMES.iter().find_map(|field| message.get(field)?.as_str().and_then(milliseconds));
+                self.message(offset, number, &message, time);
+            }
+            Line::Logged(logged) => self.logged(offset, number, &logged),
+        }
+    }
+
+    fn message(&mut self, offset: u64, line: u64, message: &Json, time: Option<f64>) {
+        let Some(came) = self.after.decide(self.entry, message, self.before.is_some()) else { return };
+        let entry = self.entry;
+        let before = self.before.as_mut().map(|before| before.decide(entry, message, true));
+        let flipped = before.as_ref().is_some_and(|before| differs(before.as_ref(), &came));
+        let before = before.map(|before| before.map_or_else(String::new, |before| before.key));
+        self.row(Decided {
+            offset,
+            line,
+            time,
+            entry,
+            key: &came.key,
+            before: before.as_deref(),
+            flipped,
+            elapsed: None,
+        });
+    }
+
+    fn logged(&mut self, offset: u64, line: u64, logged: &Logged) {
+        self.batch.is_log = true;
+        if !self.after.has(&logged.entry) {
+            self.batch.foreign += 1;
+            return;
+        }
+        let table = logged.path.last().unwrap_or(&logged.entry);
+        let said = self.after.logged(table, logged.route.as_deref());
+        let time = logged.time.as_deref().and_then(milliseconds);
+        let (elapsed, entry) = (logged.elapsed_us, &*logged.entry);
+        let Some(message) = &logged.message else {
+            self.batch.bare += 1;
+            let before = Some(&*said);
+            return self.row(Decided {
+                offset,
+                line,
+                time,
+                entry,
+                key: &said,
+                before,
+                flipped: false,
+                elapsed,
+            });
+        };
+        if message.to_string().contains(MASK) {
+            self.batch.masked += 1;
+        }
+        let Some(came) = self.after.decide(entry, message, self.before.is_some()) else { return };
+        let otherwise = came.key != said;
+        self.batch.otherwise += usize::from(otherwise);
+        let compared = self.before.as_mut().map(|before| before.decide(entry, message, true));
+        let (before, flipped) = match &compared {
+            Some(before) => {
+                (before.as_ref().map_or("", |before| &*before.key), differs(before.as_ref(), &came))
+            }
+            None => (&*said, otherwise),
+        };
+        self.row(Decided {
+            offset,
+            line,
+            time,
+            entry,
+            key: &came.key,
+            before: Some(before),
+            flipped,
+            elapsed,
+        });
+    }
+
+    fn row(&mut self, decided: Decided<'_>) {
+        let batch = &mut self.batch;
+        let (entry, key) = (batch.number(decided.entry), batch.number(decided.key));
+        let before = decided.before.map_or(NOTHING, |before| batch.number(before));
+        batch.flipped += usize::from(decided.flipped);
+        batch.rows.push(Row {
+            offset: decided.offset,
+            line: decided.line,
+            time: decided.time.unwrap_or(f64::NAN),
+            entry,
+            key,
+            before,
+            flipped: decided.flipped,
+            elapsed: decided.elapsed.map_or(NOTHING, |elapsed| elapsed.min(u64::from(NOTHING - 1)) as u32),
+        });
+    }
+
+    /// Puts what was found since the last time to the rest, and says how far it is.
+    fn hand_over(&mut self, read: u64) {
+        let batch = mem::take(&mut self.batch);
+        let mut tally = self.replay.tally();
+        let numbers: Vec<u32> = batch.names.iter().map(|name| tally.number(name)).collect();
+        let number = |number: u32| numbers.get(number as usize).copied().unwrap_or(NOTHING);
+        tally.rows.extend(batch.rows.into_iter().map(|row| Row {
+            entry: number(row.entry),
+            key: number(row.key),
+            before: number(row.before),
+            ..row
+        }));
+        tally.refused += batch.refused;
+        let room = TOLD - tally.refusals.len().min(TOLD);
+        tally.refusals.extend(batch.refusals.into_iter().take(room));
+        tally.foreign += batch.foreign;
+        tally.bare += batch.bare;
+        tally.masked += batch.masked;
+        tally.otherwise += batch.otherwise;
+        tally.flipped += batch.flipped;
+        tally.is_log |= batch.is_log;
+        let (messages, flipped) = (tally.rows.len(), tally.flipped);
+        drop(tally);
+        self.replay.progress.send_modify(|progress| {
+            (progress.read, progress.messages, progress.flipped) = (read, messages, flipped);
+        });
+    }
+}
+
+/// A row before its names are numbers.
+struct Decided<'d> {
+    offset: u64,
+    line: u64,
+    time: Option<f64>,
+    entry: &'d str,
+    key: &'d str,
+    before: Option<&'d str>,
+    flipped: bool,
+    elapsed: Option<u64>,
+}
+
+/// True when a message is answered otherwise: it goes elsewhere, or there with something else.
+fn differs(before: Option<&Came>, after: &Came) -> bool {
+    before.is_none_or(|before| before.answer != after.answer || before.key != after.key)
+}
+
+fn milliseconds(text: &str) -> Option<f64> {
+    let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    Some((time.unix_timestamp_nanos() / 1_000_000) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_with_their_bytes() {
+        let mut reader = BufReader::new(&b"a\r\n\nbc"[..]);
+        let (mut buffer, mut found) = (Vec::new(), Vec::new());
+        while let Some(read) = next_line(&mut reader, &mut buffer).expect("bytes can be read") {
+            found.push((String::from_utf8_lossy(&buffer).into_owned(), read.bytes));
+        }
+        assert_eq!(found, [("a".to_owned(), 3), (String::new(), 1), ("bc".to_owned(), 2)]);
+    }
+}

@@ -1,0 +1,207 @@
+//! Rows filtered and sorted, and the messages behind them, read again from the file.
+
+use super::sums::{by_time, moment};
+use super::{NOTHING, Replay, Row};
+use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
+use crate::refusal::{Answer, Refused};
+use rulec::internals::json;
+use rulec_inspect::log::{self, Line};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::sync::{Arc, PoisonError};
+
+/// The most rows of one answer, and the characters of a message that are shown of each.
+const MOST: usize = 200;
+const SHOWN: usize = 240;
+
+impl Replay {
+    /// Rows by a filter, in an order.
+    pub fn rows(&self, asked: &AskRows) -> Answer<Rows> {
+        let found = self.found(asked)?;
+        let wanted = found.iter().skip(asked.offset).take(asked.limit.min(MOST));
+        let rows: Vec<Row> = {
+            let tally = self.tally();
+            wanted.filter_map(|at| tally.rows.get(*at as usize).copied()).collect()
+        };
+        let mut file = self.open()?;
+        let rows = rows.into_iter().map(|row| self.shown(row, &mut file)).collect::<Answer<_>>()?;
+        Ok(Rows { total: found.len(), rows })
+    }
+
+    /// The places of the rows that a filter leaves, in their order. The same is asked again and again, for other parts.
+    fn found(&self, asked: &AskRows) -> Answer<Arc<Vec<u32>>> {
+        let filter = AskRows { offset: 0, limit: 0, ..asked.clone() };
+        let known = self.tally().rows.len();
+        let kept = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((of, rows, found)) = kept
+            && of == filter
+            && rows == known
+        {
+            return Ok(found);
+        }
+        let (rows, names) = {
+            let tally = self.tally();
+            (tally.rows.clone(), tally.names.clone())
+        };
+        let timed = by_time(&rows);
+        let number = |key: &String| names.iter().position(|name| name == key).map_or(NOTHING, |at| at as u32);
+        let (key, before) = (filter.key.as_ref().map(number), filter.before.as_ref().map(number));
+        let fits = |row: &Row| {
+            let at = moment(row, timed);
+            key.is_none_or(|key| row.key == key)
+                && before.is_none_or(|before| row.before == before)
+                && (!filter.flipped || row.flipped)
+                && filter.since.is_none_or(|since| at >= since)
+                && filter.until.is_none_or(|until| at < until)
+        };
+        let mut found: Vec<u32> = (0..rows.len() as u32).filter(|at| fits(&rows[*at as usize])).collect();
+        if let Some(text) = filter.text.as_deref().filter(|text| !text.is_empty()) {
+            found = self.holding(&rows, found, text)?;
+        }
+        let name = |number: u32| names.get(number as usize).map_or("", String::as_str);
+        let of = |at: &u32| &rows[*at as usize];
+        match filter.sort {
+            RowSort::Line => {}
+            RowSort::Time => found.sort_by(|a, b| of(a).time.total_cmp(&of(b).time)),
+            RowSort::Route => found.sort_by(|a, b| name(of(a).key).cmp(name(of(b).key))),
+            RowSort::Before => found.sort_by(|a, b| name(of(a).before).cmp(name(of(b).before))),
+            // What is not known comes last, which is first for the longest ones.
+            RowSort::Elapsed => found.sort_by_key(|at| of(at).elapsed.wrapping_add(1)),
+        }
+        if filter.descending {
+            found.reverse();
+        }
+        let found = Arc::new(found);
+        let kept = Some((filter, rows.len(), found.clone()));
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        Ok(found)
+    }
+
+    /// Those of some rows whose lines hold a text, in any case.
+    fn holding(&self, rows: &[Row], among: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
+        let wanted = text.to_lowercase();
+        let mut file = self.open()?;
+        let mut found = Vec::new();
+        for at in among {
+            let line = self.line(&mut file, rows[at as usize].offset)?;
+            if String::from_utf8_lossy(&line).to_lowercase().contains(&wanted) {
+                found.push(at);
+            }
+        }
+        Ok(found)
+    }
+
+    fn open(&self) -> Answer<BufReader<File>> {
+        let refused =
+            |error| Refused::missing(format!("`{}` cannot be read: {error}", self.source.about.name));
+        File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(refused)
+    }
+
+    fn line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
+        let refused =
+            |error| Refused::missing(format!("`{}` cannot be read: {error}", self.source.about.name));
+        // Lines that follow one another are read without a jump, which would empty the buffer.
+        let now = file.stream_position().map_err(refused)?;
+        file.seek_relative(offset as i64 - now as i64).map_err(refused)?;
+        let mut line = Vec::new();
+        file.by_ref().take(json::MAX_BYTES as u64 + 1).read_until(b'\n', &mut line).map_err(refused)?;
+        Ok(line)
+    }
+
+    /// The contents of a line.
+    fn parsed(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
+        let line = self.line(file, offset)?;
+        let changed = |_| {
+            Refused::changed(format!(
+                "`{}` has changed since it was replayed; replay it again",
+                self.source.about.name
+            ))
+        };
+        let bytes = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
+        let object = json::parse_object_bytes(bytes).map_err(changed)?;
+        let whole = Json::Object(object.clone());
+        Ok(match (self.source.is_log, log::line(object.clone())) {
+            (true, _) => (whole, log::decision(object).and_then(|logged| logged.message)),
+            (false, Line::Logged(logged)) => (whole, logged.message),
+            (false, Line::Message(message)) => (Json::Null, Some(message)),
+        })
+    }
+
+    /// A message as it may be shown.
+    fn masked(&self, message: &Json) -> Json {
+        match &self.known.analysis.rules {
+            Some(rules) if !self.show_private => rules.masked_message(message),
+            _ => message.clone(),
+        }
+    }
+
+    fn shown(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
+        let (logged, message) = self.parsed(file, row.offset)?;
+        let shown = message.map_or(logged, |message| self.masked(&message));
+        let preview: String = shown.to_string().chars().take(SHOWN).collect();
+        let tally = self.tally();
+        Ok(api::Row {
+            line: row.line,
+            time: Some(row.time).filter(|time| !time.is_nan()),
+            entry: tally.name(row.entry).to_owned(),
+            key: tally.name(row.key).to_owned(),
+            before: (row.before != NOTHING).then(|| tally.name(row.before).to_owned()),
+            flipped: row.flipped,
+            elapsed_us: (row.elapsed != NOTHING).then_some(u64::from(row.elapsed)),
+            preview,
+        })
+    }
+
+    fn of_line(&self, line: u64) -> Answer<Row> {
+        let tally = self.tally();
+        let found = tally.rows.binary_search_by_key(&line, |row| row.line);
+        let at = found.map_err(|_| Refused::missing(format!("line {line} is no message of this replay")))?;
+        Ok(tally.rows[at])
+    }
+
+    /// The lines of at most so many messages, spread evenly.
+    pub fn spread(&self, most: usize) -> Vec<u64> {
+        let tally = self.tally();
+        let step = tally.rows.len().div_ceil(most).max(1);
+        tally.rows.iter().step_by(step).map(|row| row.line).collect()
+    }
+
+    /// The line of one message for each of the statements that take most.
+    pub fn one_of_each(&self, most: usize) -> Vec<u64> {
+        let tally = self.tally();
+        let mut first: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
+        for row in &tally.rows {
+            first.entry(row.key).or_insert((0, row.line)).0 += 1;
+        }
+        let mut lines: Vec<(usize, u64)> = first.into_values().collect();
+        lines.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        lines.into_iter().take(most).map(|(_, line)| line).collect()
+    }
+
+    /// The entry that decided the message of a line.
+    pub fn row_entry(&self, line: u64) -> Answer<String> {
+        let row = self.of_line(line)?;
+        Ok(self.tally().name(row.entry).to_owned())
+    }
+
+    /// The message of a line as it stands in the file, to be decided.
+    pub fn message(&self, line: u64) -> Answer<Json> {
+        let (_, message) = self.parsed(&mut self.open()?, self.of_line(line)?.offset)?;
+        message.ok_or_else(|| Refused::invalid(format!("the log holds no message at line {line}")))
+    }
+
+    /// The message of a line, to show.
+    pub fn row_message(&self, line: u64) -> Answer<RowMessage> {
+        let row = self.of_line(line)?;
+        let (mut logged, message) = self.parsed(&mut self.open()?, row.offset)?;
+        let message = message.map(|message| self.masked(&message));
+        if let (Some(field), Some(message)) = (logged.get_mut("message"), &message) {
+            *field = message.clone();
+        }
+        let entry = self.tally().name(row.entry).to_owned();
+        let message = message.and_then(|message| serde_json::to_string_pretty(&message).ok());
+        Ok(RowMessage { entry, message, logged })
+    }
+}

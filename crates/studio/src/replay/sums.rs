@@ -1,0 +1,206 @@
+//! Rows counted: by statement, over time, by what flipped.
+
+use super::{NOTHING, Replay, Row, Tally};
+use crate::api::{Flip, ReplaySums, Series, StatementCount, Timeline};
+use crate::keys::NONE;
+use rulec::{Code, Finding};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The parts that time is cut into, and the statements that are told one by one.
+const BUCKETS: usize = 60;
+const TOLD: usize = 8;
+
+impl Replay {
+    /// The sums as far as it has come.
+    pub fn sums(&self) -> ReplaySums {
+        let elapsed = self.elapsed();
+        let progress = self.progress();
+        let tally = self.tally();
+        let counts = counts(&tally.rows, tally.names.len());
+        ReplaySums {
+            source: self.source.about.name.clone(),
+            is_log: tally.is_log,
+            failure: tally.failure.clone(),
+            refused: tally.refused,
+            refusals: tally.refusals.clone(),
+            foreign: tally.foreign,
+            bare: tally.bare,
+            masked: tally.masked,
+            otherwise: tally.otherwise,
+            timeline: timeline(&tally, &counts),
+            flips: flips(&tally),
+            compares: self.before.is_some(),
+            elapsed_ms: elapsed.as_millis() as u64,
+            counts: self.statements(&tally, &counts),
+            progress,
+        }
+    }
+
+    fn statements(&self, tally: &Tally, counts: &[usize]) -> Vec<StatementCount> {
+        let mut before = vec![0; tally.names.len()];
+        let mut times: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for row in &tally.rows {
+            if let Some(count) = before.get_mut(row.before as usize) {
+                *count += 1;
+            }
+            if row.elapsed != NOTHING {
+                times.entry(row.key).or_default().push(row.elapsed);
+            }
+        }
+        times.values_mut().for_each(|times| times.sort_unstable());
+        let compares = tally.is_log || self.before.is_some();
+        let seen = tally.names.iter().zip(0_u32..).map(|(name, number)| (name.as_str(), number));
+        let seen: BTreeMap<&str, u32> = seen.collect();
+        let keys = self.known.analysis.rules.as_ref().map(|rules| self.known.keys(rules));
+        let statements = keys.map(|keys| keys.statements.as_slice()).unwrap_or_default();
+        // Only a table that decides something here can be said to never choose.
+        let entered: BTreeSet<&str> = tally
+            .rows
+            .iter()
+            .map(|row| row.entry)
+            .collect::<BTreeSet<u32>>()
+            .into_iter()
+            .map(|entry| tally.name(entry))
+            .collect();
+        let reached = self.reached(&entered);
+        let count = |key: &str| seen.get(key).map_or(0, |number| counts[*number as usize]);
+        let timing = |key: &str| seen.get(key).and_then(|number| times.get(number));
+        let make = |key: &str, table: &str, name: &str, to: &str, never: Option<String>| StatementCount {
+            key: key.to_owned(),
+            table: table.to_owned(),
+            name: name.to_owned(),
+            to: to.to_owned(),
+            count: count(key),
+            before: compares.then(|| seen.get(key).map_or(0, |number| before[*number as usize])),
+            never,
+            median_us: timing(key).map(|times| u64::from(times[times.len() / 2])),
+            longest_us: timing(key).and_then(|times| times.last()).map(|time| u64::from(*time)),
+        };
+        let mut all: Vec<StatementCount> = Vec::new();
+        for statement in statements.iter().filter(|one| one.answers && reached.contains(&*one.table)) {
+            let never = (count(&statement.key) == 0).then(|| self.never(statement));
+            all.push(make(&statement.key, &statement.table, &statement.name, &statement.to, never));
+        }
+        let known: BTreeSet<String> = all.iter().map(|one| one.key.clone()).collect();
+        for (number, key) in tally.names.iter().enumerate().filter(|(_, name)| !known.contains(*name)) {
+            // What was chosen by nothing, or by a statement that only the version before has.
+            if counts[number] + before[number] > 0 {
+                let (table, name) = key.split_once('/').unwrap_or((key, NONE));
+                all.push(make(key, table, name, "", None));
+            }
+        }
+        all.sort_by_key(|one| std::cmp::Reverse(one.count));
+        all
+    }
+
+    /// The tables that the entries lead to.
+    fn reached(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
+        let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
+        let Some(rules) = &self.known.analysis.rules else { return reached };
+        let program = rules.program();
+        let mut open: Vec<String> = reached.iter().cloned().collect();
+        while let Some(name) = open.pop() {
+            let Some(id) = program.table_named(&name) else { continue };
+            let table = &program.tables[id.index()];
+            let outcomes =
+                table.order.iter().map(|id| &program.rules[id.index()].outcome).chain(&table.default);
+            for outcome in outcomes {
+                if let rulec::internals::sema::hir::Outcome::Goto(inner) = outcome {
+                    let inner = program.tables[inner.index()].name.to_string();
+                    if reached.insert(inner.clone()) {
+                        open.push(inner);
+                    }
+                }
+            }
+        }
+        reached
+    }
+
+    /// The reason why a statement takes none of these messages.
+    fn never(&self, statement: &crate::keys::Statement) -> String {
+        let Some(rules) = &self.known.analysis.rules else { return String::new() };
+        let program = rules.program();
+        let rule = program.rules.iter().find(|rule| {
+            *rule.name == *statement.name && *program.tables[rule.table.index()].name == *statement.table
+        });
+        let about = |finding: &&Finding| {
+            let hides = matches!(
+                finding.diagnostic.code,
+                Code::RouteHidden | Code::NeverMatches | Code::Contradiction
+            );
+            hides
+                && rule.zip(finding.diagnostic.span()).is_some_and(|(rule, at)| {
+                    at.file == rule.span.file && rule.span.start <= at.start && at.end <= rule.span.end
+                })
+        };
+        match self.known.findings_so_far().iter().find(about) {
+            Some(finding) => finding.diagnostic.message.clone(),
+            None => "none of these messages came to it".to_owned(),
+        }
+    }
+}
+
+fn counts(rows: &[Row], names: usize) -> Vec<usize> {
+    let mut counts = vec![0; names];
+    for row in rows {
+        counts[row.key as usize] += 1;
+    }
+    counts
+}
+
+fn flips(tally: &Tally) -> Vec<Flip> {
+    let mut flips: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for row in tally.rows.iter().filter(|row| row.flipped) {
+        *flips.entry((row.before, row.key)).or_default() += 1;
+    }
+    let flip = |((before, after), count)| Flip {
+        before: tally.name(before).to_owned(),
+        after: tally.name(after).to_owned(),
+        count,
+    };
+    let mut flips: Vec<Flip> = flips.into_iter().map(flip).collect();
+    flips.sort_by_key(|flip| std::cmp::Reverse(flip.count));
+    flips
+}
+
+/// The place of a row on the line of time, or of lines.
+pub(super) fn moment(row: &Row, by_time: bool) -> f64 {
+    if by_time { row.time } else { row.line as f64 }
+}
+
+/// True when rows know their time, all but a few.
+pub(super) fn by_time(rows: &[Row]) -> bool {
+    let known = rows.iter().filter(|row| !row.time.is_nan()).count();
+    known > 0 && known * 10 >= rows.len() * 9
+}
+
+fn timeline(tally: &Tally, counts: &[usize]) -> Timeline {
+    let by_time = by_time(&tally.rows);
+    let moments =
+        || tally.rows.iter().map(|row| (moment(row, by_time), row.key)).filter(|(at, _)| !at.is_nan());
+    let (first, last) = moments()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (at, _)| (at.min(first), at.max(last)));
+    if first > last {
+        return Timeline::default();
+    }
+    let width = ((last - first + 1.0) / BUCKETS as f64).max(1.0).ceil();
+    let buckets = (((last - first) / width) as usize + 1).min(BUCKETS + 1);
+    let mut top: Vec<usize> = (0..counts.len()).filter(|number| counts[*number] > 0).collect();
+    top.sort_by_key(|number| std::cmp::Reverse(counts[*number]));
+    top.truncate(TOLD);
+    let mut places = vec![top.len(); counts.len()];
+    top.iter().enumerate().for_each(|(place, number)| places[*number] = place);
+    let mut sums = vec![vec![0; buckets]; top.len() + 1];
+    for (at, key) in moments() {
+        let bucket = (((at - first) / width) as usize).min(buckets - 1);
+        sums[places[key as usize]][bucket] += 1;
+    }
+    let names = top.iter().map(|number| tally.names[*number].clone()).chain(["*".to_owned()]);
+    let series = names.zip(sums).map(|(key, counts)| Series { key, counts });
+    Timeline {
+        by_time,
+        starts: (0..buckets).map(|bucket| first + width * bucket as f64).collect(),
+        end: first + width * buckets as f64,
+        series: series.filter(|series| series.counts.iter().any(|count| *count > 0)).collect(),
+    }
+}

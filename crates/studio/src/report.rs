@@ -1,0 +1,254 @@
+//! The report: all that a page shows that needs no server, put into the page's own template.
+
+use crate::answers::{decide, edit, map, replays, table};
+use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
+use crate::assets;
+use crate::handle::blocking;
+use crate::known::Known;
+use crate::refusal::{Answer, Refused};
+use crate::replay::Replay;
+use crate::state::{Options, Studio};
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::header;
+use axum::response::IntoResponse;
+use rulec::internals::sema::hir::TableKind;
+use rulec::payload::Judge;
+use rulec::{Rules, TableKind as Kind};
+use rulec_inspect::coverage::{Coverage, Item};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The template, by its name among the files of the page.
+pub(crate) const TEMPLATE: &str = "report.html";
+/// The place in it that the report takes.
+const PLACE: &str = "\"REPORT\"";
+/// The messages that coverage is counted over, the decisions that are shown, and the slowest statements.
+const COVERED: usize = 2_000;
+const SAMPLES: usize = 12;
+const SLOWEST: usize = 10;
+
+/// The things a report is made of: rules, and a log or messages if there are any.
+pub type ReportOptions = Options;
+
+/// The reason why there is no report, in words.
+#[derive(Debug)]
+pub struct ReportError(String);
+
+impl std::fmt::Display for ReportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ReportError {}
+
+/// The report on the first rule set, as the text of an HTML file that opens anywhere. A log goes before messages.
+///
+/// # Errors
+/// When the rules do not compile, a file cannot be read, or the program was built without its page.
+pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
+    let studio = Arc::new(Studio::new(options).map_err(ReportError)?);
+    let told = |refused: Refused| ReportError(refused.body.message);
+    let version = Version { rules: 0, draft: false };
+    let replay = match studio.sources().first() {
+        Some(source) => {
+            let asked = StartReplay { version, source: source.about.id, entry: None, against: None };
+            let replay = replays::run_now(&studio, &asked).map_err(told)?;
+            if let Some(failure) = replay.sums().failure {
+                return Err(ReportError(failure));
+            }
+            Some(replay.id)
+        }
+        None => None,
+    };
+    let report = ask(&studio, AskReport { version, replay }).map_err(told)?;
+    page(&report).map_err(told)
+}
+
+/// A report as a file.
+pub(crate) async fn html(
+    State(studio): State<Arc<Studio>>,
+    body: Result<Json<AskReport>, JsonRejection>,
+) -> Answer<impl IntoResponse> {
+    let Json(asked) = body.map_err(|error| Refused::invalid(error.body_text()))?;
+    let page = blocking(move || page(&ask(&studio, asked)?)).await?;
+    let name = "attachment; filename=\"report.html\"";
+    Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, name)], page))
+}
+
+fn page(report: &Report) -> Answer<String> {
+    let template = assets::file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let Some((before, after)) = template.and_then(|template| template.split_once(PLACE)) else {
+        return Err(Refused::broken(
+            "the program was built without the studio's page: build it with `--features studio`",
+        ));
+    };
+    let json = serde_json::to_string(report).map_err(Refused::broken)?;
+    Ok([before, &inert(&json), after].concat())
+}
+
+/// JSON that says the same and holds nothing that a browser might read as markup.
+fn inert(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The report as data.
+pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
+    let project = studio.project(asked.version.rules)?;
+    let known = project.known(asked.version.draft);
+    let rules = known.rules()?;
+    let map = map::of(&known)?;
+    // What is found out before the sums, they can tell as the reason of what never fires.
+    known.findings();
+    let replay = asked.replay.map(|id| studio.replay(id)).transpose()?;
+    let sums = replay.as_ref().map(|replay| replay.sums());
+    let (coverage, covered_by_tests) =
+        match replay.as_deref().filter(|replay| replay.sums().progress.messages > 0) {
+            Some(replay) => (of_replay(rules, replay)?, false),
+            None => (Coverage::of_tests(rules, |_| true), true),
+        };
+    let covered_decisions = coverage.decisions();
+    let routes = coverage.routes(known.findings());
+    let coverage =
+        routes.into_iter().chain(coverage.conditions()).map(|item| covered(&known, item)).collect();
+    let tests = edit::tests(&known, rules);
+    let tables =
+        map.tables.iter().filter(|table| !table.routes.is_empty()).map(|one| table::of(&known, &one.name));
+    let mut slowest: Vec<Slow> = map
+        .tables
+        .iter()
+        .flat_map(|table| &table.routes)
+        .map(|route| {
+            let timed = sums.iter().flat_map(|sums| &sums.counts).find(|count| count.key == route.key);
+            Slow {
+                key: route.key.clone(),
+                name: route.name.clone(),
+                median_us: timed.and_then(|count| count.median_us),
+                longest_us: timed.and_then(|count| count.longest_us),
+                steps: route.steps,
+            }
+        })
+        .collect();
+    slowest.sort_by_key(|slow| std::cmp::Reverse((slow.median_us, slow.longest_us, slow.steps)));
+    slowest.truncate(SLOWEST);
+    let language = studio.session().language;
+    Ok(Report {
+        name: project.name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        language,
+        summary: ReportSummary {
+            files: known.names().len(),
+            tables: map.tables.len() + map.payloads.len(),
+            statements: map.tables.iter().chain(&map.payloads).map(|table| table.routes.len()).sum(),
+            tests: tests.len(),
+            failed: tests.iter().filter(|test| !test.passed).count(),
+            warnings: edit::diagnostics(&known, true)
+                .into_iter()
+                .map(|found| format!("{}:{}: {} ({})", found.file, found.line, found.message, found.code))
+                .collect(),
+            never: sums.as_ref().map(|sums| sums.counts.iter().filter(|count| count.never.is_some()).count()),
+        },
+        tables: tables.collect::<Answer<_>>()?,
+        map,
+        coverage,
+        covered_decisions,
+        covered_by_tests,
+        slowest,
+        samples: samples(studio, &known, rules, replay.as_deref())?,
+        replay: sums,
+        tests,
+    })
+}
+
+fn covered(known: &Known, item: Item) -> CoverageItem {
+    let place = known.place(item.span);
+    CoverageItem {
+        what: item.what.to_owned(),
+        name: item.name,
+        line: place.as_ref().map_or(1, |place| place.line),
+        file: place.map_or_else(String::new, |place| place.file),
+        tried: item.tried,
+        yes: item.yes,
+        no: item.no,
+        gap: item.gap,
+    }
+}
+
+/// The coverage by messages of a replay, spread evenly over it.
+fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
+    let mut coverage = Coverage::new(rules);
+    for line in replay.spread(COVERED) {
+        let found = replay.row_entry(line)?;
+        let Ok(message) = replay.message(line) else { continue };
+        match rules.entry(&found) {
+            Ok(entry) if entry.kind() != Kind::Requirements => {
+                coverage.see(&entry.explain(&message, true));
+                entry.count(&message, coverage.truths());
+            }
+            _ => {
+                if let Ok(judge) = Judge::new(rules, &found) {
+                    coverage.judge(&found, &judge.judge(&message));
+                    judge.count(&message, coverage.truths());
+                }
+            }
+        }
+    }
+    Ok(coverage)
+}
+
+/// Decisions with their explanation: one for each of the statements that take most, else those of tests.
+fn samples(studio: &Studio, known: &Known, rules: &Rules, replay: Option<&Replay>) -> Answer<Vec<Sample>> {
+    let mut found: Vec<(Option<u64>, String, Value)> = Vec::new();
+    match replay {
+        Some(replay) => {
+            for line in replay.one_of_each(SAMPLES) {
+                if let Ok(message) = replay.message(line) {
+                    found.push((Some(line), replay.row_entry(line)?, message));
+                }
+            }
+        }
+        None => {
+            let program = rules.program();
+            let tests = program.tests.iter().map(|test| (&program.tables[test.entry.index()], &test.message));
+            let decided = tests.filter(|(table, _)| table.kind != TableKind::Requirements);
+            found.extend(
+                decided.take(SAMPLES).map(|(table, message)| (None, table.name.to_string(), message.clone())),
+            );
+        }
+    }
+    let sample = |(line, entry, message): (Option<u64>, String, Value)| {
+        let entry = rules.entry(&entry).ok().filter(|entry| entry.kind() != TableKind::Requirements)?;
+        let explanation = decide::explain(known, rules, entry, &message, studio.show_private);
+        let key = decide::key_of(known, rules, &explanation);
+        Some(Sample {
+            line,
+            message: if studio.show_private { message } else { rules.masked_message(&message) },
+            key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NONE)),
+            summary: explanation.summary(),
+            explanation,
+        })
+    };
+    Ok(found.into_iter().filter_map(sample).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inert;
+
+    #[test]
+    fn what_is_put_into_a_page_is_no_markup() {
+        let json = serde_json::to_string("</script><!-- & \u{2028}").expect("a text is JSON");
+        let shown = inert(&json);
+        assert!(!shown.contains(['<', '>', '&', '\u{2028}']), "{shown}");
+        assert_eq!(serde_json::from_str::<String>(&shown).ok().as_deref(), Some("</script><!-- & \u{2028}"));
+    }
+}

@@ -1,0 +1,121 @@
+//! The listener, and the paths of requests.
+
+use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
+use crate::guard::{Gate, guard};
+use crate::handle::{asked, got, replaced};
+use crate::refusal::Refused;
+use crate::state::{Options, Studio};
+use crate::{assets, report};
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use rulec::internals::json::MAX_BYTES;
+use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// A studio that listens.
+pub struct Server {
+    listener: TcpListener,
+    studio: Arc<Studio>,
+    port: u16,
+}
+
+/// The reason why a studio cannot be opened, in words.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// The most bytes of a request that is no upload: a message in JSON's escapes, or the text of a file.
+const MAX_REQUEST: usize = 8 * MAX_BYTES;
+
+impl Server {
+    /// Listens on loopback.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or the port is taken.
+    pub async fn bind(options: &Options) -> Result<Server, StartError> {
+        let studio = Arc::new(Studio::new(options).map_err(StartError)?);
+        let refused = |error: io::Error| {
+            let port = options.port;
+            StartError(match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    format!("port {port} is taken; leave `--port` out to take a free one")
+                }
+                _ => format!("the studio cannot listen on port {port}: {error}"),
+            })
+        };
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)))
+            .await
+            .map_err(refused)?;
+        let port = listener.local_addr().map_err(refused)?.port();
+        Ok(Server { listener, studio, port })
+    }
+
+    /// The address of the page, with the token. What stands behind `#` never leaves the browser.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/#token={}", self.port, self.studio.token)
+    }
+
+    /// Answers until the future ends.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let gate = Gate { studio: self.studio.clone(), port: self.port };
+        let router = router().layer(middleware::from_fn_with_state(gate, guard)).with_state(self.studio);
+        tokio::select! {
+            ended = async { axum::serve(self.listener, router).await } => ended,
+            () = until => Ok(()),
+        }
+    }
+}
+
+fn router() -> Router<Arc<Studio>> {
+    Router::new()
+        .route("/api/session", got(overview::session))
+        .route("/api/overview", got(overview::overview))
+        .route("/api/rules", asked(overview::upload_rules))
+        .route("/api/messages", got(overview::kept).merge(replaced(overview::keep)))
+        .route("/api/decide", asked(decide::decide))
+        .route("/api/near", asked(near::near))
+        .route("/api/test", asked(test_block::make))
+        .route("/api/map", got(map::map))
+        .route("/api/table", got(table::table))
+        .route("/api/file", got(edit::file))
+        .route("/api/check", asked(edit::check))
+        .route("/api/complete", asked(edit::complete))
+        .route("/api/hover", asked(edit::hover))
+        .route("/api/definition", asked(edit::definition))
+        .route("/api/format", asked(edit::format))
+        .route("/api/save", asked(edit::save))
+        .route("/api/codes/{code}", get(edit::code))
+        .route("/api/report", asked(report::ask))
+        .route("/api/report.html", post(report::html))
+        .merge(replays::routes())
+        .layer(DefaultBodyLimit::max(MAX_REQUEST))
+        .fallback(page)
+}
+
+/// A file of the page.
+async fn page(uri: Uri) -> Response {
+    let path = match uri.path() {
+        "/" => "index.html",
+        path => path.trim_start_matches('/'),
+    };
+    match assets::file(path).filter(|_| path != report::TEMPLATE) {
+        Some(bytes) => ([(header::CONTENT_TYPE, assets::content_type(path))], bytes).into_response(),
+        None => (StatusCode::NOT_FOUND, Refused::missing(format!("there is no `{path}`"))).into_response(),
+    }
+}

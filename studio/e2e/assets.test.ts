@@ -1,0 +1,14 @@
+// What the page weighs: all of it together, as it goes over the wire when compressed.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+
+const DIST = join(import.meta.dirname, '../dist');
+
+test('all assets are below 600 KB compressed', () => {
+  const files = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  const sizes = files.map((file) => gzipSync(readFileSync(join(file.parentPath, file.name))).length);
+  expect(sizes.length).toBeGreaterThan(3);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(600_000);
+});

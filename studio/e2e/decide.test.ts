@@ -1,0 +1,213 @@
+// Decide: what a person types, and what is shown of it at once.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launch, open, show, studio, type Studio, until } from './studio';
+
+const PAYLOAD = `payload refund rank 1 {
+  amount: number in 0..=500 clamp
+  currency: string in ["EUR", "USD"] default "EUR"
+  reason?: string
+  closed remove
+  require "refund.reason" at reason when amount > 100: reason is present else "a reason is needed above 100"
+}
+`;
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(() => browser.close());
+
+interface Look {
+  page: Page;
+  served: Studio;
+  end: () => Promise<void>;
+}
+
+async function look(args: string[], files: Record<string, string> = {}): Promise<Look> {
+  const served = await studio(args, files);
+  const { page, context, troubles } = await open(browser, served.address, { acceptDownloads: true });
+  await page.getByRole('combobox', { name: 'Decided by' }).waitFor();
+  const end = async (): Promise<void> => {
+    await context.close();
+    served.end();
+    expect(troubles).toEqual([]);
+  };
+  return { page, served, end };
+}
+
+async function leadsTo(page: Page, name: string): Promise<void> {
+  await until(`a way to ${name}`, async () =>
+    (await page.locator('.way-stop').last().innerText()).includes(name),
+  );
+}
+
+test('a form decides as one types; values, near misses and the way are shown', async () => {
+  const { page, end } = await look(['helpdesk.rules']);
+  await page.locator('textarea[name=text]').fill('permission denied again');
+  await leadsTo(page, 'default_handler');
+  // A record appears when it is said to be there, and its fields decide.
+  await page
+    .getByRole('group', { name: /last_error/ })
+    .getByRole('checkbox')
+    .check();
+  await page.locator('[name="ctx.last_error.type"]').fill('PermissionError');
+  await page.locator('[name="ctx.last_error.count"]').fill('1');
+  await until('the actual value', async () => {
+    await page
+      .getByRole('button', { name: /error_recovery/ })
+      .first()
+      .click();
+    const values = await page.locator('.stop-inside .value').allInnerTexts();
+    return values.some((value) => value.includes('ctx.last_error.count = 1'));
+  });
+  const near = page.locator('.near', { hasText: 'error_recovery' });
+  await near.getByText('ctx.last_error.count').first().waitFor();
+  await near.getByRole('button', { name: 'Try it' }).click();
+  await leadsTo(page, 'error_recovery_handler');
+  expect(await page.locator('[name="ctx.last_error.count"]').inputValue()).toBe('2');
+  await end();
+});
+
+test('a jump is a table inside its route, and a broken message says where it is broken', async () => {
+  const { page, end } = await look(['helpdesk.rules']);
+  await page.locator('textarea[name=text]').fill('I want my money back');
+  await leadsTo(page, 'refund_handler');
+  expect(await page.locator('.way-stop').allInnerTexts()).toEqual(
+    expect.arrayContaining([expect.stringContaining('billing'), expect.stringContaining('refund')]),
+  );
+  expect(await page.locator('.search .search.chose').count()).toBe(1);
+  await page.getByRole('button', { name: 'JSON' }).click();
+  await page.getByRole('textbox', { name: 'Message' }).fill('{"text": "x",}');
+  await page.getByText(/line 1, column/).waitFor();
+  await end();
+});
+
+test('messages are kept by name beside the rules, taken again, and shared in a file', async () => {
+  const { page, served, end } = await look(['helpdesk.rules']);
+  const text = page.locator('textarea[name=text]');
+  await text.fill('please show my files');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('files <b>please</b>');
+  await page.getByRole('button', { name: 'Keep', exact: true }).click();
+  await page.getByRole('button', { name: 'files <b>please</b>', exact: true }).waitFor();
+  const kept = JSON.parse(readFileSync(join(served.folder, 'helpdesk.messages.json'), 'utf8')) as {
+    name: string;
+  }[];
+  expect(kept.map((each) => each.name)).toEqual(['files <b>please</b>']);
+  await text.fill('something else');
+  await page.getByRole('button', { name: 'files <b>please</b>', exact: true }).click();
+  expect(await text.inputValue()).toBe('please show my files');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Share as file' }).click(),
+  ]);
+  const shared = join(served.folder, 'shared.json');
+  await download.saveAs(shared);
+  await page.getByRole('button', { name: 'Remove files' }).click();
+  await until('it is gone', async () => (await page.locator('.kept-name').count()) === 0);
+  await page.locator('input[type=file]').first().setInputFiles(shared);
+  await page.getByRole('button', { name: 'files <b>please</b>', exact: true }).waitFor();
+  await end();
+});
+
+test('one click makes a decision a test of the rules; the file is written when saved', async () => {
+  const { page, served, end } = await look(['helpdesk.rules']);
+  await page.locator('textarea[name=text]').fill('where is my invoice, please?');
+  await leadsTo(page, 'invoice_handler');
+  const file = join(served.folder, 'helpdesk.rules');
+  const before = readFileSync(file, 'utf8');
+  await page.getByRole('button', { name: 'Make it a test' }).click();
+  await page.getByRole('button', { name: 'See the test' }).click();
+  await page.getByText('all 13 pass').waitFor();
+  expect(readFileSync(file, 'utf8')).toBe(before);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await until('the test on disk', () =>
+    Promise.resolve(readFileSync(file, 'utf8').includes('where is my invoice')),
+  );
+  await end();
+});
+
+test('choices show what they leave out, flows their scores', async () => {
+  const choice = await look(['orders.rules']);
+  await choice.page.locator('.search').first().waitFor();
+  expect(await choice.page.locator('.stop').count()).toBeGreaterThan(1);
+  await choice.end();
+  const flows = await look(['chatbot.rules']);
+  await flows.page.getByRole('combobox', { name: 'Decided by' }).selectOption('flows');
+  await flows.page.locator('textarea[name=text]').fill('我要退货，这件衣服太大了');
+  await flows.page.locator('.intents .score-bar').first().waitFor();
+  expect(await flows.page.locator('.intents tbody tr').count()).toBeGreaterThan(1);
+  expect(await flows.page.locator('.intents tr.chosen').innerText()).toContain('refund');
+  await flows.end();
+});
+
+test('a payload shows violations at their places and the corrections as a difference', async () => {
+  const { page, end } = await look(['p.rules'], { 'p.rules': PAYLOAD });
+  await page.getByRole('button', { name: 'JSON' }).click();
+  const text = page.getByRole('textbox', { name: 'Payload' });
+  await text.fill('{"amount": 900, "currency": "EUR"}');
+  await page.locator('.note.bad', { hasText: 'Rejected' }).waitFor();
+  await until('both places', async () => {
+    const places = await page.locator('.violations .path').allInnerTexts();
+    return places.includes('$.amount') && places.includes('$.reason');
+  });
+  await until('the marked value', async () =>
+    (await page.locator('.marked mark').allInnerTexts()).some((each) => each.startsWith('900')),
+  );
+  await text.fill('{"amount": 900, "reason": "broken", "note": "x"}');
+  await page.locator('.note.good', { hasText: 'Accepted after corrections' }).waitFor();
+  expect(await page.locator('.diff-line.removed').count()).toBeGreaterThan(0);
+  expect((await page.locator('.diff-line.added').allInnerTexts()).join('\n')).toContain('500');
+  await end();
+});
+
+test('a workflow is gone through step by step: nodes light up, loops are counted', async () => {
+  const { page, end } = await look(['council.rules']);
+  await page.getByRole('combobox', { name: 'Decided by' }).selectOption('council');
+  await page.locator('.node.ran').first().waitFor();
+  await page.locator('.edge.loop text').first().waitFor();
+  expect(await page.locator('.edge.loop text').first().textContent()).toMatch(/^×\d/);
+  await page.getByRole('button', { name: 'Start' }).click();
+  expect(await page.locator('.node.ran').count()).toBe(0);
+  await page.getByRole('button', { name: 'Next' }).click();
+  expect(await page.locator('.node.now').count()).toBe(1);
+  await page.getByRole('button', { name: 'Next' }).click();
+  await until('the parallel nodes', async () => (await page.locator('.node.now').count()) === 3);
+  await end();
+});
+
+test('what is hostile is shown as text', async () => {
+  const script = '<img src=x onerror=alert(1)><script>alert(2)</script>';
+  const rules = `## ${script}\nroute r when text contains "${script}" -> h { note: "${script}" }\ndefault -> other\n`;
+  const { page, end } = await look(['hostile.rules', '--input', 'hostile.jsonl'], {
+    'hostile.rules': rules,
+    'hostile.jsonl': `${JSON.stringify({ text: script })}\n{"text": \n${JSON.stringify({ text: 'x'.repeat(1_000_000) })}\n[1]\n"${script}\n`,
+  });
+  await page.getByRole('button', { name: 'JSON' }).click();
+  await page
+    .getByRole('textbox', { name: 'Message' })
+    .fill(JSON.stringify({ text: `${script}${'y'.repeat(1_000_000)}` }));
+  await leadsTo(page, 'h');
+  await page.getByText(script).first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('navigation').getByRole('link', { name: 'Replay' }).click();
+  await page.locator('.replay-setup button.primary').click();
+  await page.getByText('3 lines could not be read').waitFor();
+  await page.locator('.grid-row').nth(1).waitFor();
+  expect(await page.locator('.grid-row').first().innerText()).toContain('<img');
+  await show(page, 'Map');
+  await page.locator('.map-row').first().click();
+  await page.locator('.map-detail').getByText(script).first().waitFor();
+  await show(page, 'Edit');
+  await page.locator('.cm-line').first().waitFor();
+  expect(await page.locator('.cm-line').first().innerText()).toContain(script);
+  await show(page, 'Report');
+  await page.locator('.sample summary').first().click();
+  await page.locator('.sample').getByText(script).first().waitFor();
+  expect(await page.locator('img, main script').count()).toBe(0);
+  await end();
+});

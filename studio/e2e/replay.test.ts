@@ -1,0 +1,181 @@
+// Replay and map: files of messages and logs, counts, flips, and rules of many routes.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { manyMessages, manyRoutes } from './rules';
+import { launch, open, show, studio, type Studio, until } from './studio';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(() => browser.close());
+
+interface Look {
+  page: Page;
+  served: Studio;
+  end: () => Promise<void>;
+}
+
+async function look(args: string[], files: Record<string, string> = {}): Promise<Look> {
+  const served = await studio(args, files);
+  const { page, context, troubles } = await open(browser, served.address);
+  await page.getByRole('navigation').waitFor();
+  const end = async (): Promise<void> => {
+    await context.close();
+    served.end();
+    expect(troubles).toEqual([]);
+  };
+  return { page, served, end };
+}
+
+async function replayed(page: Page): Promise<void> {
+  await page.locator('.going', { hasText: 'Done' }).waitFor({ timeout: 100_000 });
+}
+
+test('a file that is dropped is replayed: counts, what never fires, a table to filter, sort and open', async () => {
+  const { page, served, end } = await look(['many.rules'], {
+    'many.rules': manyRoutes(40),
+    'many.jsonl': manyMessages(3000),
+  });
+  await show(page, 'Replay');
+  await page.locator('.drop input[type=file]').setInputFiles(join(served.folder, 'many.jsonl'));
+  await replayed(page);
+  await page.getByText('3,000 messages decided').waitFor();
+  await page.getByText('of 3,000').waitFor();
+  await page.locator('.never').getByRole('button', { name: 'impossible' }).waitFor();
+  await page.getByRole('searchbox', { name: 'Search in the messages' }).fill('more of');
+  await until('the rows that hold it', async () =>
+    /^273 of/.test(await page.getByText(/of 3,000$/).innerText()),
+  );
+  await page.getByRole('columnheader', { name: 'Route' }).getByRole('button').click();
+  await page.getByRole('combobox', { name: 'Went to' }).selectOption({ label: 'more.deep' });
+  await until('only those', async () =>
+    (await page.locator('.grid-row').nth(2).innerText()).includes('more.deep'),
+  );
+  // By keyboard: the second row, opened.
+  await page.getByRole('grid').focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.locator('.way-stop.handler', { hasText: 'deep_handler' }).waitFor();
+  await page.getByText('of the replay').waitFor();
+  await end();
+});
+
+test('another version of the rules is compared: what flips, from where to where', async () => {
+  const other = manyRoutes(40)
+    .replace('-> h0', '-> elsewhere')
+    .replace('route r8 when', 'route r8 priority 5000 when not');
+  const { page, served, end } = await look(['many.rules', '--input', 'many.jsonl'], {
+    'many.rules': manyRoutes(40),
+    'many.jsonl': manyMessages(2000),
+    'other.rules': other,
+  });
+  await show(page, 'Replay');
+  await page.locator('.replay-choices input[type=file]').setInputFiles(join(served.folder, 'other.rules'));
+  await until(
+    'it is chosen',
+    async () => (await page.getByRole('combobox', { name: 'Compare with' }).inputValue()) !== '',
+  );
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  await page.locator('.sankey .sankey-node').first().waitFor();
+  const flip = page.locator('.flips-table tr:has(td:first-child:text-is("r8"))').first();
+  const cells = await flip.locator('td').allInnerTexts();
+  expect(cells[0]).toBe('r8');
+  const count = Number(cells[2]?.replaceAll(',', ''));
+  expect(count).toBeGreaterThan(0);
+  await flip.getByRole('button').click();
+  await until('just these', async () =>
+    (await page.getByText(/of 2,000$/).innerText()).startsWith(cells[2] ?? '-'),
+  );
+  await page.locator('.grid-row').first().waitFor();
+  expect(await page.locator('.grid-row .flipped').count()).toBeGreaterThan(0);
+  await end();
+});
+
+test('a long replay tells its progress, is cancelled, and a decision log keeps what it decided', async () => {
+  const { page, served, end } = await look(['many.rules', '--input', 'many.jsonl'], {
+    'many.rules': manyRoutes(500),
+    'many.jsonl': manyMessages(400_000),
+  });
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await page.getByRole('progressbar').first().waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.locator('.going', { hasText: 'Cancelled' }).waitFor();
+  const log = [1, 2, 3].map((second) =>
+    JSON.stringify({
+      time: `2026-01-31T09:00:0${second}Z`,
+      entry: 'routes',
+      path: [],
+      generation: 1,
+      route: 'first',
+      message: { text: 'x', ctx: { n: 1, team: 't9' } },
+    }),
+  );
+  writeFileSync(join(served.folder, 'log.jsonl'), `${log.join('\n')}\n`);
+  await page.locator('.drop input[type=file]').setInputFiles(join(served.folder, 'log.jsonl'));
+  await page.locator('.going', { hasText: 'Done' }).waitFor();
+  await page.getByText('3 decisions of the log come out otherwise').waitFor();
+  await end();
+});
+
+test('500 routes stay readable: search, fold, zoom, findings, and a decision table that is virtual', async () => {
+  const { page, end } = await look(['many.rules'], { 'many.rules': manyRoutes(500) });
+  await show(page, 'Map');
+  await page.locator('.map-card').first().waitFor({ timeout: 60_000 });
+  expect(await page.locator('.map-row').count()).toBeLessThan(60);
+  await page.getByRole('searchbox').fill('t42 h');
+  await until('what is looked for', async () =>
+    (await page.locator('.map-row').first().innerText()).startsWith('r'),
+  );
+  await page.getByRole('searchbox').fill('');
+  await page.getByRole('combobox', { name: 'Show' }).selectOption('findings');
+  await page.locator('.map-row', { hasText: 'impossible' }).waitFor();
+  await page.locator('.map-row', { hasText: 'shadowed' }).click();
+  await page.locator('.map-detail .note').first().waitFor();
+  await page.locator('.map-detail').getByText('Found by').waitFor();
+  await page.getByRole('combobox', { name: 'Show' }).selectOption('all');
+  await page.getByRole('button', { name: 'Fold all' }).click();
+  expect(await page.locator('.map-row').count()).toBe(0);
+  await page.getByRole('button', { name: 'Unfold' }).click();
+  const before = await page.locator('.zoom-figure').innerText();
+  await page.getByRole('button', { name: 'Nearer' }).click();
+  expect(await page.locator('.zoom-figure').innerText()).not.toBe(before);
+  await page.getByRole('button', { name: 'Decision table' }).click();
+  const grid = page.getByRole('grid');
+  await grid.waitFor();
+  expect(Number(await grid.getAttribute('aria-rowcount'))).toBeGreaterThan(490);
+  expect(await page.locator('.grid-row').count()).toBeLessThan(60);
+  await grid.focus();
+  await page.keyboard.press('End');
+  await until('the last row', async () =>
+    (await page.locator('.grid-row').last().innerText()).includes('default'),
+  );
+  await page.keyboard.press('Home');
+  await until('the first row', async () =>
+    (await page.locator('.grid-row').first().innerText()).includes('first'),
+  );
+  await end();
+});
+
+test('a row of the decision table that holds together with another says with which, by a message', async () => {
+  const rules = [
+    'route a priority 2 when ctx.n > 3 -> one',
+    'route b priority 1 when ctx.n < 9 -> two',
+    'route c when ctx.n == 100 -> one',
+  ].join('\n');
+  const { page, end } = await look(['few.rules'], { 'few.rules': rules });
+  await show(page, 'Map');
+  await page.getByRole('button', { name: 'Decision table' }).click();
+  await page.locator('.grid-row .overlap').first().waitFor();
+  expect(await page.getByRole('columnheader', { name: 'ctx.n' }).count()).toBe(1);
+  await page.locator('.grid-row', { hasText: 'a' }).first().click();
+  await page.getByRole('button', { name: 'Decide on it' }).first().click();
+  await page.locator('.way-stop.handler', { hasText: 'one' }).waitFor();
+  await end();
+});

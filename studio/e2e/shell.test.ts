@@ -1,0 +1,122 @@
+// What holds for every view: the keyboard, languages, themes, widths, assistive technology, and who may ask the server.
+import { request } from 'node:http';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { serious } from './axe';
+import { launch, open, show, studio, type Studio, until } from './studio';
+
+let browser: Browser;
+let served: Studio;
+
+beforeAll(async () => {
+  browser = await launch();
+  served = await studio(['helpdesk.rules', '--input', 'helpdesk_messages.jsonl']);
+});
+
+afterAll(async () => {
+  await browser.close();
+  served.end();
+});
+
+const VIEWS = ['Decide', 'Replay', 'Map', 'Edit', 'Report'];
+const VIEWS_ZH = ['决策', '回放', '地图', '编辑', '报告'];
+
+/** Something that each view shows once it stands. */
+const STANDS = ['.search', '.replay-setup', '.map-card', '.editor-host .cm-content', '.report .figures-row'];
+
+test('the views are reached by single keys, and the address follows', async () => {
+  const { page, context, troubles } = await open(browser, served.address);
+  await page.locator('.search').first().waitFor();
+  for (const [index, view] of VIEWS.entries()) {
+    await page.keyboard.press(String(index + 1));
+    await page
+      .locator(STANDS[index] ?? '')
+      .first()
+      .waitFor();
+    expect(await page.getByRole('navigation').locator('[aria-current=page]').textContent()).toBe(view);
+    expect(page.url()).toContain(`view=${view.toLowerCase()}`);
+  }
+  await page.goBack();
+  await page.locator('.editor-host .cm-content').waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  expect(troubles).toEqual([]);
+  await context.close();
+});
+
+test('axe finds nothing serious: every view, light and dark, English and Chinese, laptop and phone', async () => {
+  const looks = [
+    { colorScheme: 'light' as const, locale: 'en-GB', viewport: { width: 1360, height: 860 }, views: VIEWS },
+    { colorScheme: 'dark' as const, locale: 'zh-CN', viewport: { width: 390, height: 800 }, views: VIEWS_ZH },
+  ];
+  for (const { views, ...look } of looks) {
+    const { page, context, troubles } = await open(browser, served.address, look);
+    for (const [index, view] of views.entries()) {
+      await show(page, view);
+      await page
+        .locator(STANDS[index] ?? '')
+        .first()
+        .waitFor();
+      if (index === 1) {
+        await page.locator('.replay-setup button.primary').click();
+        await page.locator('.grid-row').first().waitFor();
+      }
+      expect(await serious(page), `${view} ${look.colorScheme}`).toEqual([]);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(width, `${view} is wider than the page`).toBeLessThanOrEqual(look.viewport.width);
+    }
+    await show(page, views[2] ?? '');
+    await page.locator('.map-tools .segments button').last().click();
+    await page.locator('.grid-row').first().waitFor();
+    expect(await serious(page), 'decision table').toEqual([]);
+    expect(troubles).toEqual([]);
+    await context.close();
+  }
+});
+
+test('language and theme are chosen in the bar and kept', async () => {
+  const { page, context } = await open(browser, served.address);
+  await page.locator('.search').first().waitFor();
+  await page.getByRole('button', { name: '中文' }).click();
+  await page.getByRole('link', { name: '决策' }).waitFor();
+  expect(await page.locator('html').getAttribute('lang')).toBe('zh-CN');
+  await page.getByLabel('主题').selectOption('dark');
+  await page.reload();
+  await page.getByRole('link', { name: '决策' }).waitFor();
+  expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
+  await context.close();
+});
+
+/** The status of a request made without a browser. */
+function status(path: string, headers: Record<string, string>): Promise<number> {
+  const url = new URL(served.address);
+  return new Promise((found, failed) => {
+    const asked = request({ host: url.hostname, port: url.port, path, headers }, (answer) => {
+      answer.resume();
+      found(answer.statusCode ?? 0);
+    });
+    asked.on('error', failed);
+    asked.end();
+  });
+}
+
+test('a wrong token, Host or Origin is refused', async () => {
+  const url = new URL(served.address);
+  const token = url.hash.replace('#token=', '');
+  const right = { 'x-rulec-token': token, host: url.host };
+  expect(await status('/api/session', right)).toBe(200);
+  expect(await status('/api/session', { host: url.host })).toBe(401);
+  expect(await status('/api/session', { ...right, 'x-rulec-token': 'f'.repeat(token.length) })).toBe(401);
+  expect(await status('/api/session', { ...right, host: 'example.com' })).toBe(403);
+  expect(await status('/', { host: 'example.com' })).toBe(403);
+  expect(await status('/api/session', { ...right, origin: 'http://example.com' })).toBe(403);
+});
+
+test('a page with a wrong token says so, and shows nothing', async () => {
+  const { page, context } = await open(browser, served.address.replace(/token=\w+/, 'token=0'));
+  await until('the refusal', async () => (await page.getByRole('alert').count()) > 0);
+  expect(await page.locator('.search').count()).toBe(0);
+  await context.close();
+});

@@ -1,0 +1,143 @@
+// The studio as a person meets it: the real program with rules in a folder of its own, and a browser that looks at it.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { extname, join, resolve } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PROGRAM = process.env.RULEC ?? join(ROOT, 'target/debug/rulec');
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, headless: true, args: FLAGS });
+}
+
+export interface Studio {
+  /** The folder with copies of the examples and what a test wrote. */
+  folder: string;
+  /** The address with the token. */
+  address: string;
+  end: () => void;
+}
+
+/** Starts the studio on files of a new folder, which holds the examples and `files`. */
+export async function studio(args: string[], files: Record<string, string> = {}): Promise<Studio> {
+  const folder = mkdtempSync(join(tmpdir(), 'rulec-studio-'));
+  cpSync(join(ROOT, 'examples'), folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const child = spawn(PROGRAM, ['studio', ...args, '--no-open'], { cwd: folder });
+  const address = await addressOf(child);
+  const end = (): void => {
+    child.kill();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { folder, address, end };
+}
+
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((found, failed) => {
+    let said = '';
+    const hear = (part: Buffer): void => {
+      said += part.toString();
+      const address = /http:\/\/127\.0\.0\.1:\d+\/#token=\w+/.exec(said)?.[0];
+      if (address !== undefined) found(address);
+    };
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
+    child.on('exit', () => failed(new Error(`rulec studio ended: ${said}`)));
+    child.on('error', failed);
+  });
+}
+
+/** What went wrong in a page: errors of its scripts, and requests to anywhere but its own server. */
+export interface Watched {
+  page: Page;
+  context: BrowserContext;
+  troubles: string[];
+}
+
+/** Opens a page on an address, and notes what goes wrong in it. */
+export async function open(
+  browser: Browser,
+  address: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width: 1360, height: 860 },
+    locale: 'en-GB',
+    ...options,
+  });
+  await serveBuilt(context, address);
+  const page = await context.newPage();
+  const troubles: string[] = [];
+  const home = new URL(address);
+  page.on('pageerror', (error) => troubles.push(`script: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text()))
+      troubles.push(`console: ${message.text()}`);
+  });
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    const own =
+      url.host === home.host ||
+      url.protocol === 'data:' ||
+      url.protocol === 'blob:' ||
+      url.protocol === 'file:';
+    if (!own) troubles.push(`request elsewhere: ${url.href}`);
+  });
+  page.on('dialog', (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.goto(address);
+  return { page, context, troubles };
+}
+
+/**
+ * With STUDIO_DIST, the folder of a page that was just built, that page stands in for the one in the program, so that work on
+ * the page needs no new program for each look.
+ */
+async function serveBuilt(context: BrowserContext, address: string): Promise<void> {
+  const folder = process.env.STUDIO_DIST;
+  if (folder === undefined) return;
+  const own = new URL(address).host;
+  const types: Record<string, string> = {
+    '.html': 'text/html',
+    '.js': 'text/javascript',
+    '.css': 'text/css',
+    '.svg': 'image/svg+xml',
+  };
+  await context.route(
+    (url) => url.protocol === 'http:' && url.host === own && !url.pathname.startsWith('/api/'),
+    async (route) => {
+      const path = new URL(route.request().url()).pathname;
+      const file = join(resolve(folder), path === '/' ? 'index.html' : path);
+      await route.fulfill({ path: file, contentType: types[extname(file)] ?? 'application/octet-stream' });
+    },
+  );
+}
+
+/** Waits until `seen` is true; what it looks at may need a moment. */
+export async function until(what: string, seen: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    if (await seen()) return;
+    await new Promise((next) => setTimeout(next, 100));
+  }
+  throw new Error(`never seen: ${what}`);
+}
+
+/** Goes to a view by its name. */
+export async function show(page: Page, view: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click();
+}

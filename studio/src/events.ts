@@ -1,0 +1,26 @@
+// Server-sent events of a body. The browser's own reader of them can send no header, and so no token.
+
+/** The data of each event of a stream, in order. */
+export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      rest += decoder.decode(value, { stream: !done }).replaceAll('\r', '');
+      const whole = rest.split('\n\n');
+      rest = done ? '' : (whole.pop() ?? '');
+      for (const event of whole) {
+        const data = event
+          .split('\n')
+          .filter((line) => line.startsWith('data:'))
+          .map((line) => line.slice(5).replace(/^ /, ''));
+        if (data.length > 0) yield data.join('\n');
+      }
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

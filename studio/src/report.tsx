@@ -1,0 +1,26 @@
+// The page of a report: its data stand in the page, and nothing is asked of any server.
+import { render } from 'preact';
+import type { Report as ReportData } from './api/types';
+import { applyPreferences, language } from './state/prefs';
+import { Bar, Preferences } from './shell/Bar';
+import { Report } from './views/report/Report';
+
+const text = document.getElementById('report')?.textContent ?? '';
+const report = JSON.parse(text) as ReportData;
+if (report.language === 'zh' || report.language === 'en') language.value = report.language;
+applyPreferences();
+document.title = `${report.name} · rulec`;
+const root = document.getElementById('app');
+if (root) {
+  render(
+    <>
+      <Bar title="rulec" name={report.name}>
+        <Preferences />
+      </Bar>
+      <main>
+        <Report report={report} />
+      </main>
+    </>,
+    root,
+  );
+}

@@ -1,0 +1,61 @@
+// The bar at the top: what is looked at, and what a person prefers. Reports have the same.
+import type { ComponentChildren, JSX } from 'preact';
+import { t } from '../i18n';
+import { language, theme, type Theme } from '../state/prefs';
+
+export function Bar({
+  title,
+  name,
+  children,
+}: {
+  title: string;
+  name: string;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <header class="bar">
+      <div class="brand">
+        <h1>{title}</h1>
+        <span class="file mono" title={name}>
+          {name}
+        </span>
+      </div>
+      {children}
+    </header>
+  );
+}
+
+export function Preferences(): JSX.Element {
+  const words = t().shell;
+  return (
+    <div class="bar-tools">
+      <select
+        aria-label={words.theme}
+        value={theme.value}
+        onChange={(event) => (theme.value = event.currentTarget.value as Theme)}
+      >
+        <option value="system">{words.themes.system}</option>
+        <option value="light">{words.themes.light}</option>
+        <option value="dark">{words.themes.dark}</option>
+      </select>
+      <div class="segments" role="group" aria-label={words.language}>
+        <button
+          type="button"
+          lang="en"
+          aria-pressed={language.value === 'en'}
+          onClick={() => (language.value = 'en')}
+        >
+          EN
+        </button>
+        <button
+          type="button"
+          lang="zh-CN"
+          aria-pressed={language.value === 'zh'}
+          onClick={() => (language.value = 'zh')}
+        >
+          中文
+        </button>
+      </div>
+    </div>
+  );
+}

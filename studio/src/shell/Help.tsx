@@ -1,0 +1,50 @@
+// The keys, and the choice to do without single ones.
+import type { JSX } from 'preact';
+import { t } from '../i18n';
+import { shortcuts } from '../state/prefs';
+import { session } from '../state/studio';
+import { Dialog } from '../ui/Dialog';
+
+const KEYS = [
+  '1 – 5',
+  '/',
+  '?',
+  '↑ ↓ Enter',
+  '+ − 0',
+  'Ctrl+S',
+  'Ctrl+Space',
+  'F8',
+  'F12',
+  'Shift+Alt+F',
+  'Ctrl+F',
+  'Esc Tab',
+] as const;
+
+export function Help({ onClose }: { onClose: () => void }): JSX.Element {
+  const words = t().help;
+  return (
+    <Dialog title={words.title} onClose={onClose}>
+      <table class="plain">
+        <tbody>
+          {KEYS.map((key, index) => (
+            <tr key={key}>
+              <th scope="row">
+                <kbd>{key}</kbd>
+              </th>
+              <td>{words.keys[index]}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <label class="row">
+        <input
+          type="checkbox"
+          checked={shortcuts.value}
+          onChange={(event) => (shortcuts.value = event.currentTarget.checked)}
+        />
+        {words.single}
+      </label>
+      <p class="soft small">rulec {session.value?.version}</p>
+    </Dialog>
+  );
+}

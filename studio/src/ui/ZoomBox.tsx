@@ -1,0 +1,75 @@
+// A part that is looked at nearer or from afar: buttons, `+` `-` `0`, Ctrl with the wheel; it scrolls as any part does.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../i18n';
+
+interface Props {
+  width: number;
+  height: number;
+  label: string;
+  children: ComponentChildren;
+}
+
+const STEP = 1.25;
+const LEAST = 0.15;
+/** The least zoom at which names are read without effort: what a picture begins with, however wide it is. */
+const READABLE = 0.6;
+const MOST = 3;
+
+export function ZoomBox({ width, height, label, children }: Props): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const [zoom, setZoom] = useState(1);
+  const fit = (least: number): void => {
+    const element = box.current;
+    if (!element || width === 0) return;
+    setZoom(Math.max(least, Math.min(1, (element.clientWidth - 4) / width)));
+  };
+  useEffect(() => fit(READABLE), [width > 0]);
+  const by = (factor: number): void => setZoom((before) => Math.max(LEAST, Math.min(MOST, before * factor)));
+  useEffect(() => {
+    const element = box.current;
+    const onWheel = (event: WheelEvent): void => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      by(event.deltaY < 0 ? STEP : 1 / STEP);
+    };
+    element?.addEventListener('wheel', onWheel, { passive: false });
+    return () => element?.removeEventListener('wheel', onWheel);
+  }, []);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== box.current) return;
+    if (event.key === '+' || event.key === '=') by(STEP);
+    else if (event.key === '-') by(1 / STEP);
+    else if (event.key === '0') fit(LEAST);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div class="zoom">
+      <div class="zoom-tools row" role="group" aria-label={t().zoom.label}>
+        <button type="button" aria-label={t().zoom.out} onClick={() => by(1 / STEP)}>
+          −
+        </button>
+        <span class="small soft zoom-figure">{Math.round(zoom * 100)}%</span>
+        <button type="button" aria-label={t().zoom.in} onClick={() => by(STEP)}>
+          +
+        </button>
+        <button type="button" onClick={() => fit(LEAST)}>
+          {t().zoom.fit}
+        </button>
+      </div>
+      {/* A part that scrolls must be reached by the keyboard. */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-noninteractive-element-interactions */}
+      <div class="zoom-box" ref={box} role="group" aria-label={label} tabIndex={0} onKeyDown={onKeyDown}>
+        <div style={{ width: `${width * zoom}px`, height: `${height * zoom}px` }}>
+          <div
+            class="zoom-inner"
+            style={{ transform: `scale(${zoom})`, width: `${width}px`, height: `${height}px` }}
+          >
+            {children}
+          </div>
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+// Near misses: which small change of the message would have led elsewhere, and a button that makes it.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { JsonValue, Near, NearField } from '../../api/types';
+import { api } from '../../client';
+import { t } from '../../i18n';
+import { useResource } from '../../state/resource';
+import { revision } from '../../state/studio';
+import { entryInfo, message, question, take } from './state';
+
+export function NearMisses(): JSX.Element {
+  const [route, setRoute] = useState('');
+  const asked = question.value;
+  const statements = entryInfo.value?.statements ?? [];
+  const wanted = statements.includes(route) ? route : null;
+  const near = useResource<Near[]>(
+    JSON.stringify([asked, wanted, revision.value]),
+    (signal) =>
+      api.near(
+        { version: asked.version, entry: asked.entry, message: asked.message, row: asked.row, route: wanted },
+        signal,
+      ),
+    250,
+  );
+  const words = t().decide;
+  const shown = (near.value ?? []).filter((each) => wanted !== null || each.remedy === 'change');
+  return (
+    <section class="panel" aria-busy={near.loading}>
+      <header>
+        <h2>{words.nearMisses}</h2>
+        <label class="row small">
+          {words.wanted}
+          <select value={wanted ?? ''} onChange={(event) => setRoute(event.currentTarget.value)}>
+            <option value="">{words.nearest}</option>
+            {statements.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </header>
+      {near.error && <p class="note warn">{near.error}</p>}
+      {near.value && shown.length === 0 && <p class="soft">{words.noNear}</p>}
+      <ul class="near-list">
+        {shown.map((each) => (
+          <NearOne key={each.route} near={each} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function NearOne({ near }: { near: Near }): JSX.Element {
+  const words = t().decide;
+  const target = near.message;
+  return (
+    <li class="near">
+      <div class="row">
+        <b class="mono">{near.route}</b>
+        {near.remedy !== 'change' && <span class="soft">{words.remedies[near.remedy]}</span>}
+        {near.remedy === 'change' && near.fields.length === 1 && (
+          <span class="chip warn">{words.oneValue}</span>
+        )}
+        {target !== null && near.remedy === 'change' && (
+          <button
+            type="button"
+            onClick={() => take(question.value.entry, JSON.stringify(target, null, 2))}
+            disabled={JSON.stringify(target, null, 2) === message.value}
+          >
+            {words.tryIt}
+          </button>
+        )}
+      </div>
+      <ul class="near-fields">
+        {near.fields.map((field) => (
+          <li key={field.field}>
+            <Change field={field} />
+            {field.needs.map((need) => (
+              <p key={need} class="soft small">
+                {need}
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+function Change({ field }: { field: NearField }): JSX.Element {
+  const show = (value: JsonValue): string =>
+    field.private ? '•••' : value === null ? t().decide.missing : JSON.stringify(value);
+  return (
+    <span class="change">
+      <code class="value-name">{field.field}</code>
+      <code class="was">{show(field.is)}</code>
+      <span aria-hidden="true">→</span>
+      <span class="visually-hidden">{t().decide.becomes}</span>
+      <code class="will">{show(field.would_be)}</code>
+    </span>
+  );
+}

@@ -1,0 +1,121 @@
+// The picture of a decision: each table as a rail with its routes in the order they were tried, the chosen way along it in
+// the accent's colour and thick, jumps as a table inside a route.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DefaultTrace, RouteTrace, TableTrace } from '../../api/types';
+import { t } from '../../i18n';
+import { useLinks } from '../../ui/links';
+import { Mark } from '../../ui/Mark';
+import { Condition } from './Condition';
+import { leaves, runs } from './trace';
+
+export function Search({ trace, depth = 0 }: { trace: TableTrace; depth?: number }): JSX.Element {
+  const words = t().decide;
+  return (
+    <section class={`search ${trace.chose ? 'chose' : ''}`} aria-label={words.table(trace.table)}>
+      <header class="search-head">
+        <span class="search-name mono">{trace.table}</span>
+        <span class="soft small">
+          {trace.searched_before ? words.searchedBefore : words.tried(trace.routes.length, trace.not_tried)}
+        </span>
+      </header>
+      <ol class="rail">
+        {runs(trace.routes).map((run, index) =>
+          run.folded ? (
+            <Folded key={index} routes={run.routes} depth={depth} />
+          ) : (
+            run.routes.map((route, each) => <Route key={`${index} ${each}`} route={route} depth={depth} />)
+          ),
+        )}
+        {trace.default && <Default branch={trace.default} depth={depth} />}
+      </ol>
+      {(trace.disabled ?? []).length > 0 && (
+        <p class="soft small">{words.disabled((trace.disabled ?? []).join(', '))}</p>
+      )}
+    </section>
+  );
+}
+
+/** A run of routes that did not hold: shown when asked for, a hundred at a time. */
+function Folded({ routes, depth }: { routes: RouteTrace[]; depth: number }): JSX.Element {
+  const [shown, setShown] = useState(0);
+  const left = routes.length - shown;
+  return (
+    <>
+      {routes.slice(0, shown).map((route, index) => (
+        <Route key={index} route={route} depth={depth} />
+      ))}
+      {left > 0 && (
+        <li class="stop folded">
+          <button type="button" class="plain" onClick={() => setShown(shown + 100)}>
+            {t().decide.foldedRoutes(left)}
+          </button>
+        </li>
+      )}
+    </>
+  );
+}
+
+function Route({ route, depth }: { route: RouteTrace; depth: number }): JSX.Element {
+  const [open, setOpen] = useState<boolean | null>(null);
+  const expanded = open ?? route.chosen;
+  const deciding = leaves(route.when).find((leaf) => leaf.result === route.result && leaf.result !== 'true');
+  return (
+    <li class={`stop ${route.chosen ? 'chosen' : ''}`} aria-current={route.chosen ? 'step' : undefined}>
+      <div class="stop-line">
+        <button type="button" class="stop-open" aria-expanded={expanded} onClick={() => setOpen(!expanded)}>
+          <span class="turn" aria-hidden="true">
+            {expanded ? '▾' : '▸'}
+          </span>
+          <Mark truth={route.result} />
+          <b class="mono">{route.route}</b>
+        </button>
+        <span class="to mono">→ {route.to}</span>
+        {route.priority !== 0 && <span class="soft small">{t().decide.priority(route.priority)}</span>}
+        {route.chosen && <span class="chip good">{t().decide.chosen}</span>}
+        {!expanded && deciding && <code class="deciding">{deciding.text}</code>}
+      </div>
+      {expanded && <Inside route={route} />}
+      {route.table && <Search trace={route.table} depth={depth + 1} />}
+    </li>
+  );
+}
+
+function Inside({ route }: { route: RouteTrace }): JSX.Element {
+  const links = useLinks();
+  const place = route.place;
+  return (
+    <div class="stop-inside">
+      {route.docs && <p class="soft">{route.docs}</p>}
+      <ul class="conditions">
+        <Condition node={route.when} />
+      </ul>
+      {place &&
+        (links.edit ? (
+          <button type="button" class="plain small" onClick={() => links.edit?.(place.file, place.line)}>
+            {t().decide.editRule(`${place.file}:${place.line}`)}
+          </button>
+        ) : (
+          <span class="soft small mono">
+            {place.file}:{place.line}
+          </span>
+        ))}
+    </div>
+  );
+}
+
+function Default({ branch, depth }: { branch: DefaultTrace; depth: number }): JSX.Element {
+  const reached = branch.result === 'true';
+  return (
+    <li class={`stop ${reached ? 'chosen' : ''}`} aria-current={reached ? 'step' : undefined}>
+      <div class="stop-line">
+        <span class="turn" aria-hidden="true" />
+        <Mark truth={branch.result} />
+        <b class="mono">default</b>
+        <span class="to mono">→ {branch.to}</span>
+        {reached && <span class="chip good">{t().decide.chosen}</span>}
+      </div>
+      {branch.table && <Search trace={branch.table} depth={depth + 1} />}
+    </li>
+  );
+}

@@ -1,0 +1,203 @@
+// What tables, maps, replays and the editor compute themselves.
+import { expect, test } from 'vitest';
+import type { Map as RulesMap, MapRoute } from '../api/types';
+import { events } from '../events';
+import { windowOf } from '../ui/window';
+import { apply, smallest } from './edit/edits';
+import { blocks, pieces } from './edit/markdown';
+import { arrange, find, matches, standing } from './map/model';
+import { overlapsOf } from './map/overlaps';
+import { bands, MOST } from './replay/bands';
+import { PAGE, Pages, pagesOf } from './replay/pages';
+import { stack } from './replay/stack';
+
+test('only rows in sight are drawn, of a million too, from the first to the last', () => {
+  const first = windowOf(1_000_000, 32, 0, 460);
+  expect(first.start).toBe(0);
+  expect(first.end - first.start).toBeLessThan(40);
+  expect(first.height).toBeLessThanOrEqual(8_000_000);
+  const scrolled = first.height - 460;
+  const last = windowOf(1_000_000, 32, scrolled, 460);
+  expect(last.end).toBe(1_000_000);
+  expect(last.top(999_999) + 32).toBeLessThanOrEqual(first.height + 1);
+  const few = windowOf(3, 32, 0, 460);
+  expect([few.start, few.end, few.top(2)]).toEqual([0, 3, 64]);
+});
+
+test('pages are asked for once, and forgotten when they fail', () => {
+  expect(pagesOf(0, PAGE)).toEqual([0]);
+  expect(pagesOf(PAGE - 1, PAGE + 1)).toEqual([0, 1]);
+  const pages = new Pages<number>();
+  expect(pages.missing(0, PAGE + 1)).toEqual([0, 1]);
+  expect(pages.missing(0, PAGE + 1)).toEqual([]);
+  pages.put(0, [7, 8]);
+  pages.forget(1);
+  expect(pages.missing(0, PAGE + 1)).toEqual([1]);
+  expect([pages.row(0), pages.row(1), pages.row(2)]).toEqual([7, 8, undefined]);
+});
+
+test('events are read however their bytes are cut', async () => {
+  const text = 'data: {"a":1}\n\n: a comment\n\ndata: 文\r\n\r\ndata: last';
+  const bytes = new TextEncoder().encode(text);
+  for (const size of [1, 3, 1000]) {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+        controller.close();
+      },
+    });
+    const read: string[] = [];
+    for await (const data of events(body)) read.push(data);
+    expect(read).toEqual(['{"a":1}', '文', 'last']);
+  }
+});
+
+test('columns are stacked in the order of the series', () => {
+  const stacked = stack([
+    { key: 'a', counts: [1, 0] },
+    { key: 'b', counts: [2, 3] },
+  ]);
+  expect(stacked.map((column) => column.total)).toEqual([3, 3]);
+  expect(stacked[0]?.parts).toEqual([
+    { key: 'a', count: 1, below: 0 },
+    { key: 'b', count: 2, below: 1 },
+  ]);
+  expect(stacked[1]?.parts.map((part) => part.key)).toEqual(['b']);
+});
+
+test('flips flow from before to after, also there and back, and too many are counted', () => {
+  const both = bands(
+    [
+      { before: 'a', after: 'b', count: 4 },
+      { before: 'b', after: 'a', count: 2 },
+      { before: 'a', after: 'a', count: 1 },
+    ],
+    600,
+  );
+  expect(both.nodes.map((node) => [node.side, node.key, node.count])).toEqual([
+    ['before', 'a', 5],
+    ['before', 'b', 2],
+    ['after', 'b', 4],
+    ['after', 'a', 3],
+  ]);
+  expect(both.links.length).toBe(3);
+  const many = Array.from({ length: MOST + 5 }, (_, index) => ({
+    before: `x${index}`,
+    after: 'y',
+    count: 1,
+  }));
+  expect(bands(many, 600).left).toBe(5);
+  expect(bands([], 600).links).toEqual([]);
+});
+
+function route(name: string, more: Partial<MapRoute> = {}): MapRoute {
+  const rest = {
+    is_default: false,
+    disabled: false,
+    priority: 0,
+    condition: '',
+    docs: '',
+    to: 'h',
+    goto: null,
+  };
+  return { key: `t/${name}`, name, ...rest, found: null, steps: 1, findings: [], place: null, ...more };
+}
+
+function rules(count: number): RulesMap {
+  const routes = Array.from({ length: count }, (_, index) => route(`r${index}`));
+  const table = { kind: 'routes' as const, docs: '', entered: false, indexed: false };
+  return {
+    tables: [
+      { ...table, name: 'routes', routes: [...routes, route('jump', { goto: 'inner' })] },
+      { ...table, name: 'inner', entered: true, routes: [route('deep', { to: 'special' })] },
+    ],
+    workflows: [],
+    payloads: [],
+  };
+}
+
+test('a card shows its first rows and all that jump; arrows begin at their rows', () => {
+  const look = { search: '', show: 'all' as const, limit: () => 10, counts: null };
+  const { cards, jumps } = arrange(rules(500), look);
+  expect(cards[0]?.rows.length).toBe(11);
+  expect(cards[0]?.hidden).toBe(490);
+  expect(jumps.map((jump) => [jump.from.table.name, jump.row, jump.to.table.name])).toEqual([
+    ['routes', 10, 'inner'],
+  ]);
+  const [from, to] = cards;
+  expect((from?.x ?? 0) + (from?.width ?? 0)).toBeLessThanOrEqual(to?.x ?? 0);
+  const folded = arrange(rules(500), { ...look, limit: () => 0 });
+  expect(folded.cards.every((card) => card.rows.length === 0)).toBe(true);
+  expect(folded.jumps.length).toBe(1);
+});
+
+test('what is looked for is found by name, handler and condition, and by standing', () => {
+  const look = { search: 'special', show: 'all' as const, limit: () => 60, counts: null };
+  expect(arrange(rules(500), look).cards.map((card) => card.table.name)).toEqual(['inner']);
+  expect(find(rules(3), 't/deep')?.table.name).toBe('inner');
+  expect(find(rules(3), 't/none')).toBeNull();
+  const table = rules(1).tables[0] as RulesMap['tables'][0];
+  const counts = new Map([['t/r0', 5]]);
+  expect(matches(route('r0'), table, { search: '', show: 'never', counts })).toBe(false);
+  expect(matches(route('r9'), table, { search: '', show: 'never', counts })).toBe(true);
+  const finding = { code: 'W0213', message: '', help: null };
+  expect(standing(route('x', { findings: [{ ...finding, kind: 'shadowed' }] }))).toBe('shadowed');
+  expect(
+    standing(
+      route('x', {
+        findings: [
+          { ...finding, kind: 'shadowed' },
+          { ...finding, kind: 'unreachable' },
+        ],
+      }),
+    ),
+  ).toBe('unreachable');
+  expect(standing(route('x', { disabled: true }))).toBe('disabled');
+  expect(standing(route('x'))).toBeNull();
+});
+
+test('an overlap belongs to both rows', () => {
+  const overlaps = overlapsOf({
+    overlaps: [
+      { first: 'a', second: 'b', example: '{}', differs: false },
+      { first: 'a', second: 'c', example: '{}', differs: true },
+    ],
+  });
+  expect([...(overlaps.get('a')?.keys ?? [])]).toEqual(['b', 'c']);
+  expect([overlaps.get('a')?.differs, overlaps.get('b')?.differs, overlaps.get('c')?.differs]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+test('edits are made by the places of the text before, and the smallest one keeps the rest', () => {
+  const edits = [
+    { from: 6, to: 7, text: 'Z' },
+    { from: 0, to: 1, text: 'AA' },
+  ];
+  expect(apply('abcdefg', edits)).toBe('AAbcdefZ');
+  for (const [before, after] of [
+    ['abc', 'abXc'],
+    ['aaa', 'aa'],
+    ['', 'x'],
+    ['same', 'same'],
+    ['文件', '文'],
+  ] as const) {
+    expect(apply(before, [smallest(before, after)])).toBe(after);
+  }
+  expect(smallest('abc', 'abXc')).toEqual({ from: 2, to: 2, text: 'X' });
+});
+
+test('a page of Markdown becomes blocks of text', () => {
+  const page = '# E0101\n\nA `word`\nmore.\n\n```rules\nroute <b> x\n```\n';
+  expect(blocks(page)).toEqual([
+    { kind: 'heading', text: 'E0101' },
+    { kind: 'paragraph', text: 'A `word` more.' },
+    { kind: 'code', text: 'route <b> x' },
+  ]);
+  expect(pieces('see [the page](x.md) and `a`')).toEqual([
+    { code: false, text: 'see the page and ' },
+    { code: true, text: 'a' },
+  ]);
+});

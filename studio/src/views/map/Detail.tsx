@@ -1,0 +1,99 @@
+// All that is known of one statement: its condition, how it is found, how often it was chosen, and what the analysis says.
+import type { JSX } from 'preact';
+import type { MapRoute, MapTable } from '../../api/types';
+import { number, percent, t } from '../../i18n';
+import { useLinks } from '../../ui/links';
+import { Standing } from './Graph';
+
+interface Props {
+  table: MapTable;
+  route: MapRoute;
+  counts: ReadonlyMap<string, number> | null;
+  onClose: () => void;
+}
+
+export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
+  const links = useLinks();
+  const words = t().map;
+  const { place } = route;
+  const count = counts?.get(route.key) ?? 0;
+  return (
+    <aside class="panel map-detail" aria-label={words.statement(route.name)}>
+      <header>
+        <h2 class="mono">
+          <Standing route={route} /> {table.name === 'routes' ? '' : `${table.name}.`}
+          {route.name}
+        </h2>
+        <button type="button" class="plain" onClick={onClose}>
+          {t().close}
+        </button>
+      </header>
+      <div class="stack">
+        {route.docs && <p>{route.docs}</p>}
+        <Facts route={route} counts={counts} />
+        {route.findings.map((finding, index) => (
+          <div key={index} class={`note ${finding.kind === 'other' ? '' : 'warn'}`}>
+            <b>{finding.code}</b> {finding.message}
+            {finding.help !== null && <p class="small">{finding.help}</p>}
+          </div>
+        ))}
+        <div class="row">
+          {place && links.edit && (
+            <button type="button" onClick={() => links.edit?.(place.file, place.line)}>
+              {t().decide.editRule(`${place.file}:${place.line}`)}
+            </button>
+          )}
+          {counts && count > 0 && links.rows && (
+            <button type="button" onClick={() => links.rows?.(route.key)}>
+              {words.itsMessages}
+            </button>
+          )}
+        </div>
+      </div>
+    </aside>
+  );
+}
+
+function Facts({ route, counts }: Pick<Props, 'route' | 'counts'>): JSX.Element {
+  const words = t().map;
+  const total = counts ? [...counts.values()].reduce((sum, each) => sum + each, 0) : 0;
+  const count = counts?.get(route.key) ?? 0;
+  return (
+    <dl class="facts">
+      <dt>{words.leadsTo}</dt>
+      <dd class="mono">{route.to}</dd>
+      {!route.is_default && (
+        <>
+          <dt>{words.condition}</dt>
+          <dd>
+            <pre>{route.condition}</pre>
+          </dd>
+          <dt>{words.priority}</dt>
+          <dd>{route.priority}</dd>
+        </>
+      )}
+      {counts && (
+        <>
+          <dt>{words.chosen}</dt>
+          <dd>{count === 0 ? `○ ${words.neverChosen}` : `${number(count)} (${percent(count, total)})`}</dd>
+        </>
+      )}
+      {route.found && (
+        <>
+          <dt>{words.found}</dt>
+          <dd>
+            {words.foundBy[route.found.by] ?? route.found.by}
+            {route.found.what && (
+              <>
+                : <code>{route.found.what}</code>
+              </>
+            )}
+            {route.found.shared > 0 && <span class="soft small"> · {words.shared(route.found.shared)}</span>}
+          </dd>
+        </>
+      )}
+      <dt>{words.cost}</dt>
+      <dd>{words.steps(number(route.steps))}</dd>
+    </dl>
+  );
+}

@@ -1,0 +1,174 @@
+// The view Map: the rules as a graph or as decision tables. Reports show the same component with the data inside them.
+import type { JSX } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { DecisionTable, Map as RulesMap, MapTable } from '../../api/types';
+import { t } from '../../i18n';
+import { WorkflowGraph } from '../../ui/WorkflowGraph';
+import { Detail } from './Detail';
+import { Graph } from './Graph';
+import { arrange, find, type Show } from './model';
+import { Rules } from './Table';
+
+interface Props {
+  map: RulesMap;
+  counts: ReadonlyMap<string, number> | null;
+  /** The decision table of a table; null while it is on its way. */
+  tableOf: (name: string) => DecisionTable | null;
+  /** A statement to show first. */
+  target?: string | null;
+}
+
+/** The rows of a table that are in sight before anybody asks for more. */
+const FIRST = 14;
+
+export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.Element {
+  const [search, setSearch] = useState('');
+  const [show, setShow] = useState<Show>('all');
+  const [asTable, setAsTable] = useState(false);
+  const [chosen, setChosen] = useState<string | null>(target);
+  const [limits, setLimits] = useState<ReadonlyMap<string, number>>(new Map());
+  const words = t().map;
+  const first = (table: MapTable): number =>
+    (map.tables.length > 12 ? 5 : search === '' ? FIRST : 60) + (table.entered ? 0 : 4);
+  const limit = (table: MapTable): number => limits.get(table.name) ?? first(table);
+  const drawn = useMemo(
+    () => arrange(map, { search, show, limit, counts }),
+    [map, search, show, limits, counts],
+  );
+  const picked = chosen === null ? null : find(map, chosen);
+  const setLimit = (name: string, change: (before: number) => number): void => {
+    const table = map.tables.find((each) => each.name === name);
+    if (table) setLimits(new Map(limits).set(name, change(limit(table))));
+  };
+  const foldAll = (folded: boolean): void =>
+    setLimits(folded ? new Map(map.tables.map((table) => [table.name, 0])) : new Map());
+  return (
+    <div class="stack">
+      <Tools
+        {...{ search, setSearch, show, setShow, asTable, setAsTable, foldAll }}
+        hasCounts={counts !== null}
+      />
+      <div class={`map-body ${picked ? 'with-detail' : ''}`}>
+        <div class="stack">
+          {asTable ? (
+            <Rules map={map} tableOf={tableOf} search={search} chosen={chosen} onPick={setChosen} />
+          ) : (
+            <>
+              {drawn.cards.length > 0 ? (
+                <Graph
+                  {...drawn}
+                  counts={counts}
+                  chosen={chosen}
+                  onPick={setChosen}
+                  onMore={(name) => setLimit(name, (before) => before + 100)}
+                  onFold={(name) => setLimit(name, (before) => (before === 0 ? FIRST : 0))}
+                />
+              ) : (
+                map.tables.length > 0 && <p class="soft">{words.nothingFound}</p>
+              )}
+              {map.workflows.map((workflow) => (
+                <section key={workflow.name} class="panel">
+                  <header>
+                    <h2>
+                      {words.workflow} <span class="mono">{workflow.name}</span>
+                    </h2>
+                  </header>
+                  <WorkflowGraph workflow={workflow} />
+                </section>
+              ))}
+              <Payloads payloads={map.payloads} onPick={setChosen} />
+            </>
+          )}
+        </div>
+        {picked && <Detail {...picked} counts={counts} onClose={() => setChosen(null)} />}
+      </div>
+    </div>
+  );
+}
+
+interface ToolsProps {
+  search: string;
+  setSearch: (search: string) => void;
+  show: Show;
+  setShow: (show: Show) => void;
+  asTable: boolean;
+  setAsTable: (asTable: boolean) => void;
+  foldAll: (folded: boolean) => void;
+  hasCounts: boolean;
+}
+
+function Tools(props: ToolsProps): JSX.Element {
+  const words = t().map;
+  return (
+    <div class="row map-tools" role="search">
+      <div class="segments" role="group" aria-label={words.shownAs}>
+        <button type="button" aria-pressed={!props.asTable} onClick={() => props.setAsTable(false)}>
+          {words.asGraph}
+        </button>
+        <button type="button" aria-pressed={props.asTable} onClick={() => props.setAsTable(true)}>
+          {words.asTable}
+        </button>
+      </div>
+      <input
+        type="search"
+        class="grow"
+        data-search
+        aria-label={words.search}
+        placeholder={words.search}
+        value={props.search}
+        onInput={(event) => props.setSearch(event.currentTarget.value)}
+      />
+      {!props.asTable && (
+        <>
+          <label class="row small">
+            {words.show}
+            <select value={props.show} onChange={(event) => props.setShow(event.currentTarget.value as Show)}>
+              <option value="all">{words.all}</option>
+              {props.hasCounts && <option value="never">{words.neverChosen}</option>}
+              <option value="findings">{words.withFindings}</option>
+            </select>
+          </label>
+          <button type="button" onClick={() => props.foldAll(true)}>
+            {words.foldAll}
+          </button>
+          <button type="button" onClick={() => props.foldAll(false)}>
+            {words.unfoldAll}
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Payloads({
+  payloads,
+  onPick,
+}: {
+  payloads: MapTable[];
+  onPick: (key: string) => void;
+}): JSX.Element {
+  return (
+    <>
+      {payloads.map((payload) => (
+        <section key={payload.name} class="panel">
+          <header>
+            <h2>
+              {t().map.payload} <span class="mono">{payload.name}</span>
+            </h2>
+          </header>
+          {payload.docs && <p class="soft">{payload.docs}</p>}
+          <ul class="payload-rules">
+            {payload.routes.map((rule) => (
+              <li key={rule.key}>
+                <button type="button" class="plain mono" onClick={() => onPick(rule.key)}>
+                  {rule.name}
+                </button>
+                <span class="soft small">{rule.to}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+// The view Map in the studio: the picture with what the server knows of the chosen version.
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { DecisionTable } from '../../api/types';
+import { api } from '../../client';
+import { t } from '../../i18n';
+import { numbers } from '../../state/counts';
+import { mapTarget } from '../../state/place';
+import { useResource } from '../../state/resource';
+import { overview, revision, version } from '../../state/studio';
+import { MapPicture } from './Map';
+
+const tables = signal<ReadonlyMap<string, DecisionTable>>(new Map());
+const asked = new Set<string>();
+
+function tableOf(name: string): DecisionTable | null {
+  const known = tables.value.get(name);
+  if (known) return known;
+  if (!asked.has(name)) {
+    asked.add(name);
+    api.table(version.value, name).then(
+      (table) => (tables.value = new Map(tables.value).set(name, table)),
+      () => asked.delete(name),
+    );
+  }
+  return null;
+}
+
+export function MapView(): JSX.Element {
+  const key = JSON.stringify([version.value, revision.value]);
+  const map = useResource(key, (abort) => api.map(version.value, abort));
+  useEffect(() => {
+    asked.clear();
+    tables.value = new Map();
+  }, [key]);
+  const target = mapTarget.value;
+  const broken = overview.value?.errors ?? 0;
+  return (
+    <div aria-busy={map.loading}>
+      {map.error !== null && <p class="note bad">{broken > 0 ? t().decide.broken(broken) : map.error}</p>}
+      {map.loading && !map.value && <p role="status">{t().loading}</p>}
+      {map.value && (
+        <MapPicture key={target} map={map.value} counts={numbers.value} tableOf={tableOf} target={target} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,266 @@
+// Routes as a decision table: a row a route, a column a field. Rows that hold together with others and lead elsewhere, and
+// messages that no row takes, have a colour and a sign.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DecisionTable, Gap, Map as RulesMap, TableRow } from '../../api/types';
+import { t } from '../../i18n';
+import { useLinks } from '../../ui/links';
+import { type Column, VirtualTable } from '../../ui/VirtualTable';
+import { overlapsOf, type RowOverlaps } from './overlaps';
+
+interface Props {
+  map: RulesMap;
+  tableOf: (name: string) => DecisionTable | null;
+  search: string;
+  chosen: string | null;
+  onPick: (key: string) => void;
+}
+
+/** The columns that are shown before anybody asks for more: those that most rows name. */
+const FIRST_COLUMNS = 12;
+
+type Line = { row: TableRow; number: number } | { gap: Gap };
+
+export function Rules({ map, tableOf, search, chosen, onPick }: Props): JSX.Element {
+  const names = map.tables
+    .filter((table) => table.kind === 'routes' || table.kind === 'choice')
+    .map((table) => table.name);
+  const [name, setName] = useState(names[0] ?? '');
+  const words = t().map;
+  const table = names.includes(name) ? tableOf(name) : null;
+  return (
+    <section class="panel stack">
+      <div class="row">
+        <label class="row">
+          {words.tableWord}
+          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
+            {names.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span class="row small soft">
+          <span class="table-sign overlap" aria-hidden="true">
+            ∩
+          </span>
+          {words.overlapLegend}
+          <span class="table-sign gap" aria-hidden="true">
+            ▢
+          </span>
+          {words.gapLegend}
+        </span>
+      </div>
+      {table ? (
+        <TableOf key={name} {...{ table, search, chosen, onPick }} />
+      ) : (
+        <p role="status" class="soft">
+          {names.length > 0 ? t().loading : words.noTables}
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface TableProps {
+  table: DecisionTable;
+  search: string;
+  chosen: string | null;
+  onPick: (key: string) => void;
+}
+
+function TableOf({ table, search, chosen, onPick }: TableProps): JSX.Element {
+  const [columns, setColumns] = useState(FIRST_COLUMNS);
+  const words = t().map;
+  const overlaps = overlapsOf(table);
+  const wanted = search.toLowerCase();
+  const text = (row: TableRow): string =>
+    [row.name, row.to, ...row.cells, ...row.others].join(' ').toLowerCase();
+  const lines: Line[] = table.rows.map((row, index) => ({ row, number: index + 1 }));
+  const shown = [
+    ...lines.filter((line) => 'row' in line && (wanted === '' || text(line.row).includes(wanted))),
+    ...(wanted === '' ? table.gaps.map((gap) => ({ gap })) : []),
+  ];
+  return (
+    <>
+      {table.columns.length > columns && (
+        <button type="button" class="plain" onClick={() => setColumns(table.columns.length)}>
+          {words.moreColumns(table.columns.length - columns)}
+        </button>
+      )}
+      <VirtualTable
+        label={words.decisionTable(table.table)}
+        columns={columnsOf(table, columns, overlaps, chosen)}
+        count={shown.length}
+        row={(index) => shown[index]}
+        onOpen={(line) => 'row' in line && onPick(line.row.key)}
+        height={560}
+        rowHeight={34}
+        empty={words.nothingFound}
+      />
+      <Together table={table} chosen={chosen} overlaps={overlaps} />
+      <Gaps gaps={table.gaps} entry={table.table} />
+      {table.more_overlaps && <p class="soft small">{words.moreOverlaps}</p>}
+    </>
+  );
+}
+
+function columnsOf(
+  table: DecisionTable,
+  most: number,
+  overlaps: Map<string, RowOverlaps>,
+  chosen: string | null,
+): Column<Line>[] {
+  const words = t().map;
+  const of = (line: Line): RowOverlaps | undefined =>
+    'row' in line ? overlaps.get(line.row.key) : undefined;
+  const rowClass = (line: Line): string => {
+    if ('gap' in line) return 'gap';
+    const with_ = chosen !== null && of(line)?.keys.has(chosen);
+    return `${of(line)?.differs ? 'overlap' : ''} ${with_ ? 'with-chosen' : ''} ${line.row.key === chosen ? 'is-chosen' : ''}`;
+  };
+  return [
+    {
+      key: '#',
+      title: '#',
+      width: '56px',
+      number: true,
+      cell: (line) => ('row' in line ? line.number : '▢'),
+      className: rowClass,
+    },
+    {
+      key: 'name',
+      title: words.rowName,
+      width: '210px',
+      cell: (line) => ('row' in line ? <b class="mono">{line.row.name}</b> : <b>{words.gap}</b>),
+      hint: (line) => ('row' in line ? line.row.name : line.gap.message),
+      className: rowClass,
+    },
+    {
+      key: 'marks',
+      title: words.marks,
+      width: '96px',
+      cell: (line) => <Marks line={line} overlaps={of(line)} />,
+      className: rowClass,
+    },
+    ...table.columns.slice(0, most).map((column, index) => ({
+      key: column.field,
+      title: column.field,
+      width: '210px',
+      cell: (line: Line) => ('row' in line ? <code>{line.row.cells[index] ?? ''}</code> : ''),
+      hint: (line: Line) => ('row' in line ? (line.row.cells[index] ?? undefined) : undefined),
+      className: (line: Line) => ('row' in line && line.row.cells[index] == null ? 'any' : rowClass(line)),
+    })),
+    {
+      key: 'others',
+      title: words.others,
+      width: '260px',
+      cell: (line) => ('row' in line ? <code>{line.row.others.join(' · ')}</code> : line.gap.message),
+      hint: (line) => ('row' in line ? line.row.others.join('\n') : line.gap.message),
+    },
+    {
+      key: 'to',
+      title: words.leadsTo,
+      width: 'minmax(180px, 1fr)',
+      cell: (line) => ('row' in line ? <code>→ {line.row.to}</code> : `→ ${words.nowhere}`),
+      className: rowClass,
+    },
+  ];
+}
+
+function Marks({ line, overlaps }: { line: Line; overlaps: RowOverlaps | undefined }): JSX.Element {
+  const words = t().map;
+  if ('gap' in line) return <span class="table-sign gap">▢ {words.gap}</span>;
+  const bad = line.row.findings.filter((finding) => finding.kind !== 'other');
+  return (
+    <span class="row marks">
+      {overlaps && (
+        <span
+          class={`table-sign ${overlaps.differs ? 'overlap' : ''}`}
+          title={words.overlapsWith(overlaps.keys.size)}
+        >
+          ∩ {overlaps.keys.size}
+        </span>
+      )}
+      {bad.length > 0 && (
+        <span class="table-sign gap" title={bad.map((finding) => finding.message).join('\n')}>
+          {bad.some((finding) => finding.kind === 'unreachable') ? '⊘' : '▨'}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The rows that hold together with the chosen one, each with a message for which both do. */
+function Together(props: {
+  table: DecisionTable;
+  chosen: string | null;
+  overlaps: Map<string, RowOverlaps>;
+}): JSX.Element | null {
+  const { table, chosen, overlaps } = props;
+  const links = useLinks();
+  const words = t().map;
+  if (chosen === null || !overlaps.has(chosen)) return null;
+  const name = (key: string): string => table.rows.find((row) => row.key === key)?.name ?? key;
+  const list = table.overlaps.filter((overlap) => overlap.first === chosen || overlap.second === chosen);
+  return (
+    <section>
+      <h3>{words.together(name(chosen))}</h3>
+      <ul class="overlap-list">
+        {list.slice(0, 50).map((overlap, index) => (
+          <li key={index} class="row">
+            <span class={`table-sign ${overlap.differs ? 'overlap' : ''}`} aria-hidden="true">
+              ∩
+            </span>
+            <span>
+              <b class="mono">{name(overlap.first)}</b> {words.winsOver}{' '}
+              <b class="mono">{name(overlap.second)}</b>
+              {!overlap.differs && <span class="soft"> ({words.sameTarget})</span>}
+            </span>
+            <code class="example">{overlap.example}</code>
+            {links.decide && (
+              <button
+                type="button"
+                class="plain"
+                onClick={() => links.decide?.(table.table, overlap.example)}
+              >
+                {words.decideOn}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Gaps({ gaps, entry }: { gaps: Gap[]; entry: string }): JSX.Element | null {
+  const links = useLinks();
+  if (gaps.length === 0) return null;
+  return (
+    <section>
+      <h3>{t().map.gaps}</h3>
+      <ul class="overlap-list">
+        {gaps.map((gap, index) => (
+          <li key={index} class="row">
+            <span class="table-sign gap" aria-hidden="true">
+              ▢
+            </span>
+            {gap.message}
+            {gap.example !== null && <code class="example">{gap.example}</code>}
+            {gap.example !== null && links.decide && (
+              <button
+                type="button"
+                class="plain"
+                onClick={() => gap.example !== null && links.decide?.(entry, gap.example)}
+              >
+                {t().map.decideOn}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,222 @@
+// The messages of a replay as a table of any length: filtered and sorted by the server, fetched as they come into sight; a
+// row opens as a decision.
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { ReplaySums, Row, RowSort } from '../../api/types';
+import { api, isAborted, type RequestError } from '../../client';
+import { micros, moment, number, t } from '../../i18n';
+import { useLinks } from '../../ui/links';
+import { type Column, VirtualTable } from '../../ui/VirtualTable';
+import { say } from '../../ui/toast';
+import { nameOf } from './names';
+import { PAGE, Pages } from './pages';
+import { type Filter, filter, narrow } from './state';
+
+interface Props {
+  id: number;
+  sums: ReplaySums;
+}
+
+export function RowsTable({ id, sums }: Props): JSX.Element {
+  const links = useLinks();
+  const asked = filter.value;
+  const { total, row, onWindow } = useRows(id, asked, sums.progress.messages);
+  const open = async (picked: Row): Promise<void> => {
+    try {
+      const found = await api.row(id, picked.line);
+      if (found.message === null) say(t().replay.noMessage);
+      else links.decide?.(found.entry, found.message, { replay: id, line: picked.line });
+    } catch (error) {
+      say((error as RequestError).message);
+    }
+  };
+  const onSort = (by: string): void => {
+    const sort = by as RowSort;
+    narrow(asked.sort === sort ? { descending: !asked.descending } : { sort, descending: false });
+  };
+  return (
+    <section class="panel">
+      <header>
+        <h2>{t().replay.messages}</h2>
+        <span class="soft small" role="status">
+          {t().replay.ofMessages(total, sums.progress.messages)}
+        </span>
+      </header>
+      <Filters sums={sums} />
+      <VirtualTable
+        label={t().replay.messages}
+        columns={columns(sums)}
+        count={total}
+        row={row}
+        onWindow={onWindow}
+        onOpen={(picked) => void open(picked)}
+        sort={{ by: asked.sort, descending: asked.descending }}
+        sortable={['line', 'time', 'route', 'before', 'elapsed']}
+        onSort={onSort}
+        height={460}
+        empty={t().replay.noRows}
+      />
+      <p class="soft small">{t().replay.openHint}</p>
+    </section>
+  );
+}
+
+function columns(sums: ReplaySums): Column<Row>[] {
+  const words = t().replay.columns;
+  const show = (key: string): string => nameOf(sums, key);
+  const list: (Column<Row> | false)[] = [
+    { key: 'line', title: words.line, width: '92px', number: true, cell: (row) => number(row.line) },
+    sums.timeline.by_time && {
+      key: 'time',
+      title: words.time,
+      width: '178px',
+      cell: (row) => (row.time === null ? '–' : moment(row.time)),
+    },
+    (sums.compares || sums.is_log) && {
+      key: 'before',
+      title: words.before,
+      width: '200px',
+      cell: (row) => (row.before === null ? '–' : show(row.before)),
+      hint: (row) => row.before ?? undefined,
+    },
+    {
+      key: 'route',
+      title: words.route,
+      width: '220px',
+      cell: (row) => (row.flipped ? <b>⇄ {show(row.key)}</b> : show(row.key)),
+      hint: (row) => row.key,
+      className: (row) => (row.flipped ? 'flipped' : undefined),
+    },
+    sums.is_log && {
+      key: 'elapsed',
+      title: words.elapsed,
+      width: '110px',
+      number: true,
+      cell: (row) => (row.elapsed_us === null ? '–' : micros(row.elapsed_us)),
+    },
+    {
+      key: 'preview',
+      title: words.message,
+      width: 'minmax(420px, 1fr)',
+      cell: (row) => <code>{row.preview}</code>,
+      hint: (row) => row.preview,
+    },
+  ];
+  return list.filter((column) => column !== false);
+}
+
+interface FetchedRows {
+  total: number;
+  row: (index: number) => Row | undefined;
+  onWindow: (start: number, end: number) => void;
+}
+
+function useRows(id: number, asked: Filter, messages: number): FetchedRows {
+  const key = JSON.stringify([id, asked]);
+  const pages = useRef(new Pages<Row>());
+  const abort = useRef(new AbortController());
+  const [total, setTotal] = useState(0);
+  const [, redraw] = useState(0);
+  const fetchPage = useCallback(
+    async (page: number, into: Pages<Row>, signal: AbortSignal): Promise<void> => {
+      try {
+        const rows = await api.rows(id, { ...asked, offset: page * PAGE, limit: PAGE }, signal);
+        into.put(page, rows.rows);
+        pages.current = into;
+        setTotal(rows.total);
+        redraw((count) => count + 1);
+      } catch (error) {
+        into.forget(page);
+        if (!isAborted(error)) say((error as RequestError).message);
+      }
+    },
+    [key],
+  );
+  // While a replay runs its rows grow: the first page is asked for anew, and the others when they come into sight.
+  useEffect(() => {
+    const timer = setTimeout(
+      () => {
+        abort.current.abort();
+        abort.current = new AbortController();
+        const fresh = new Pages<Row>();
+        fresh.missing(0, 1);
+        void fetchPage(0, fresh, abort.current.signal);
+      },
+      asked.text === null ? 0 : 200,
+    );
+    return () => clearTimeout(timer);
+  }, [key, messages, fetchPage]);
+  useEffect(() => () => abort.current.abort(), []);
+  const onWindow = useCallback(
+    (start: number, end: number) => {
+      for (const page of pages.current.missing(start, end))
+        void fetchPage(page, pages.current, abort.current.signal);
+    },
+    [fetchPage],
+  );
+  return { total, row: (index) => pages.current.row(index), onWindow };
+}
+
+function Filters({ sums }: { sums: ReplaySums }): JSX.Element {
+  const words = t().replay;
+  const asked = filter.value;
+  const options = sums.counts.map((count) => ({ key: count.key, label: nameOf(sums, count.key) }));
+  const pick = (value: string): string | null => (value === '' ? null : value);
+  const comparable = sums.compares || sums.is_log;
+  return (
+    <div class="row filters" role="search">
+      <input
+        type="search"
+        aria-label={words.search}
+        placeholder={words.search}
+        value={asked.text ?? ''}
+        onInput={(event) => narrow({ text: pick(event.currentTarget.value) })}
+      />
+      <label class="row small">
+        {words.takenBy}
+        <select
+          value={asked.key ?? ''}
+          onChange={(event) => narrow({ key: pick(event.currentTarget.value) })}
+        >
+          <option value="">{words.any}</option>
+          {options.map((option) => (
+            <option key={option.key} value={option.key}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      </label>
+      {comparable && (
+        <>
+          <label class="row small">
+            {words.takenBefore}
+            <select
+              value={asked.before ?? ''}
+              onChange={(event) => narrow({ before: pick(event.currentTarget.value) })}
+            >
+              <option value="">{words.any}</option>
+              {options.map((option) => (
+                <option key={option.key} value={option.key}>
+                  {option.label}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label class="row small">
+            <input
+              type="checkbox"
+              checked={asked.flipped}
+              onChange={(event) => narrow({ flipped: event.currentTarget.checked })}
+            />
+            {words.onlyFlipped}
+          </label>
+        </>
+      )}
+      {asked.since !== null && (
+        <button type="button" class="chip" onClick={() => narrow({ since: null, until: null })}>
+          {words.timeChosen} ✕
+        </button>
+      )}
+    </div>
+  );
+}

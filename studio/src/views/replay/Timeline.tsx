@@ -1,0 +1,140 @@
+// The messages over time, as stacked columns: a colour a statement, whose name stands in the legend; a column narrows the
+// table to its time. The same figures stand as a table for who does not see pictures.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ReplaySums } from '../../api/types';
+import { moment, number, t } from '../../i18n';
+import { nameOf } from './names';
+import { colour, OTHERS } from './palette';
+import { stack } from './stack';
+
+interface Props {
+  sums: ReplaySums;
+  onPick?: (since: number, until: number) => void;
+}
+
+const WIDTH = 900;
+const HEIGHT = 190;
+
+export function Timeline({ sums, onPick }: Props): JSX.Element | null {
+  const [only, setOnly] = useState<string | null>(null);
+  const { timeline } = sums;
+  if (timeline.starts.length === 0) return null;
+  const words = t().replay;
+  const series = only === null ? timeline.series : timeline.series.filter((each) => each.key === only);
+  const columns = stack(series);
+  const most = Math.max(1, ...columns.map((column) => column.total));
+  const name = (at: number): string => (timeline.by_time ? moment(at) : words.lineAt(at));
+  const wide = WIDTH / columns.length;
+  const end = (index: number): number => timeline.starts[index + 1] ?? timeline.end;
+  return (
+    <section class="panel">
+      <header>
+        <h2>{timeline.by_time ? words.overTime : words.overLines}</h2>
+        <span class="soft small">{words.most(most)}</span>
+      </header>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        class="timeline"
+        role="group"
+        aria-label={timeline.by_time ? words.overTime : words.overLines}
+      >
+        {columns.map((column, index) => {
+          const start = timeline.starts[index] ?? 0;
+          const label = `${name(start)}: ${number(column.total)}`;
+          const pick = (): void => onPick?.(start, end(index));
+          return (
+            <g
+              key={index}
+              class="column"
+              role={onPick ? 'button' : 'img'}
+              tabIndex={onPick ? 0 : undefined}
+              aria-label={label}
+              onClick={pick}
+              onKeyDown={(event) => event.key === 'Enter' && pick()}
+            >
+              <title>{label}</title>
+              <rect class="column-back" x={index * wide} y={0} width={wide} height={HEIGHT} />
+              {column.parts.map((part) => (
+                <rect
+                  key={part.key}
+                  x={index * wide + 0.5}
+                  width={Math.max(0.5, wide - 1)}
+                  y={HEIGHT - ((part.below + part.count) / most) * HEIGHT}
+                  height={(part.count / most) * HEIGHT}
+                  fill={colourOf(
+                    part.key,
+                    timeline.series.findIndex((each) => each.key === part.key),
+                  )}
+                />
+              ))}
+            </g>
+          );
+        })}
+      </svg>
+      <div class="timeline-ends soft small">
+        <span>{name(timeline.starts[0] ?? 0)}</span>
+        <span>{name(timeline.end)}</span>
+      </div>
+      <div class="row" role="group" aria-label={words.legend}>
+        {timeline.series.map((each, index) => (
+          <button
+            key={each.key}
+            type="button"
+            class="legend-entry small"
+            aria-pressed={only === each.key}
+            onClick={() => setOnly(only === each.key ? null : each.key)}
+          >
+            <span class="swatch" style={{ background: colourOf(each.key, index) }} aria-hidden="true" />
+            <span class="mono">{nameOf(sums, each.key)}</span>
+          </button>
+        ))}
+      </div>
+      <Figures sums={sums} name={name} />
+    </section>
+  );
+}
+
+function colourOf(key: string, index: number): string {
+  return key === '*' ? OTHERS : colour(index);
+}
+
+function Figures({ sums, name }: { sums: ReplaySums; name: (at: number) => string }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const { timeline } = sums;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary class="small">{t().replay.asTable}</summary>
+      {open && (
+        // A part that scrolls must be reached by the keyboard.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <div class="scroll figures" tabIndex={0} role="group" aria-label={t().replay.asTable}>
+          <table class="plain">
+            <thead>
+              <tr>
+                <th scope="col">{timeline.by_time ? t().replay.columns.time : t().replay.columns.line}</th>
+                {timeline.series.map((each) => (
+                  <th key={each.key} scope="col" class="number mono">
+                    {nameOf(sums, each.key)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {timeline.starts.map((start, index) => (
+                <tr key={start}>
+                  <th scope="row">{name(start)}</th>
+                  {timeline.series.map((each) => (
+                    <td key={each.key} class="number">
+                      {number(each.counts[index] ?? 0)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
+}
