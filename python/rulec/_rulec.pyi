@@ -7,7 +7,33 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Protocol, TypeAlias, final
 
-__all__: list[str]
+__all__ = [
+    "Columns",
+    "ColumnsMismatch",
+    "CompileError",
+    "Decision",
+    "Diagnostic",
+    "Explanation",
+    "FlowHit",
+    "Flows",
+    "Judge",
+    "Judgement",
+    "MessageError",
+    "Outcome",
+    "Policy",
+    "Prepared",
+    "Question",
+    "Request",
+    "Router",
+    "RouterError",
+    "RulecError",
+    "Rules",
+    "UnknownName",
+    "Violation",
+    "command_line",
+    "end",
+    "json_lines",
+]
 
 class _Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]

@@ -21,7 +21,7 @@ create_exception!(
     "Columns that the rules cannot read, with all that is wrong."
 );
 
-/// What answers batch by batch; a thread has its own.
+/// A function that answers batch by batch; a thread has its own.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
 struct Workers {

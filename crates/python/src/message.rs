@@ -101,7 +101,7 @@ pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> 
     if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dumped(message) }
 }
 
-/// What a pydantic model dumps as JSON; any other value as it is.
+/// The dict that a pydantic model dumps as JSON; any other value as it is.
 fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let name = intern!(value.py(), "model_dump");
     // A class has the method too, and is no model.
@@ -223,7 +223,7 @@ impl Tree<'_> {
         Ok(Json::Array(list))
     }
 
-    /// What Python has beside JSON's own types.
+    /// A value of the types that Python has beside those of JSON.
     fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         let py = value.py();
         let plain = dumped(value)?;
