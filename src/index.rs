@@ -46,8 +46,8 @@ use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
 use crate::sema::hir::TableId;
 use crate::sema::normal::{NRoute, Normal};
-use crate::text::TextMode;
 use crate::text::texts::Texts;
+use crate::text::{Form, TextMode};
 use attribute::{Class, Classes};
 use bitmap::Bitmap;
 use edges::Edges;
@@ -103,6 +103,16 @@ pub struct SubjectIndex {
     pub ends: Edges,
     /// The number of the scanner's first literal; the others follow.
     pub first: u32,
+    /// True when some literal answers a predicate only where it was found in the text as it came.
+    pub asks_own: bool,
+}
+
+impl SubjectIndex {
+    /// True when a text is known to be prepared in a form as it came; not asked where nothing depends on it.
+    #[inline]
+    pub fn is_own(&self, form: &TextForm, prepared: &str, text: &str) -> bool {
+        self.asks_own && form.mode.form == Form::None && prepared == text
+    }
 }
 
 /// The way the literals found in a text tell the answer of a predicate.

@@ -208,3 +208,43 @@ fn edges_of_texts_are_decided_alike() {
         assert_eq!(session.decide_record(&index.prepare(&message)).chosen(), chosen.chosen(), "{message}");
     }
 }
+
+/// A text is looked at at every byte to every fourth, as the shortest word allows, a block at a time: words of every
+/// length are found at every offset from both, in either case, and no others.
+#[test]
+fn words_of_every_length_are_found_wherever_they_stand() {
+    for shortest in 1..=8 {
+        let word = |at: usize| -> String {
+            let letters = ["x", "Q", "7", "é", "订", "-", "k", "ß", "Z"];
+            let mut word = String::new();
+            while word.len() < shortest + at % 6 {
+                word += letters[(at * 5 + word.len() * 3 + shortest) % letters.len()];
+            }
+            word
+        };
+        let words: Vec<String> = (0..40).map(word).collect();
+        let mut source = String::new();
+        for (at, word) in words.iter().enumerate() {
+            let (not, suffix) = (["", "not "][usize::from(at % 7 == 6)], ["", " ignoring case"][at % 2]);
+            source +=
+                &format!("route r{at} when text {not}contains {word:?}{suffix} and n == {} -> h\n", at % 4);
+        }
+        let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+        let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+        let mut session = index.session();
+        let mut hits = 0;
+        for before in (0..9).chain(216..236).chain(250..260) {
+            for (at, word) in words.iter().enumerate().skip(before % 3).step_by(3) {
+                let word = if at % 4 < 2 { word.to_uppercase() } else { word.clone() };
+                let text = format!("{}{word}{}", ".".repeat(before), ".".repeat(at % 5));
+                let message = serde_json::json!({ "text": text, "n": at % 4 });
+                let expected = reference.main().matched(&message);
+                hits += usize::from(!expected.is_empty());
+                assert_eq!(session.matched(&message), expected, "{message}");
+                let chosen = reference.decide(&message);
+                assert_eq!(session.decide(&message).chosen(), chosen.chosen(), "{message}");
+            }
+        }
+        assert!(hits > 150, "only {hits} messages have a route");
+    }
+}

@@ -315,9 +315,14 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     let mut literals = AllLiterals::default();
     let by_number = atoms.literals_by_number();
     let subjects = atoms.subjects.iter().zip(&by_number);
-    let subjects =
+    let mut subjects: Vec<SubjectIndex> =
         subjects.map(|(subject, own)| subject_index(subject, own, &mut texts, &mut literals)).collect();
     literals.finish(atoms, literal_keys);
+    for answer in literals.answers.iter().filter(|answer| answer.exact && answer.plain) {
+        if let Some(subject) = subjects.get_mut(answer.subject as usize) {
+            subject.asks_own = true;
+        }
+    }
     for table in &mut tables {
         split_by_slot(table, atoms);
     }
@@ -376,6 +381,7 @@ fn subject_index(
         starts: edges(Anchor::Start),
         ends: edges(Anchor::End),
         first,
+        asks_own: false,
     }
 }
 

@@ -4,9 +4,9 @@
 use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
 use crate::bytecode::chunk::Operand;
 use crate::index::attribute::OTHER;
-use crate::index::{AttributeIndex, TableIndex, TextForm};
+use crate::index::scan::Buffers;
+use crate::index::{AttributeIndex, SubjectIndex, TableIndex, TextForm};
 use crate::ops::Anchor;
-use crate::text::Form;
 use crate::value::Value;
 use std::cell::Cell;
 
@@ -53,25 +53,52 @@ impl<'a> Lookup<'a> {
         }
     }
 
+    /// Notes that the message holds a key.
     #[inline]
     fn hit(&self, key: u32, hits: &mut Vec<u32>) {
-        hit(&self.work.keys, self.epoch, key, hits);
+        if let Some(stamp) = self.work.keys.get(key as usize)
+            && stamp.replace(self.epoch) != self.epoch
+        {
+            hits.push(key);
+        }
     }
 
     /// Scans a subject for literals.
     fn scan<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else { return };
         let Value::Str(text) = verifier.operand(subject.operand) else { return };
-        let (epoch, index) = (self.epoch, self.index);
-        let (literals, keys) = (&self.work.literals[..], &self.work.keys[..]);
         let Ok(mut buffers) = self.work.scan.try_borrow_mut() else { return };
+        let mut search = |prepared: &str| self.search(subject, prepared.as_bytes(), &mut buffers, hits);
+        let state = match &subject.forms[..] {
+            [form] => {
+                let prepared = verifier.texts().get(form.text, self.epoch, form.mode, text);
+                search(prepared);
+                ONE_FORM | if subject.is_own(form, prepared, text) { OWN_TEXT } else { 0 }
+            }
+            forms => self.scan_forms(verifier, subject, forms, text, &mut search),
+        };
+        if let Some(stamp) = self.work.subjects.get(number as usize) {
+            stamp.set(self.epoch | state);
+        }
+    }
+
+    /// Scans a text in several forms, where they differ; how it was scanned.
+    #[inline(never)]
+    fn scan_forms<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        subject: &SubjectIndex,
+        forms: &[TextForm],
+        text: &'a str,
+        search: &mut dyn FnMut(&str),
+    ) -> u32 {
         let mut scanned: Option<&TextForm> = None;
-        let mut state = epoch | ONE_FORM;
-        for form in &subject.forms {
+        let mut state = ONE_FORM;
+        for form in forms {
             let texts = verifier.texts();
-            texts.get(form.text, epoch, form.mode, text);
+            texts.get(form.text, self.epoch, form.mode, text);
             let prepared = texts.kept(form.text, text);
-            if form.mode.form == Form::None && prepared == text {
+            if subject.is_own(form, prepared, text) {
                 state |= OWN_TEXT;
             }
             match scanned {
@@ -79,24 +106,27 @@ impl<'a> Lookup<'a> {
                 Some(_) => state &= !ONE_FORM,
                 None => scanned = Some(form),
             }
-            let mut found = |literal: u32| {
-                if let Some(stamp) = literals.get(literal as usize)
-                    && stamp.get() != epoch
-                {
-                    stamp.set(epoch);
-                    for key in index.literal_keys.get(literal) {
-                        hit(keys, epoch, *key, hits);
-                    }
+            search(prepared);
+        }
+        state
+    }
+
+    /// Searches a text of a subject for its literals.
+    #[inline(always)]
+    fn search(&self, subject: &SubjectIndex, text: &[u8], buffers: &mut Buffers, hits: &mut Vec<u32>) {
+        let (epoch, index) = (self.epoch, self.index);
+        let mut found = |literal: u32| {
+            if let Some(stamp) = self.work.literals.get(literal as usize)
+                && stamp.replace(epoch) != epoch
+            {
+                for key in index.literal_keys.get(literal) {
+                    self.hit(*key, hits);
                 }
-            };
-            let prepared = prepared.as_bytes();
-            subject.starts.find(prepared, Anchor::Start, &mut found);
-            subject.ends.find(prepared, Anchor::End, &mut found);
-            subject.scanner.scan(prepared, &mut buffers, |literal, _| found(subject.first + literal));
-        }
-        if let Some(stamp) = self.work.subjects.get(number as usize) {
-            stamp.set(state);
-        }
+            }
+        };
+        subject.starts.find(text, Anchor::Start, &mut found);
+        subject.ends.find(text, Anchor::End, &mut found);
+        subject.scanner.scan(text, buffers, |literal, _| found(subject.first + literal));
     }
 
     /// Looks up the elements of a list; false when there is none.
@@ -158,16 +188,5 @@ impl<'a> Lookup<'a> {
             }
             other => attribute.classes.of(other),
         }
-    }
-}
-
-/// Notes that the message holds a key.
-#[inline]
-fn hit(keys: &[Cell<u32>], epoch: u32, key: u32, hits: &mut Vec<u32>) {
-    if let Some(stamp) = keys.get(key as usize)
-        && stamp.get() != epoch
-    {
-        stamp.set(epoch);
-        hits.push(key);
     }
 }
