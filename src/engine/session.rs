@@ -102,7 +102,10 @@ impl Session {
     /// Decides for a message that a source takes apart, such as a row of columns; `None` when the source gives up or only a
     /// tree will do, which is then to be decided instead. Unstable.
     #[doc(hidden)]
-    pub fn decide_from<'a>(&'a mut self, source: impl FnOnce(&mut Fill<'a>) -> Option<()>) -> Option<Decision> {
+    pub fn decide_from<'a>(
+        &'a mut self,
+        source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
+    ) -> Option<Decision> {
         let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
         let plan = plan(rules, backends)?;
         input.fill(plan, source, |filled| decide_filled(rules, backends, machine, &filled)).flatten()

@@ -26,7 +26,12 @@ pub struct Fill<'a> {
 
 impl<'a> Fill<'a> {
     /// With the memory of the values and the places of the last message.
-    pub(super) fn new(plan: &'a Plan, bump: &'a Bump, mut values: Vec<Value<'a>>, mut seen: Vec<u64>) -> Fill<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        bump: &'a Bump,
+        mut values: Vec<Value<'a>>,
+        mut seen: Vec<u64>,
+    ) -> Fill<'a> {
         values.resize(plan.slots(), Value::Missing);
         seen.clear();
         seen.resize(plan.places().div_ceil(64), 0);

@@ -1,5 +1,7 @@
 //! `rulec run`: a decision for every message of a stream of JSON lines.
 
+#[cfg(feature = "columns")]
+use super::columns::Answering;
 use super::columns::ColumnArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, Judges};
@@ -7,8 +9,6 @@ use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
-#[cfg(feature = "columns")]
-use super::columns::Answering;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::choice::{Question, reasons};
 use rulec::flow::FlowMatcher;

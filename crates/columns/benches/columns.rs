@@ -24,7 +24,8 @@ use support::rules::Kind;
 fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
     let nulls: NullBuffer = messages.iter().map(Option::is_some).collect();
     let (names, columns): (Vec<&str>, Vec<ArrayRef>) = fields.into_iter().unzip();
-    let fields = names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let fields =
+        names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
     Arc::new(StructArray::new(fields.collect(), columns, Some(nulls)))
 }
 
@@ -92,7 +93,8 @@ fn batch(messages: &[Json]) -> RecordBatch {
         ("order", order),
         ("last_error", error),
     ];
-    RecordBatch::try_from_iter([("text", texts(&all, "text")), ("ctx", object(&ctx, fields))]).expect("a batch")
+    RecordBatch::try_from_iter([("text", texts(&all, "text")), ("ctx", object(&ctx, fields))])
+        .expect("a batch")
 }
 
 /// Rows of a batch.
@@ -163,7 +165,8 @@ fn ratios() {
             let take = |_, decision| drop(black_box(decision));
             other.each(black_box(&part), take).expect("the same columns");
         };
-        let records: Vec<_> = sides.messages.iter().map(|message| sides.case.rules.prepare(message)).collect();
+        let records: Vec<_> =
+            sides.messages.iter().map(|message| sides.case.rules.prepare(message)).collect();
         let mut session = sides.case.rules.session();
         let mut choose = || {
             for record in &records {

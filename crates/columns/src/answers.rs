@@ -69,10 +69,9 @@ impl Answers {
             TableKind::Routes | TableKind::Requirements => routes(program),
             TableKind::Choice => (choice(program), Known::default()),
             TableKind::Flows => (flows(program), Known::default()),
-            TableKind::Router => (
-                vec![("next", Type::list(Type::Text)), ("loopback", Type::Bool)],
-                Known::default(),
-            ),
+            TableKind::Router => {
+                (vec![("next", Type::list(Type::Text)), ("loopback", Type::Bool)], Known::default())
+            }
         };
         columns.insert(0, ("entry", names([entry.name()])));
         columns.extend(common(program));
@@ -93,7 +92,11 @@ impl Answers {
             let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
             let fields: Vec<Field> = fields.chain([Type::Json.field("explanation")]).collect();
             self.schema = Arc::new(Schema::new(fields));
-            self.columns.push(Column { role: Role::of("explanation"), build: Build::new(&Type::Json), rows: 0 });
+            self.columns.push(Column {
+                role: Role::of("explanation"),
+                build: Build::new(&Type::Json),
+                rows: 0,
+            });
         }
         self
     }
@@ -119,13 +122,17 @@ impl Answers {
     }
 
     fn new(mut columns: Columns, known: Known) -> Answers {
-        let error = [("code", Type::Text), ("message", Type::Text), ("column", Type::Count), ("path", Type::Text)];
+        let error =
+            [("code", Type::Text), ("message", Type::Text), ("column", Type::Count), ("path", Type::Text)];
         let error = error.into_iter().chain([("help", Type::Text)]);
         columns.push((ERROR, Type::Record(error.map(|(name, ty)| (name.to_owned(), ty)).collect())));
         let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name)).collect();
         Answers {
             schema: Arc::new(Schema::new(fields)),
-            columns: columns.iter().map(|(name, ty)| Column { role: Role::of(name), build: Build::new(ty), rows: 0 }).collect(),
+            columns: columns
+                .iter()
+                .map(|(name, ty)| Column { role: Role::of(name), build: Build::new(ty), rows: 0 })
+                .collect(),
             rows: 0,
             known,
         }
@@ -228,7 +235,8 @@ enum Role {
 
 impl Role {
     fn of(name: &'static str) -> Role {
-        let roles = [Role::Entry, Role::Chosen, Role::Target, Role::Args, Role::Metadata, Role::Requires, Role::Path];
+        let roles =
+            [Role::Entry, Role::Chosen, Role::Target, Role::Args, Role::Metadata, Role::Requires, Role::Path];
         let mut roles = roles.into_iter().chain([Role::Matched]);
         roles.find(|role| role.name() == name).unwrap_or(Role::Other(name))
     }
@@ -313,10 +321,8 @@ fn routes(program: &Program) -> (Columns, Known) {
         none: Keys::default(),
     };
     known.none.metadata = Some(metadata.add("{}"));
-    let mut columns = vec![
-        ("chosen", Type::Names(Arc::new(chosen))),
-        ("target", Type::Names(Arc::new(target))),
-    ];
+    let mut columns =
+        vec![("chosen", Type::Names(Arc::new(chosen))), ("target", Type::Names(Arc::new(target)))];
     columns.extend(arguments(program).map(|args| ("args", args)));
     columns.push(("metadata", Type::Names(Arc::new(metadata))));
     if program.handlers.iter().flatten().any(|handler| !handler.requires.is_empty()) {
@@ -339,9 +345,17 @@ fn arguments(program: &Program) -> Option<Type> {
     for outcome in outcomes(program) {
         let Outcome::Handler { args, .. } = outcome else { continue };
         for argument in args {
-            let kinds = program.values.get(argument.value.index()).map_or(KindSet::EVERY, |value| value.ty.kinds);
+            let kinds =
+                program.values.get(argument.value.index()).map_or(KindSet::EVERY, |value| value.ty.kinds);
             let ty = of_kinds(kinds);
-            types.entry(&argument.name).and_modify(|known| if *known != ty { *known = Type::Json }).or_insert(ty);
+            types
+                .entry(&argument.name)
+                .and_modify(|known| {
+                    if *known != ty {
+                        *known = Type::Json
+                    }
+                })
+                .or_insert(ty);
         }
     }
     let fields = types.into_iter().map(|(name, ty)| (name.to_owned(), ty));

@@ -5,10 +5,10 @@ use crate::cell::{Meaning, Reader, is_json};
 use crate::moment::Zone;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use rulec::{Session, UnknownEntry};
 use rulec::internals::diag::nearest;
 use rulec::internals::input::{Place, Plan, ROOT};
 use rulec::internals::ty::{Kind, KindSet};
+use rulec::{Session, UnknownEntry};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -293,7 +293,16 @@ impl Binder<'_> {
         let is_object = inside.is_some();
         let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.wants(place, *kind));
         let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::of(kind)));
-        Bound { at, place, whole, as_text: self.plan.kinds(place).has(Kind::String), is_object, inside: inside.unwrap_or_default(), given, plain }
+        Bound {
+            at,
+            place,
+            whole,
+            as_text: self.plan.kinds(place).has(Kind::String),
+            is_object,
+            inside: inside.unwrap_or_default(),
+            given,
+            plain,
+        }
     }
 
     /// Binds a column, or a field of one: its type must be one that can be read at the place.
@@ -407,7 +416,9 @@ fn kinds(field: &Field, meaning: Meaning) -> KindSet {
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => KindSet::LIST,
         DataType::Struct(_) => KindSet::DICT,
         DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields) if fields.first().is_some_and(|key| of(key.data_type()) == KindSet::STRING) => {
+            DataType::Struct(fields)
+                if fields.first().is_some_and(|key| of(key.data_type()) == KindSet::STRING) =>
+            {
                 KindSet::DICT
             }
             _ => KindSet::EMPTY,
@@ -429,7 +440,8 @@ fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
 /// That a column is of a type that cannot be read at its place, with what to do.
 fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> String {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
-    let mut problem = format!("the column `{path}` is {}, and the rules read {wanted} there", field.data_type());
+    let mut problem =
+        format!("the column `{path}` is {}, and the rules read {wanted} there", field.data_type());
     match field.data_type() {
         DataType::Timestamp(_, None) => problem += "; give its times a zone, such as UTC",
         DataType::Timestamp(_, Some(zone)) => {

@@ -139,7 +139,9 @@ impl Reader<'_> {
     #[inline(always)]
     pub fn each<'c>(&'c self, rows: Range<usize>, mut take: impl FnMut(usize, Value<'c>)) -> bool {
         match &self.values {
-            Values::Bool(bits) => rows.enumerate().for_each(|(at, row)| take(at, Value::Bool(bits.value(row)))),
+            Values::Bool(bits) => {
+                rows.enumerate().for_each(|(at, row)| take(at, Value::Bool(bits.value(row))))
+            }
             Values::I32(values) => {
                 values[rows].iter().enumerate().for_each(|(at, value)| take(at, Value::Int((*value).into())));
             }
@@ -233,7 +235,9 @@ impl<'b> Values<'b> {
             }
             DataType::Struct(fields) => {
                 let columns = array.as_struct().columns().iter().zip(fields);
-                Values::Struct(columns.map(|(column, field)| (field.name().as_str(), inner(column, field))).collect())
+                Values::Struct(
+                    columns.map(|(column, field)| (field.name().as_str(), inner(column, field))).collect(),
+                )
             }
             DataType::Map(_, _) => {
                 let map = array.as_map();
@@ -243,7 +247,10 @@ impl<'b> Values<'b> {
             }
             DataType::Union(fields, _) => {
                 let union: &UnionArray = array.as_union();
-                Values::Union(union, fields.iter().map(|(id, field)| (id, inner(union.child(id), field))).collect())
+                Values::Union(
+                    union,
+                    fields.iter().map(|(id, field)| (id, inner(union.child(id), field))).collect(),
+                )
             }
             _ => Values::Nothing,
         }
@@ -340,7 +347,8 @@ fn float(value: f64) -> Cell<'static> {
 /// The number that the decimal's text is read as: a whole one where it has no places, else the nearest float.
 fn decimal(value: i128, scale: i8) -> Cell<'static> {
     if scale <= 0 {
-        let value = 10_i128.checked_pow(scale.unsigned_abs().into()).and_then(|factor| value.checked_mul(factor));
+        let value =
+            10_i128.checked_pow(scale.unsigned_abs().into()).and_then(|factor| value.checked_mul(factor));
         return match value.map(i64::try_from) {
             Some(Ok(value)) => Cell::Int(value),
             Some(Err(_)) => float(value.unwrap_or_default() as f64),

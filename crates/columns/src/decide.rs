@@ -240,7 +240,9 @@ impl PayloadJudge {
     pub fn judge(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
         let PayloadJudge { judge, messages, answers } = self;
         messages.each(&Part::from(batch.clone()), |_, payload| match payload {
-            Ok(payload) => answers.push_json(&serde_json::to_value(judge.judge(&payload)).unwrap_or_default()),
+            Ok(payload) => {
+                answers.push_json(&serde_json::to_value(judge.judge(&payload)).unwrap_or_default())
+            }
             Err(error) => answers.push_error(&error),
         })?;
         Ok(answers.finish())

@@ -140,7 +140,9 @@ pub fn stream(
     size: Option<u64>,
 ) -> Result<Box<dyn Source>, FormatError> {
     match format {
-        Format::Parquet => Err(FormatError::new("Parquet is read from its end; name a file instead of a stream")),
+        Format::Parquet => {
+            Err(FormatError::new("Parquet is read from its end; name a file instead of a stream"))
+        }
         Format::Arrow => Ok(Box::new(ipc::Reader::open(Counted::new(input, size))?)),
         Format::Csv => Ok(Box::new(csv::Reader::open(Counted::new(input, size))?)),
     }

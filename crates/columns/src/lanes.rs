@@ -79,7 +79,8 @@ impl<'b> Lanes<'b> {
             }
             let slots: Vec<(usize, KindSet)> =
                 plan.slots_at(inside).iter().map(|(slot, kinds)| (*slot as usize, *kinds)).collect();
-            let promised = plan.promised(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
+            let promised =
+                plan.promised(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
             if !slots.is_empty() || promised.is_some() {
                 self.lanes.push(Lane { reader, nulls, slots, promised, as_text: field.as_text });
             }

@@ -79,7 +79,12 @@ mod tests {
         check("+02:00", 1_500, TimeUnit::Millisecond, Some("1970-01-01T02:00:01.5+02:00"));
         check("-0330", -1, TimeUnit::Second, Some("1969-12-31T20:29:59-03:30"));
         check("+05", 1, TimeUnit::Nanosecond, Some("1970-01-01T05:00:00.000000001+05:00"));
-        check("Europe/Berlin", 1_782_864_000_000_000, TimeUnit::Microsecond, Some("2026-07-01T02:00:00+02:00"));
+        check(
+            "Europe/Berlin",
+            1_782_864_000_000_000,
+            TimeUnit::Microsecond,
+            Some("2026-07-01T02:00:00+02:00"),
+        );
         check("Mars/Olympus", 0, TimeUnit::Second, None);
         check("+99", 0, TimeUnit::Second, None);
         check("UTC", i64::MAX, TimeUnit::Second, None);

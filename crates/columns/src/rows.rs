@@ -13,7 +13,12 @@ use rulec::internals::value::{Value, format_datetime};
 use serde_json::{Map, Value as Json};
 
 /// Puts the values of a row where the rules read them; `None` when only a tree will do.
-pub(crate) fn fill<'b>(fill: &mut Fill<'b>, bound: &[Bound], message: &'b Reader<'b>, row: usize) -> Option<()> {
+pub(crate) fn fill<'b>(
+    fill: &mut Fill<'b>,
+    bound: &[Bound],
+    message: &'b Reader<'b>,
+    row: usize,
+) -> Option<()> {
     if fill.plan().wants(ROOT, Kind::Dict) {
         return None;
     }
@@ -189,7 +194,10 @@ pub struct RowError {
 
 impl RowError {
     fn json(column: &str, error: &JsonError) -> RowError {
-        RowError { code: error.kind().code(), message: format!("the column `{column}` holds no JSON here: {error}") }
+        RowError {
+            code: error.kind().code(),
+            message: format!("the column `{column}` holds no JSON here: {error}"),
+        }
     }
 
     fn other(column: &str, error: &serde_json::Error) -> RowError {

@@ -109,7 +109,8 @@ fn columns_are_answered_as_json_is() {
 fn the_reference_evaluator_decides_columns_as_well() {
     let rules = compile("input { n?: int }\nroute few when n < 3 -> few(n: n)\ndefault -> many");
     let reference = rules.with_tier(rulec::Tier::Reference);
-    let messages = [r#"{"n": 1}"#, r#"{"n": 7}"#, r#"{"n": "1"}"#, "{}"].map(|text| json::parse(text).expect("JSON"));
+    let messages =
+        [r#"{"n": 1}"#, r#"{"n": 7}"#, r#"{"n": "1"}"#, "{}"].map(|text| json::parse(text).expect("JSON"));
     for mixed in [Mixed::Union, Mixed::Json] {
         let found = by_columns(&reference, "routes", &messages, mixed, &Options::default());
         assert_eq!(found, expected(&rules, "routes", &messages, false));

@@ -40,7 +40,8 @@ fn lines_of(rules: &Rules, messages: &[Json]) -> String {
 /// The answers to a file.
 fn decide(rules: &Rules, source: &mut dyn Source) -> String {
     let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
-    let mut decider = Decider::new(rules, None, source.schema(), &options).unwrap_or_else(|error| panic!("{error}"));
+    let mut decider =
+        Decider::new(rules, None, source.schema(), &options).unwrap_or_else(|error| panic!("{error}"));
     let (mut lines, mut first) = (Vec::new(), 1);
     while let Some(part) = source.next().expect("the file is whole") {
         let answers = decider.decide_part(&part, |_| ()).expect("one schema");
@@ -96,11 +97,13 @@ fn files_of_every_form_are_answered_as_json_lines_are() {
         let mut columns = batch(&messages, mixed);
         if format == Format::Csv {
             // The cells of a column that is text are the texts themselves.
-            let texts: arrow_array::StringArray = messages.iter().map(|message| message["text"].as_str()).collect();
+            let texts: arrow_array::StringArray =
+                messages.iter().map(|message| message["text"].as_str()).collect();
             let at = columns.schema().index_of("text").expect("a column");
             let mut all = columns.columns().to_vec();
             all[at] = Arc::new(texts);
-            let names: Vec<String> = columns.schema().fields().iter().map(|field| field.name().clone()).collect();
+            let names: Vec<String> =
+                columns.schema().fields().iter().map(|field| field.name().clone()).collect();
             columns = RecordBatch::try_from_iter(names.into_iter().zip(all)).expect("a batch");
         }
         let parts: Vec<RecordBatch> = (0..20).map(|at| columns.slice(at * 1_000, 1_000)).collect();
@@ -114,7 +117,8 @@ fn files_of_every_form_are_answered_as_json_lines_are() {
 
 #[test]
 fn a_broken_row_of_csv_says_its_line_and_the_rest_goes_on() {
-    let rules = Rules::from_text("input { n?: int, text?: string }\nroute a when n > 1 -> a\ndefault -> b").expect("rules");
+    let rules = Rules::from_text("input { n?: int, text?: string }\nroute a when n > 1 -> a\ndefault -> b")
+        .expect("rules");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rows.csv");
     fs::write(&path, b"\xef\xbb\xbfn,text\n5,x\n7\n,\"two\nlines\"\nfive,x\n9,\xff\n2,5\n").expect("written");

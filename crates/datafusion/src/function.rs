@@ -125,7 +125,8 @@ impl ScalarUDFImpl for Route {
         let options = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), given, &options)?;
         let mut decider = self.decider(&entry, &schema)?;
-        let answers = decider.decide(&batch).map_err(|error| DataFusionError::Execution(error.to_string()))?;
+        let answers =
+            decider.decide(&batch).map_err(|error| DataFusionError::Execution(error.to_string()))?;
         self.keep(&entry, decider);
         let (schema, columns, rows) = answers.into_parts();
         let answers = StructArray::try_new_with_length(schema.fields().clone(), columns, None, rows)?;

@@ -52,7 +52,8 @@ fn first(path: &Path) -> Result<PathBuf> {
 
 fn schema(path: &Path) -> Result<SchemaRef> {
     let path = first(path)?;
-    let unreadable = |error: &dyn std::fmt::Display| wrong(format!("`{}` cannot be read: {error}", path.display()));
+    let unreadable =
+        |error: &dyn std::fmt::Display| wrong(format!("`{}` cannot be read: {error}", path.display()));
     let file = File::open(&path).map_err(|error| unreadable(&error))?;
     Ok(open(Format::Parquet, file).map_err(|error| unreadable(&error))?.schema())
 }
@@ -60,7 +61,9 @@ fn schema(path: &Path) -> Result<SchemaRef> {
 impl TableFunctionImpl for Decide {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let [Some(entry), Some(path)] = args.exprs().iter().map(text).collect::<Vec<_>>()[..] else {
-            return Err(wrong("it takes the name of an entry and the path of a Parquet file or folder, as literals"));
+            return Err(wrong(
+                "it takes the name of an entry and the path of a Parquet file or folder, as literals",
+            ));
         };
         let schema = schema(Path::new(path))?;
         let decider = Decider::new(&self.rules, Some(entry), Arc::clone(&schema), &Options::default());

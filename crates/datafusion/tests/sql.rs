@@ -32,7 +32,8 @@ fn batch(messages: &[Json]) -> RecordBatch {
     let texts: StringArray = messages.iter().map(|message| message["text"].as_str()).collect();
     let numbers: Int64Array = messages.iter().map(|message| message["n"].as_i64()).collect();
     let ids: Int64Array = (0..messages.len() as i64).collect();
-    let columns: [(&str, ArrayRef); 3] = [("id", Arc::new(ids)), ("text", Arc::new(texts)), ("n", Arc::new(numbers))];
+    let columns: [(&str, ArrayRef); 3] =
+        [("id", Arc::new(ids)), ("text", Arc::new(texts)), ("n", Arc::new(numbers))];
     RecordBatch::try_from_iter(columns).expect("a batch")
 }
 
@@ -80,7 +81,10 @@ async fn both_functions_answer_as_json_lines_do() {
         write(&folder.path().join(format!("{part}.parquet")), &all.slice(part * 5_000, 5_000));
     }
     let folder = folder.path().display();
-    context.sql(&format!("create external table messages stored as parquet location '{folder}/'")).await.expect("a table");
+    context
+        .sql(&format!("create external table messages stored as parquet location '{folder}/'"))
+        .await
+        .expect("a table");
     let rules = Rules::from_text(RULES).expect("the rules compile");
     let expected = |entry: &str| -> String {
         let line = |(at, message): (usize, &Json)| {
@@ -90,8 +94,14 @@ async fn both_functions_answer_as_json_lines_do() {
         messages.iter().enumerate().map(line).collect()
     };
     for (entry, query) in [
-        ("routes", "select answer from (select id, rulec_route('routes', text, n) as answer from messages) order by id"),
-        ("other", "select answer from (select id, rulec_route('other', text, n) as answer from messages) order by id"),
+        (
+            "routes",
+            "select answer from (select id, rulec_route('routes', text, n) as answer from messages) order by id",
+        ),
+        (
+            "other",
+            "select answer from (select id, rulec_route('other', text, n) as answer from messages) order by id",
+        ),
         ("routes", &format!("select answer from rulec_decide('routes', '{folder}') order by id")),
     ] {
         assert_eq!(lines(&rows(&context, query).await), expected(entry), "{query}");
@@ -122,8 +132,14 @@ async fn mistakes_are_told_when_the_query_is_planned() {
     write(&path, &batch(&messages()[..10]));
     let messages = "(values ('a', 1)) as messages(text, n)";
     for (query, wanted) in [
-        (format!("select rulec_route('rutes', text, n) from {messages}"), "there is no entry `rutes`; did you mean `routes`?"),
-        (format!("select rulec_route('routes', n) from {messages}"), "the rules read `text`, and there is no such column"),
+        (
+            format!("select rulec_route('rutes', text, n) from {messages}"),
+            "there is no entry `rutes`; did you mean `routes`?",
+        ),
+        (
+            format!("select rulec_route('routes', n) from {messages}"),
+            "the rules read `text`, and there is no such column",
+        ),
         (format!("select rulec_route('routes', n, n) from {messages}"), "the column `n` is there twice"),
         (format!("select rulec_route(text) from {messages}"), "the first argument names the entry"),
         ("select * from rulec_decide('routes')".to_owned(), "it takes the name of an entry and the path"),

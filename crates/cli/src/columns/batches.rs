@@ -9,9 +9,7 @@ use crate::term::Term;
 use crate::{CliError, files, mistake};
 use rulec::{Entry, Rules};
 use rulec_columns::formats::{self, Format, Sink, Source};
-use rulec_columns::{
-    AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines,
-};
+use rulec_columns::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::fs::File;
@@ -113,7 +111,8 @@ impl ColumnArgs {
     }
 
     fn options(&self, source: &dyn Source, matched: bool) -> Options {
-        let mut options = self.json_column.iter().fold(Options::default(), |options, name| options.json(name));
+        let mut options =
+            self.json_column.iter().fold(Options::default(), |options, name| options.json(name));
         if self.allow_missing_columns {
             options = options.allow_missing();
         }
@@ -130,10 +129,18 @@ impl ColumnArgs {
         // What is no file of messages is refused as with lines.
         let (input, _, size) = stream::open(stream.path(), term)?;
         let source = match path {
-            Some(path) => formats::open(format, File::open(path).map_err(|error| files::unreadable(&name(stream), error))?),
+            Some(path) => formats::open(
+                format,
+                File::open(path).map_err(|error| files::unreadable(&name(stream), error))?,
+            ),
             None => formats::stream(format, input, size),
         };
-        Ok(Box::new(Watched { source: source.map_err(failed)?, progress: Progress::new(size), size, name: name(stream) }))
+        Ok(Box::new(Watched {
+            source: source.map_err(failed)?,
+            progress: Progress::new(size),
+            size,
+            name: name(stream),
+        }))
     }
 
     fn create(&self, schema: &SchemaRef) -> Result<Output, CliError> {
@@ -156,7 +163,8 @@ impl ColumnArgs {
 
 fn format(name: &str) -> Result<Format, CliError> {
     let mut all = Format::ALL.into_iter();
-    all.find(|format| format.name() == name).ok_or_else(|| CliError::usage(format!("`{name}` is no form of columns")))
+    all.find(|format| format.name() == name)
+        .ok_or_else(|| CliError::usage(format!("`{name}` is no form of columns")))
 }
 
 fn name(stream: &StreamArgs) -> String {
@@ -176,7 +184,12 @@ impl Source for Watched {
         self.source.schema()
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "a bar")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a bar"
+    )]
     fn next(&mut self) -> Result<Option<Part>, formats::FormatError> {
         let part = self.source.next().map_err(|error| error.of(&self.name))?;
         match (&part, self.size, self.source.share()) {
@@ -198,7 +211,12 @@ impl Source for Watched {
 
 impl<W: Worker> Answering<'_, W> {
     /// Decides columns as they are.
-    fn decide(&mut self, source: &mut dyn Source, decider: &mut Decider, out: &mut Output) -> Result<(), CliError> {
+    fn decide(
+        &mut self,
+        source: &mut dyn Source,
+        decider: &mut Decider,
+        out: &mut Output,
+    ) -> Result<(), CliError> {
         let mut first = 1;
         while let Some(part) = source.next().map_err(CliError::usage)? {
             let mut decided = 0;
@@ -214,7 +232,12 @@ impl<W: Worker> Answering<'_, W> {
     }
 
     /// Has the worker answer rows, each as a message of JSON.
-    fn work(&mut self, source: &mut dyn Source, messages: &Messages, out: &mut Output) -> Result<(), CliError> {
+    fn work(
+        &mut self,
+        source: &mut dyn Source,
+        messages: &Messages,
+        out: &mut Output,
+    ) -> Result<(), CliError> {
         let mut first = 1;
         while let Some(part) = source.next().map_err(CliError::usage)? {
             let each = messages.each(&part, |row, message| match message {
@@ -240,7 +263,10 @@ impl<W: Worker> Answering<'_, W> {
                     Some(line) => self.message(number, line),
                     None => {
                         let error = rulec::JsonError::too_long();
-                        self.refuse(number, &json!({"code": error.kind().code(), "message": error.message()}));
+                        self.refuse(
+                            number,
+                            &json!({"code": error.kind().code(), "message": error.message()}),
+                        );
                     }
                 }
             }

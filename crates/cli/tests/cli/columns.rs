@@ -10,7 +10,11 @@ default -> chat";
 #[test]
 fn a_program_without_columns_says_how_to_get_them() {
     let ran = Folder::with(RULES).file("m.parquet", "").rulec(&["run", "a.rules", "m.parquet"]).expect(2);
-    assert!(ran.err.contains("build it with `cargo install --path crates/cli --features columns`"), "{}", ran.err);
+    assert!(
+        ran.err.contains("build it with `cargo install --path crates/cli --features columns`"),
+        "{}",
+        ran.err
+    );
 }
 
 #[cfg(feature = "columns")]
@@ -31,7 +35,11 @@ mod with_columns {
     fn csv() -> String {
         let cell = |line: &str| {
             let message: serde_json::Value = serde_json::from_str(line).expect("JSON");
-            format!("{},{}\n", message["text"].as_str().unwrap_or_default(), message["n"].as_i64().map_or(String::new(), |n| n.to_string()))
+            format!(
+                "{},{}\n",
+                message["text"].as_str().unwrap_or_default(),
+                message["n"].as_i64().map_or(String::new(), |n| n.to_string())
+            )
         };
         std::iter::once("text,n\n".to_owned()).chain(lines().lines().map(cell)).collect()
     }
@@ -52,8 +60,10 @@ mod with_columns {
     /// The answers of one run are the messages of another.
     #[test]
     fn answers_in_every_form_are_read_again() {
-        let second = "route filed when chosen == \"files\" and args.n > 3 -> filed(n: args.n)\ndefault -> rest";
-        let folder = Folder::with(RULES).file("b.rules", second).file("m.jsonl", lines()).file("m.csv", csv());
+        let second =
+            "route filed when chosen == \"files\" and args.n > 3 -> filed(n: args.n)\ndefault -> rest";
+        let folder =
+            Folder::with(RULES).file("b.rules", second).file("m.jsonl", lines()).file("m.csv", csv());
         folder.rulec(&["run", "a.rules", "m.jsonl", "--output", "d.jsonl"]).expect(0);
         let wanted = folder.rulec(&["run", "b.rules", "d.jsonl"]).expect(0).out;
         assert!(wanted.contains("\"chosen\":\"filed\""));
@@ -61,7 +71,11 @@ mod with_columns {
             for form in ["parquet", "arrow"] {
                 let file = format!("d.{form}");
                 folder.rulec(&["run", "a.rules", messages, "--output", &file]).expect(0);
-                assert_eq!(folder.rulec(&["run", "b.rules", &file]).expect(0).out, wanted, "{messages} {form}");
+                assert_eq!(
+                    folder.rulec(&["run", "b.rules", &file]).expect(0).out,
+                    wanted,
+                    "{messages} {form}"
+                );
             }
         }
     }
@@ -69,9 +83,16 @@ mod with_columns {
     #[test]
     fn what_is_wrong_with_columns_is_said_before_the_first_row() {
         let rules = "input { text: string }\ndefault -> chat(text: text)";
-        let folder = Folder::with(rules).file("m.csv", "txet\nhello\n").file("m.parquet", "PAR1").file("m.jsonl", "{}");
+        let folder = Folder::with(rules)
+            .file("m.csv", "txet\nhello\n")
+            .file("m.parquet", "PAR1")
+            .file("m.jsonl", "{}");
         let ran = folder.rulec(&["run", "a.rules", "m.csv"]).expect(2);
-        assert!(ran.err.contains("the rules read `text`, and there is no such column; did you mean `txet`?"), "{}", ran.err);
+        assert!(
+            ran.err.contains("the rules read `text`, and there is no such column; did you mean `txet`?"),
+            "{}",
+            ran.err
+        );
         assert_eq!(ran.out, "");
         let ran = folder.rulec(&["run", "a.rules", "m.csv", "--allow-missing-columns"]).expect(0);
         assert!(ran.out.contains("\"missing_args\":[\"text\"]"), "{}", ran.out);
@@ -86,7 +107,9 @@ mod with_columns {
         let lines = ran.json();
         assert_eq!(lines.len(), 3);
         assert_eq!(lines[1]["line"], 2);
-        assert!(lines[1]["error"]["message"].as_str().is_some_and(|text| text.contains("line 3 has 1 cells")));
+        assert!(
+            lines[1]["error"]["message"].as_str().is_some_and(|text| text.contains("line 3 has 1 cells"))
+        );
         assert!(ran.err.contains("3 messages") && ran.err.contains("1 error"), "{}", ran.err);
     }
 }

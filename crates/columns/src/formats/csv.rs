@@ -24,8 +24,11 @@ pub(super) struct Reader {
 impl Reader {
     pub fn open(input: Counted) -> Result<Reader, FormatError> {
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
-        let names = reader.headers().map_err(|error| FormatError(format!("its first line names no columns: {error}")))?;
-        let mut fields: Vec<Field> = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
+        let names = reader
+            .headers()
+            .map_err(|error| FormatError(format!("its first line names no columns: {error}")))?;
+        let mut fields: Vec<Field> =
+            names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
         // A byte order mark is no part of a name.
         if let Some(first) = fields.first_mut()
             && let Some(name) = first.name().strip_prefix('\u{feff}')
@@ -40,7 +43,9 @@ impl Reader {
         let (wanted, found) = (self.schema.fields().len(), self.record.len());
         let line = self.record.position().map_or(0, csv::Position::line);
         if found != wanted {
-            let message = format!("the row at line {line} has {found} cells, and the first line names {wanted} columns");
+            let message = format!(
+                "the row at line {line} has {found} cells, and the first line names {wanted} columns"
+            );
             return Some(RowError::new(Code::MessageSyntax, message));
         }
         let wrong = self.record.iter().position(|cell| std::str::from_utf8(cell).is_err())?;
@@ -55,7 +60,8 @@ impl Source for Reader {
     }
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
-        let mut columns: Vec<StringBuilder> = self.schema.fields().iter().map(|_| StringBuilder::new()).collect();
+        let mut columns: Vec<StringBuilder> =
+            self.schema.fields().iter().map(|_| StringBuilder::new()).collect();
         let (mut rows, mut bytes, mut broken) = (0, 0, Vec::new());
         while rows < ROWS && bytes < BYTES {
             if !self.reader.read_byte_record(&mut self.record).map_err(FormatError::new)? {

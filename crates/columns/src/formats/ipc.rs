@@ -40,7 +40,9 @@ impl Source for Reader {
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
         let batch = self.reader.next().transpose();
-        Ok(batch.map_err(|error| FormatError(format!("it is broken or cut short here: {error}")))?.map(Part::from))
+        Ok(batch
+            .map_err(|error| FormatError(format!("it is broken or cut short here: {error}")))?
+            .map(Part::from))
     }
 
     fn share(&self) -> Option<f64> {

@@ -70,7 +70,12 @@ impl Reader {
                 };
                 let lost = length - end;
                 let rows = builder.metadata().file_metadata().num_rows();
-                Reader::new(builder, Some(format!("it was cut short: {rows} rows are whole, and {lost} bytes behind them are lost")))
+                Reader::new(
+                    builder,
+                    Some(format!(
+                        "it was cut short: {rows} rows are whole, and {lost} bytes behind them are lost"
+                    )),
+                )
             }
         }
     }
@@ -116,7 +121,8 @@ impl Source for Reader {
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let from = self.read + 1;
-        let batch = batch.map_err(|error| FormatError(format!("it cannot be read from row {from} on: {error}")))?;
+        let batch =
+            batch.map_err(|error| FormatError(format!("it cannot be read from row {from} on: {error}")))?;
         self.read += batch.num_rows() as u64;
         Ok(Some(batch.into()))
     }
@@ -149,7 +155,12 @@ impl<W: Write + Send> Writer<W> {
         let writer = ArrowWriter::try_new(out, Arc::clone(schema), Some(properties.clone()));
         let mut properties = properties;
         add_encoded_arrow_schema_to_metadata(schema, &mut properties);
-        Ok(Writer { writer: writer.map_err(FormatError::new)?, columns: Arc::new(columns), properties, ended: 0 })
+        Ok(Writer {
+            writer: writer.map_err(FormatError::new)?,
+            columns: Arc::new(columns),
+            properties,
+            ended: 0,
+        })
     }
 
     /// Writes an end for the groups so far; readers of the whole file skip it.

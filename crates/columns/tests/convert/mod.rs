@@ -43,15 +43,22 @@ pub fn clean(messages: &mut [Json]) {
 }
 
 fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
-    let keys: BTreeSet<String> =
-        objects.iter().filter_map(|object| object.as_object()).flat_map(|object| object.keys().cloned()).collect();
+    let keys: BTreeSet<String> = objects
+        .iter()
+        .filter_map(|object| object.as_object())
+        .flat_map(|object| object.keys().cloned())
+        .collect();
     for key in keys {
         let mut counts = [0; 8];
         for value in objects.iter().filter_map(|object| object.get(&key)) {
             counts[usize::from(kind(value))] += 1;
         }
         // `extra` may be anything, so that most of its values may be of no use.
-        let most = if key == "extra" { 8 } else { (1..8_u8).max_by_key(|kind| counts[usize::from(*kind)]).unwrap_or(0) };
+        let most = if key == "extra" {
+            8
+        } else {
+            (1..8_u8).max_by_key(|kind| counts[usize::from(*kind)]).unwrap_or(0)
+        };
         for object in objects.iter_mut().filter_map(|object| object.as_object_mut()) {
             if object.get(&key).is_some_and(|value| kind(value) != most) {
                 object.remove(&key);
@@ -66,7 +73,8 @@ fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
 
 /// The fields of objects.
 fn fields(objects: &[Option<&Json>], path: &str, mixed: Mixed) -> Vec<(Field, ArrayRef)> {
-    let keys = objects.iter().filter_map(|object| object.and_then(Json::as_object)).flat_map(|object| object.keys());
+    let keys =
+        objects.iter().filter_map(|object| object.and_then(Json::as_object)).flat_map(|object| object.keys());
     let keys: BTreeSet<&str> = keys.map(String::as_str).collect();
     let column = |key: &str| {
         let values: Vec<Option<&Json>> =
@@ -93,7 +101,8 @@ fn kind(value: &Json) -> u8 {
 
 /// A column of values, null where there is none.
 fn column(name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
-    let kinds: BTreeSet<u8> = values.iter().flatten().map(|value| kind(value)).filter(|kind| *kind != 0).collect();
+    let kinds: BTreeSet<u8> =
+        values.iter().flatten().map(|value| kind(value)).filter(|kind| *kind != 0).collect();
     let kinds: Vec<u8> = kinds.into_iter().collect();
     match kinds.as_slice() {
         _ if mixed == Mixed::AllJson => json(name, values),
@@ -158,10 +167,12 @@ fn list(values: &[Option<&Json>], path: &str, mixed: Mixed) -> ArrayRef {
 }
 
 fn object(values: &[Option<&Json>], path: &str, mixed: Mixed) -> ArrayRef {
-    let objects: Vec<Option<&Json>> = values.iter().map(|value| value.filter(|value| value.is_object())).collect();
+    let objects: Vec<Option<&Json>> =
+        values.iter().map(|value| value.filter(|value| value.is_object())).collect();
     let nulls: NullBuffer = objects.iter().map(Option::is_some).collect();
     if RECORDS.contains(&path) {
-        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = fields(&objects, path, mixed).into_iter().unzip();
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) =
+            fields(&objects, path, mixed).into_iter().unzip();
         let fields = Fields::from(fields);
         return Arc::new(
             StructArray::try_new_with_length(fields, columns, Some(nulls), values.len()).expect("a struct"),
