@@ -1,5 +1,8 @@
 //! `rulec run --decision`: a judgement for every payload of a stream of JSON lines.
 
+#[cfg(feature = "columns")]
+use super::columns::Answering;
+use super::columns::ColumnArgs;
 use super::files;
 use super::stream::{StreamArgs, Worker, write_json};
 use super::term::{Out, Term, plural};
@@ -7,6 +10,8 @@ use super::{CliError, Status};
 use rulec::internals::json::{self, JsonError};
 use rulec::payload::{Judge, Judgement, Outcome, kinds};
 use rulec::{Code, Rules};
+#[cfg(feature = "columns")]
+use rulec_columns::AnswerColumns;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -98,9 +103,19 @@ struct Unknown {
     message: String,
 }
 
-pub fn run(judges: &Judges, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let (workers, unreadable) =
-        stream.answer(term, out, || Counting { judges, counts: [0; 3], exceeded: 0, unknown: 0 })?;
+pub fn run(
+    judges: &Judges,
+    stream: &StreamArgs,
+    columns: &ColumnArgs,
+    term: &Term,
+    out: &mut Out,
+) -> Result<Status, CliError> {
+    let worker = || Counting { judges, counts: [0; 3], exceeded: 0, unknown: 0 };
+    let (workers, unreadable) = if columns.are_asked_for(stream) {
+        by_columns(worker(), columns, stream, term)?
+    } else {
+        stream.answer(term, out, worker)?
+    };
     let (mut counts, mut exceeded) = ([0; 3], 0);
     let mut unreadable = unreadable;
     for worker in workers {
@@ -121,6 +136,29 @@ pub fn run(judges: &Judges, stream: &StreamArgs, term: &Term, out: &mut Out) -> 
         term.say(&text);
     }
     Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
+}
+
+/// Judges with columns on one side or both.
+#[cfg(feature = "columns")]
+fn by_columns<'j>(
+    worker: Counting<'j>,
+    columns: &ColumnArgs,
+    stream: &StreamArgs,
+    term: &Term,
+) -> Result<(Vec<Counting<'j>>, usize), CliError> {
+    let answering = Answering::new(worker, AnswerColumns::of_payloads());
+    let (worker, _, refused) = columns.answer(stream, term, answering)?;
+    Ok((vec![worker], refused))
+}
+
+#[cfg(not(feature = "columns"))]
+fn by_columns<'j>(
+    _: Counting<'j>,
+    _: &ColumnArgs,
+    _: &StreamArgs,
+    _: &Term,
+) -> Result<(Vec<Counting<'j>>, usize), CliError> {
+    Err(super::columns::refuse())
 }
 
 struct Counting<'j> {

@@ -19,11 +19,13 @@
 //! | `manual` | manual pages and completions, from the command line's own definition |
 //! | `watch` | waiting until a file changes |
 //! | `judge` | `run --decision`: payloads |
+//! | `columns` | `run` over Parquet, Arrow and CSV |
 //! | `meaning` | intent flows, and choices that a language model makes |
 
 mod bench;
 mod build;
 mod check;
+mod columns;
 mod compiled;
 mod conformance;
 mod coverage;

@@ -1,5 +1,8 @@
 //! `rulec run`: a decision for every message of a stream of JSON lines.
 
+#[cfg(feature = "columns")]
+use super::columns::Answering;
+use super::columns::ColumnArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, Judges};
 use super::stream::{StreamArgs, Worker, write_json};
@@ -13,6 +16,8 @@ use rulec::internals::json::{self, JsonError};
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload;
 use rulec::{Decision, Entry, Explanation, Indexing, Rules, Session, SkippedCondition, Tier};
+#[cfg(feature = "columns")]
+use rulec_columns::AnswerColumns;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::io::Write;
@@ -26,6 +31,7 @@ use std::io::Write;
   rulec run support.rules messages.jsonl --entry billing
   rulec run decisions.rules payloads.jsonl --decision create_node --context context.json
   rulec run decisions.rules payloads.jsonl --decision-by action_type
+  rulec run support.rules messages.parquet --output decisions.parquet
 
 A message is an object whose keys are the inputs: {\"text\": \"…\", \"ctx\": {…}}. Each gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
@@ -39,6 +45,8 @@ pub struct Args {
     rules: RulesArgs,
     #[command(flatten)]
     stream: StreamArgs,
+    #[command(flatten)]
+    columns: ColumnArgs,
     /// The table, choice, router or payload kind to decide by, or `flows` [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
@@ -93,11 +101,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = args.rules.load(term)?.with_tier(args.engine).with_index(indexing);
     if let Some(field) = &args.decision_by {
         let judges = Judges::by_field(field, &rules, &args.judge)?;
-        return judge::run(&judges, &args.stream, term, out);
+        return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
     if let Some(kind) = judge::kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judges = Judges::One(args.judge.judge(&rules, kind)?);
-        return judge::run(&judges, &args.stream, term, out);
+        return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
     let entry = entry(&rules, args.entry.as_deref())?;
     let matcher = meaning::matcher(&rules, entry, term);
@@ -114,6 +122,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         args,
         summary: Summary::default(),
     };
+    if args.columns.are_asked_for(&args.stream) {
+        let (summary, errors) = columns(worker(), term)?;
+        term.say(&summary.render(&rules, errors));
+        return Ok(if errors > 0 { Status::Errors } else { Status::Fine });
+    }
     let (deciders, errors) = args.stream.answer(term, out, worker)?;
     let mut summary = Summary::default();
     deciders.into_iter().for_each(|decider| summary.add(decider.summary));
@@ -121,6 +134,26 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         term.say(&summary.render(&rules, errors));
     }
     Ok(if errors > 0 { Status::Errors } else { Status::Fine })
+}
+
+/// Decides with columns on one side or both: by columns where an answer is a decision and nothing else.
+#[cfg(feature = "columns")]
+fn columns(decider: Decider<'_>, term: &Term) -> Result<(Summary, usize), CliError> {
+    let Decider { rules, entry, args, .. } = decider;
+    let answers = AnswerColumns::of(rules, entry, args.all, args.explain);
+    let is_plain = !args.explain && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
+    let mut answering = Answering::new(decider, answers);
+    if is_plain {
+        answering = answering.of_decisions(rules, entry, args.all);
+    }
+    let (decider, mut summary, errors) = args.columns.answer(&args.stream, term, answering)?;
+    summary.add(decider.summary);
+    Ok((summary, errors))
+}
+
+#[cfg(not(feature = "columns"))]
+fn columns(_: Decider<'_>, _: &Term) -> Result<(Summary, usize), CliError> {
+    Err(super::columns::refuse())
 }
 
 struct Decider<'a> {

@@ -152,6 +152,11 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 impl StreamArgs {
+    /// The file that was named.
+    pub fn path(&self) -> Option<&Path> {
+        self.input.as_deref()
+    }
+
     /// Answers every message of the stream with a line of its own, until the stream or the output ends.
     /// Returns the workers, with what they have counted, and the number of lines that are no message.
     pub fn answer<W: Worker>(

@@ -57,6 +57,12 @@ impl Format {
 pub struct FormatError(pub(crate) String);
 
 impl FormatError {
+    /// The same about a file of that name.
+    #[must_use]
+    pub fn of(self, name: &str) -> FormatError {
+        FormatError(format!("`{name}`: {}", self.0))
+    }
+
     fn new(error: impl std::fmt::Display) -> FormatError {
         FormatError(error.to_string())
     }

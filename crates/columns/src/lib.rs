@@ -18,6 +18,8 @@ mod lines;
 mod moment;
 mod rows;
 
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::SchemaRef;
 pub use bind::{BindError, ColumnsError, Options};
 pub use decide::{AnswerColumns, Decider, Messages, PayloadJudge};
 pub use lines::write_lines;

@@ -1,0 +1,74 @@
+//! `rulec run` over files of columns: Parquet, Arrow and CSV beside JSON lines, on either side. What only the program knows
+//! of a message (explanations, intents, payloads) is answered by the same workers as for lines.
+
+#[cfg(not(feature = "columns"))]
+use super::CliError;
+use super::stream::StreamArgs;
+use std::path::{Path, PathBuf};
+
+/// The forms of the messages and of the answers.
+#[derive(clap::Args)]
+pub struct ColumnArgs {
+    /// The form of the messages [default: by the extension, else lines]
+    #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
+    input_format: Option<String>,
+    /// The form of the answers [default: by the extension of --output, else lines]
+    #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
+    output_format: Option<String>,
+    /// Write the answers to a file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The texts of this column are JSON, each one value
+    #[arg(long, value_name = "COLUMN")]
+    json_column: Vec<String>,
+    /// Decide although columns that the rules read are missing
+    #[arg(long)]
+    allow_missing_columns: bool,
+}
+
+/// JSON lines, and the forms of columns.
+const FORMATS: [&str; 4] = [LINES, "parquet", "arrow", "csv"];
+const LINES: &str = "lines";
+
+impl ColumnArgs {
+    /// True when messages or answers are columns, or the answers go to a file.
+    pub fn are_asked_for(&self, stream: &StreamArgs) -> bool {
+        let is_columns = |format: &str| format != LINES;
+        is_columns(&self.input(stream.path())) || is_columns(&self.out()) || self.output.is_some()
+    }
+
+    fn input(&self, path: Option<&Path>) -> String {
+        self.input_format.clone().unwrap_or_else(|| by_extension(path))
+    }
+
+    fn out(&self) -> String {
+        self.output_format.clone().unwrap_or_else(|| by_extension(self.output.as_deref()))
+    }
+}
+
+/// The form that a file's extension names; lines for any other.
+fn by_extension(path: Option<&Path>) -> String {
+    let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
+    match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("parquet" | "pq") => "parquet",
+        Some("arrow" | "arrows" | "ipc" | "feather") => "arrow",
+        Some("csv") => "csv",
+        _ => LINES,
+    }
+    .to_owned()
+}
+
+/// Says how a program comes by columns.
+#[cfg(not(feature = "columns"))]
+pub fn refuse() -> CliError {
+    CliError::usage(
+        "this `rulec` reads and writes JSON lines alone; for Parquet, Arrow and CSV build it with \
+         `cargo install --path crates/cli --features columns`",
+    )
+}
+
+#[cfg(feature = "columns")]
+pub use batches::Answering;
+
+#[cfg(feature = "columns")]
+mod batches;
