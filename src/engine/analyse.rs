@@ -30,7 +30,7 @@ impl Rules {
     /// Analyses the rules as [`Rules::analyse`] does, in another way.
     pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
         let set = self.set();
-        let mut findings = self.subject(options, |subject| analysis::analyse(subject));
+        let mut findings = self.subject(options, analysis::analyse);
         let mut allows = set.allows.clone();
         findings.retain(|finding| !allows.silences(&finding.diagnostic));
         findings.extend(allows.unused(true).map(|diagnostic| Finding { diagnostic, witness: None }));

@@ -380,9 +380,10 @@ mod tests {
             &["(convert|compress) +fupouplols?"],
             &[(&["compress", "convert"], false), (&["fupouplol"], false)],
         );
-        // But for the best, nothing short.
+        // But for the best, nothing short that is not as long.
         check(Search::Regex, false, false, &["(find|compress) +fupouplols?"], &[(&["fupouplol"], false)]);
-        check(Search::Regex, false, false, &["部署[0-9]+号?ponaim"], &[(&["ponaim"], false)]);
+        let both: [(&[&str], bool); 2] = [(&["部署"], false), (&["ponaim"], false)];
+        check(Search::Regex, false, false, &["部署[0-9]+号?ponaim"], &both);
         check(Search::Glob, false, false, &["/srv/*/report?final"], &[(&["/report"], false)]);
         check(Search::Regex, false, false, &["^查.*订单$"], &[(&["订单"], false)]);
         check(Search::Regex, false, true, &["Refund"], &[(&["refund"], true)]);

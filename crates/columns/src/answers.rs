@@ -264,7 +264,7 @@ fn is_plain(decision: &Decision) -> bool {
         && decision.failures().is_empty()
 }
 
-/// What most decisions have none of.
+/// The parts that most decisions have none of.
 fn rest(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),

@@ -1,4 +1,4 @@
-//! Where batches come from and where answers go: files of Parquet, Arrow and CSV, read and written in parts, so that
+//! The sources of batches and the sinks of answers: files of Parquet, Arrow and CSV, read and written in parts, so that
 //! memory does not grow with them. A stream of another kind, such as a queue of messages, is a [`Source`] or a [`Sink`]
 //! of its own.
 

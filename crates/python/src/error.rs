@@ -1,4 +1,4 @@
-//! What is wrong with rules, as data and as exceptions.
+//! The findings about rules, as data and as exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyLookupError};

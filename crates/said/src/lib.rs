@@ -134,7 +134,8 @@ fn holes(written: &str) -> Result<(Vec<String>, bool), &'static str> {
     while let Some(c) = chars.next() {
         match c {
             '\\' if !raw => {
-                if chars.next() == Some('u') {
+                let escaped = chars.next();
+                if escaped == Some('u') {
                     chars.by_ref().find(|c| *c == '}');
                 }
             }

@@ -45,7 +45,7 @@ impl<'a> Lookup<'a> {
         if let Some(stamp) = self.work.attributes.get(number as usize)
             && stamp.replace(self.epoch) != self.epoch
             && let Some(attribute) = self.index.attributes.get(number as usize)
-            && !(!attribute.elements.is_empty() && self.look_up_elements(verifier, attribute, hits))
+            && (attribute.elements.is_empty() || !self.look_up_elements(verifier, attribute, hits))
             && !attribute.keys.is_empty()
         {
             let class = self.class(verifier, number);

@@ -75,9 +75,9 @@ impl Probes {
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> Probes {
         let entries = |length: usize| if length < step + 3 { THREE_ENTRIES } else { 1 };
         let size = match step * lengths.map(entries).sum::<usize>() {
-            ..=200 => TINY,
-            ..=1_500 => SMALL,
-            ..=12_000 => MIDDLE,
+            0..=200 => TINY,
+            201..=1_500 => SMALL,
+            1_501..=12_000 => MIDDLE,
             _ => LARGE,
         };
         Probes { levels: vec![0; size].into(), step }

@@ -53,10 +53,12 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Nothing yet, but the mark at the start if the old text has it. Lines end as its first one does.
+    /// Nothing yet, but the mark at the start if the old text has it. Lines end as the first one does that does not
+    /// end inside a token.
     pub(super) fn new(text: &'a str) -> Self {
         let mark = bom(text);
-        let ends_so = memchr::memchr(b'\n', text.as_bytes()).is_some_and(|at| text[..at].ends_with('\r'));
+        let first = lex::tokens(text, 0).find(|token| token.kind == TokenKind::Newline);
+        let ends_so = first.is_some_and(|newline| text[..newline.start as usize].ends_with('\r'));
         let mut out = String::with_capacity(text.len() + text.len() / 8);
         out.push_str(&text[..mark]);
         Writer { out, column: 0, newline: if ends_so { "\r\n" } else { "\n" }, mark }
@@ -96,9 +98,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the gap before a token as it is.
+    /// Writes the gap before a token as it is, but that all lines end alike.
     pub(super) fn as_it_stands(&mut self, gaps: &Gaps<'_>, next: usize) {
-        self.push(gaps.slice(next), 0);
+        for (at, line) in gaps.slice(next).split('\n').enumerate() {
+            if at > 0 {
+                self.push(self.newline, 0);
+            }
+            self.push(line.strip_suffix('\r').unwrap_or(line), 0);
+        }
     }
 
     /// Breaks the line before a token. Comments of the gap stand where they stood: behind the token before, or on

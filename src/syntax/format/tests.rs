@@ -45,6 +45,8 @@ fn one_statement_begins_a_line_and_blank_lines_are_kept_at_most_once() {
     check("\n\n# only this  \n\n", "# only this\n");
     check("\u{feff}let a=1", "\u{feff}let a = 1\n");
     check("let a=1\r\nlet b=2\r\n", "let a = 1\r\nlet b = 2\r\n");
+    // Also in what has errors, and where the line that began so is dropped.
+    check("\nroutea when [\r\n] -> h\n", "routea when [\n] -> h\n");
     check(
         "table t{route a when x==\"y\"->h default->h}",
         "table t {\n  route a when x == \"y\" -> h\n  default -> h\n}\n",

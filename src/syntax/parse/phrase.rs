@@ -13,7 +13,7 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
     use Rule as R;
     Some(match rule {
         R::EOI => END,
-        R::name | R::key | R::local => said!("a name"),
+        R::name | R::key | R::local | R::path => said!("a name"),
         R::type_name => said!("a type"),
         R::question => said!("`ask`"),
         R::keyword_flow => said!("`keyword`"),
@@ -37,7 +37,6 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
         R::next_nodes | R::expected => said!("`->`"),
         R::routed => said!("`by`"),
         R::destinations | R::destination => said!("a next node"),
-        R::columns => said!("`given`"),
         R::broken => said!("a rule's name"),
         R::score => said!("`score`"),
         R::score_sign => said!("`>=`, `>`, `<=` or `<`"),
@@ -55,10 +54,9 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
         R::fallback_value | R::field_default => said!("`default`"),
         R::guard => said!("`when` and a condition"),
         R::renamed => said!("`as` and a rule's name"),
-        R::clause | R::field_value => said!("a value"),
+        R::clause | R::field_value | R::setting_value => said!("a value"),
         R::rank | R::payload_clause => said!("`rank`"),
         R::message | R::field_clause | R::outcome_clause => said!("`else` and a message"),
-        R::include_args | R::include_arg => said!("an argument"),
         R::private => said!("`@private`"),
         R::expression | R::piece | R::quantified | R::conditional | R::run | R::atom | R::member => {
             said!("a value")
@@ -72,15 +70,13 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
         R::needed => said!("`requires permission`"),
         R::list_file => said!("`from`"),
         R::setting => said!("a setting"),
-        R::setting_value => said!("a value"),
         R::priority => said!("`priority`"),
         R::target | R::handler_target => said!("a handler"),
         R::goto_target => said!("`goto`"),
-        R::arguments | R::argument => said!("an argument"),
+        R::arguments | R::argument | R::include_args | R::include_arg => said!("an argument"),
         R::metadata => said!("metadata in braces"),
-        R::given => said!("`given`"),
+        R::given | R::columns => said!("`given`"),
         R::expect => said!("`expect`"),
-        R::path => said!("a name"),
         R::field_item | R::require_item | R::forbid_item | R::compiles_item | R::closed_item => {
             said!("a rule")
         }

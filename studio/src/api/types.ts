@@ -95,11 +95,11 @@ bytes: number,
 from: string, };
 
 /**
- * What can be asked of a version of a rule set.
+ * The things that can be asked of a version of a rule set.
  */
 export type Overview = {
 /**
- * What can decide; empty while there are errors.
+ * The things that decide; empty while there are errors.
  */
 entries: Array<EntryInfo>,
 /**
@@ -269,7 +269,7 @@ export type Decide = {
  */
 version: Version,
 /**
- * What decides, by its name; a workflow too.
+ * The name of what decides; a workflow too.
  */
 entry: string,
 /**
@@ -432,7 +432,7 @@ export type AskNear = {
  */
 version: Version,
 /**
- * What decides.
+ * The name of what decides.
  */
 entry: string,
 /**
@@ -616,7 +616,7 @@ path: string, };
  */
 export type DiffLine = {
 /**
- * Where it stands.
+ * The text or texts that have it.
  */
 kind: DiffKind,
 /**
@@ -722,7 +722,7 @@ export type MakeTest = {
  */
 version: Version,
 /**
- * What decides.
+ * The name of what decides.
  */
 entry: string,
 /**
@@ -1119,7 +1119,7 @@ version: Version,
  */
 source: number,
 /**
- * What decides messages; null for the routes outside any table. Lines of a log say themselves what decided them.
+ * The name of what decides messages; null for the routes outside any table. Lines of a log say themselves what decided them.
  */
 entry: string | null,
 /**
@@ -1171,7 +1171,7 @@ flipped: number, };
  */
 export type ReplaySums = {
 /**
- * How far it has come.
+ * The progress so far.
  */
 progress: Progress,
 /**
@@ -1548,7 +1548,7 @@ found: HowFound | null,
  */
 steps: number,
 /**
- * What the analysis says of it.
+ * The findings of the analysis about it.
  */
 findings: Array<MapFinding>,
 /**
@@ -1742,11 +1742,11 @@ cells: Array<string | null>,
  */
 others: Array<string>,
 /**
- * Where it leads.
+ * The place it leads to.
  */
 to: string,
 /**
- * What the analysis says of it.
+ * The findings of the analysis about it.
  */
 findings: Array<MapFinding>, };
 
@@ -2007,15 +2007,15 @@ place: Place | null,
  */
 passed: boolean,
 /**
- * What was expected.
+ * The outcome that was expected.
  */
 expected: string,
 /**
- * What came out.
+ * The outcome that came.
  */
 actual: string,
 /**
- * How that came about, in lines, where it failed.
+ * The way to it, in lines, where it failed.
  */
 why: string | null, };
 

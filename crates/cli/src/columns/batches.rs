@@ -15,7 +15,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 
-/// What answers messages.
+/// A worker that answers messages.
 pub struct Answering<'a, W> {
     /// The rules and the entry, where an answer is a decision and nothing else, so that columns are decided as they are.
     decisions: Option<(&'a Rules, Entry<'a>)>,
