@@ -26,7 +26,7 @@ fn trusting(keys: &[&str]) -> Compiler {
 
 #[track_caller]
 fn refused(loaded: Result<Rules, CompileError>, code: Code, words: &str) {
-    let error = loaded.err().expect("it is refused");
+    let error = loaded.expect_err("it is refused");
     let [diagnostic] = error.diagnostics() else { panic!("{error}") };
     assert_eq!(diagnostic.code, code, "{error}");
     assert!(diagnostic.message.contains(words), "{error}");

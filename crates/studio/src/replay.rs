@@ -32,6 +32,9 @@ pub(crate) struct Messages {
     pub is_log: bool,
 }
 
+/// A question for rows, the number of rows seen when it was asked, and the rows that answer it.
+type FoundRows = (AskRows, usize, Arc<Vec<u32>>);
+
 /// A replay, running or ended.
 pub(crate) struct Replay {
     pub id: usize,
@@ -44,7 +47,7 @@ pub(crate) struct Replay {
     cancelled: AtomicBool,
     tally: Mutex<Tally>,
     /// The rows that were asked for last, by their places: the page asks for them bit by bit.
-    found: Mutex<Option<(AskRows, usize, Arc<Vec<u32>>)>>,
+    found: Mutex<Option<FoundRows>>,
     progress: watch::Sender<Progress>,
 }
 
