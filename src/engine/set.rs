@@ -33,6 +33,7 @@ pub(crate) struct RuleSet {
     #[cfg(feature = "jit")]
     pub tiers: Arc<Tiers>,
     /// False for what came from a file that nobody vouches for: machine code is made of it only when that is asked for.
+    #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
     pub sources: SourceMap,
