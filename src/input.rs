@@ -7,6 +7,7 @@
 //! | `fill` | the values of one message, as a source comes upon them |
 //! | `text` | JSON text as a source: the checks of [`json`](crate::json), and no other |
 //! | `scan` | strings and numbers of JSON text |
+//! | `block` | sixteen bytes of it at once |
 //! | `serialize` | any `Serialize` value as a source |
 //!
 //! Members bring sources of their own ([`InputScratch::fill`]): `rulec-columns` the rows of record batches.
@@ -16,6 +17,7 @@
 //! ways cannot disagree on what is refused. What a source does accept, the tree's reader accepts too:
 //! a test holds them to it.
 
+mod block;
 mod fill;
 mod plan;
 mod scan;

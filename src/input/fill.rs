@@ -11,6 +11,9 @@ use smallvec::SmallVec;
 /// Objects of more keys remember them in a set.
 const FEW_KEYS: usize = 16;
 
+/// The fields that may be missing in a row before a key is looked up.
+const AHEAD: usize = 4;
+
 /// The slots and promises that a source fills.
 pub struct Fill<'a> {
     pub(super) plan: &'a Plan,
@@ -65,6 +68,30 @@ impl<'a> Fill<'a> {
         (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
+    /// Notes that there is something at a place; `None` when there was before.
+    #[inline(always)]
+    pub(super) fn come_upon(&mut self, place: u32) -> Option<()> {
+        let (word, bit) = (self.seen.get_mut(place as usize / 64)?, 1 << (place % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        new.then_some(())
+    }
+
+    /// The place whose key stands in the text ahead, in an object at a place, and the length of that key with its
+    /// colon: the one that stood at this turn before, or where that is missing one that stood behind it.
+    #[inline(always)]
+    pub(super) fn place_ahead(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
+        let mut turn = turn;
+        for _ in 0..AHEAD {
+            let child = *self.order.get(turn)?;
+            if let Some(length) = self.plan.length_ahead(node, child, ahead) {
+                return Some((child, length));
+            }
+            turn = Fill::behind(child);
+        }
+        None
+    }
+
     /// The arena of values that do not lie in the source as they are.
     pub fn bump(&self) -> &'a Bump {
         self.bump
@@ -82,12 +109,21 @@ impl<'a> Fill<'a> {
     /// A value at a place. How many of the fields that its object must have it is: none or one.
     #[inline(always)]
     pub fn put(&mut self, node: u32, value: Value<'a>) -> u32 {
-        let Some(node) = self.plan.node(node) else { return 0 };
-        let (slot, kinds) = node.slot;
-        if let Some(cell) = self.values.get_mut(slot as usize) {
-            *cell = value.read(kinds);
+        let Some(spot) = self.plan.spot(node) else { return 0 };
+        if value.kind().is_some_and(|kind| spot.plain.has(kind))
+            && let Some(cell) = self.values.get_mut(spot.slot as usize)
+        {
+            *cell = value;
+            return spot.given.into();
         }
-        for &(slot, kinds) in &node.further {
+        self.put_converted(node, value)
+    }
+
+    /// The same where several slots read the value, or it is of another kind than the one.
+    #[inline(never)]
+    fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
+        let Some(node) = self.plan.node(node) else { return 0 };
+        for &(slot, kinds) in std::iter::once(&node.slot).chain(&node.further) {
             if let Some(cell) = self.values.get_mut(slot as usize) {
                 *cell = value.read(kinds);
             }
@@ -102,7 +138,6 @@ impl<'a> Fill<'a> {
         self.promised(node, |kinds| kinds.has(kind), false)
     }
 
-    #[inline]
     fn promised(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.promise {
             Some(promise) if !missing => {
@@ -148,15 +183,11 @@ impl<'a> Keys<'a> {
     /// Adds one that leads to a place, or to none; `None` when it was there before.
     #[inline]
     pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str, place: u32) -> Option<()> {
-        if place == NONE {
-            return self.add_unknown(fill, key);
-        }
-        let (word, bit) = (fill.seen.get_mut(place as usize / 64)?, 1 << (place % 64));
-        let new = *word & bit == 0;
-        *word |= bit;
-        new.then_some(())
+        if place == NONE { self.add_unknown(fill, key) } else { fill.come_upon(place) }
     }
 
+    /// Adds one that leads to no place.
+    #[inline(never)]
     fn add_unknown(&mut self, fill: &mut Fill<'a>, key: &'a str) -> Option<()> {
         if let Some(many) = &mut self.many {
             return many.insert(key).then_some(());

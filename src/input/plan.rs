@@ -20,6 +20,8 @@ const MOST_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct Plan {
     nodes: Vec<PlanNode>,
+    /// What is asked of each for every message.
+    spots: Vec<Spot>,
     slots: usize,
     /// True when the promises are those of a declared input, and not inferred.
     declared: bool,
@@ -28,8 +30,9 @@ pub struct Plan {
 #[derive(Debug)]
 pub(super) struct PlanNode {
     /// The key that leads here from the place that it stands in.
-    pub key: Arc<str>,
-    pub quoted: Quoted,
+    key: Arc<str>,
+    /// The end of a key that is longer than [`Spot`] has room for, as JSON text writes it.
+    rest: Box<[u8]>,
     parent: u32,
     /// The slot that is read here, if any, and the kinds it is read at.
     pub slot: (u32, KindSet),
@@ -49,7 +52,7 @@ pub(super) struct PlanNode {
 impl PlanNode {
     fn new(key: Arc<str>, parent: u32) -> PlanNode {
         PlanNode {
-            quoted: Quoted::new(&key),
+            rest: written(&key).get(Spot::FIRST..).unwrap_or_default().into(),
             key,
             parent,
             slot: (NONE, KindSet::EMPTY),
@@ -72,40 +75,56 @@ impl PlanNode {
     }
 }
 
-/// A key as JSON text writes it, to be compared with the text ahead: the first sixteen bytes at once.
+/// The part of a place that most messages need of it, in one line of the processor's cache.
 #[derive(Debug)]
-pub(super) struct Quoted {
+#[repr(align(64))]
+pub(super) struct Spot {
+    /// Its key as JSON text writes it, with the colon: the first bytes, and which of them count.
     first: u128,
-    /// The bytes of `first` that count.
     mask: u128,
-    rest: Box<[u8]>,
-    /// The number of bytes with its quotes.
-    pub length: usize,
+    /// The number of bytes of all of it.
+    length: u32,
+    /// The place that the key stands in.
+    parent: u32,
+    /// The slot that a value goes to as it is.
+    pub slot: u32,
+    /// The kinds of which a value is all that the only slot here reads, and that the declared input promises.
+    pub plain: KindSet,
+    /// The kinds of which slots read a list or dict here, so that all of it is wanted.
+    wanted: KindSet,
+    /// The number of fields that its object must have, and that a plain value here is: none or one.
+    pub given: u8,
 }
 
-impl Quoted {
+impl Spot {
+    /// The bytes of a key that are compared at once.
     const FIRST: usize = size_of::<u128>();
 
-    fn new(key: &str) -> Quoted {
-        let quoted = serde_json::Value::from(key).to_string();
-        let (first, rest) = quoted.as_bytes().split_at(quoted.len().min(Quoted::FIRST));
-        let mut bytes = [0; Quoted::FIRST];
+    fn of(node: &PlanNode) -> Spot {
+        let written = written(&node.key);
+        let first = &written[..written.len().min(Spot::FIRST)];
+        let mut bytes = [0; Spot::FIRST];
         bytes[..first.len()].copy_from_slice(first);
-        Quoted {
+        let kept = node.promise.map_or(KindSet::ALL, |promise| promise.kinds);
+        let alone = node.further.is_empty() && node.slot.0 != NONE;
+        Spot {
             first: u128::from_le_bytes(bytes),
-            mask: u128::MAX >> (8 * (Quoted::FIRST - first.len())),
-            rest: rest.into(),
-            length: quoted.len(),
+            mask: u128::MAX >> (8 * (Spot::FIRST - first.len())),
+            length: written.len() as u32,
+            parent: node.parent,
+            slot: node.slot.0,
+            plain: if alone { node.slot.1.intersect(kept) } else { KindSet::EMPTY },
+            wanted: node.wanted,
+            given: node.promise.is_some_and(|promise| !promise.optional).into(),
         }
     }
+}
 
-    /// True when the text ahead begins with the key; at the end of a text it may not be seen.
-    #[inline(always)]
-    pub fn begins(&self, ahead: &[u8]) -> bool {
-        let Some((first, rest)) = ahead.split_first_chunk() else { return false };
-        (u128::from_le_bytes(*first) ^ self.first) & self.mask == 0
-            && (self.rest.is_empty() || rest.starts_with(&self.rest))
-    }
+/// A key as JSON text writes it, with the colon behind it.
+fn written(key: &str) -> Vec<u8> {
+    let mut written = serde_json::Value::from(key).to_string().into_bytes();
+    written.push(b':');
+    written
 }
 
 /// The declared input's promise about a place.
@@ -122,7 +141,8 @@ impl Plan {
             return None;
         }
         let (slots, declared) = (program.slots.len(), program.input.is_some());
-        let mut plan = Plan { nodes: vec![PlanNode::new("".into(), NONE)], slots, declared };
+        let nodes = vec![PlanNode::new("".into(), NONE)];
+        let mut plan = Plan { nodes, spots: Vec::new(), slots, declared };
         for (slot, info) in program.slots.iter().enumerate().filter(|(_, slot)| slot.root.is_none()) {
             let node = info.path.iter().fold(ROOT, |node, key| plan.child_or_new(node, key));
             plan.nodes[node as usize].read(slot as u32, info.kinds);
@@ -133,6 +153,7 @@ impl Plan {
         for node in &mut plan.nodes {
             node.children.iter().for_each(|(key, child)| node.by_key.insert(key, *child));
         }
+        plan.spots = plan.nodes.iter().map(Spot::of).collect();
         Some(plan)
     }
 
@@ -212,15 +233,29 @@ impl Plan {
         self.node(node).and_then(|node| node.by_key.get(key)).unwrap_or(NONE)
     }
 
-    /// A place, when it is one in an object at a place and its key stands in the text ahead.
+    /// The part of a place that most messages need; `None` for [`NONE`].
     #[inline(always)]
-    pub(super) fn child_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<&PlanNode> {
-        self.node(child).filter(|child| child.parent == node && child.quoted.begins(ahead))
+    pub(super) fn spot(&self, node: u32) -> Option<&Spot> {
+        self.spots.get(node as usize)
+    }
+
+    /// The length of a place's key with its colon, when the place is one in an object at a place and the key stands in
+    /// the text ahead. At the end of a text it may not be seen.
+    #[inline(always)]
+    pub(super) fn length_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
+        let (spot, (first, rest)) = (self.spot(child)?, ahead.split_first_chunk()?);
+        let begins = spot.parent == node && (u128::from_le_bytes(*first) ^ spot.first) & spot.mask == 0;
+        let length = spot.length as usize;
+        (begins && (length <= Spot::FIRST || self.ends_with_rest(child, rest))).then_some(length)
+    }
+
+    fn ends_with_rest(&self, child: u32, ahead: &[u8]) -> bool {
+        self.node(child).is_some_and(|node| ahead.starts_with(&node.rest))
     }
 
     /// True when a slot is read here as a list or dict, so that all of it is wanted.
     #[inline]
     pub fn wants(&self, node: u32, kind: Kind) -> bool {
-        self.node(node).is_some_and(|node| node.wanted.has(kind))
+        self.spot(node).is_some_and(|spot| spot.wanted.has(kind))
     }
 }

@@ -1,6 +1,7 @@
 //! Strings and numbers of JSON text. `None` is something that JSON does not allow, or this reader
 //! leaves to the tree's.
 
+use super::block::{LARGE, digits, is_plain, plain};
 use crate::value::Value;
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
@@ -10,35 +11,11 @@ pub(super) struct Cursor<'a> {
     pub at: usize,
 }
 
-/// Each byte of a word set to this.
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = ONES * 0x80;
-
-/// The bytes of a word that end a run of plain characters: a quote, a backslash, a control character.
-/// Their highest bit is set in the answer; of those behind the first it may be set wrongly.
-#[inline]
-fn special(word: u64) -> u64 {
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control) & HIGHS
-}
-
-/// Strings of more bytes than this are read in blocks.
-const LONG: usize = 16;
-/// The bytes that compilers compare at once, by two registers or one.
-const BLOCK: usize = 32;
-
-/// True when no byte of a block ends a run of plain characters.
-#[inline]
-fn is_plain(block: &[u8; BLOCK]) -> bool {
-    // Without a branch a byte, so that many are compared at once.
-    let special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ');
-    block.iter().fold(0, |found, byte| found | special(*byte)) == 0
-}
-
 /// Powers of ten that a float holds exactly, with the numbers of digits that [`Cursor::number`] reads.
 const TENS: [f64; MOST_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// The same as whole numbers, for the digits that are read at once.
+const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 /// The digits of whole numbers that all are floats.
 const MOST_DIGITS: usize = 15;
 
@@ -84,34 +61,38 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps to the next quote, backslash or control character.
-    #[inline]
+    #[inline(always)]
     fn run(&mut self) -> Option<u8> {
-        let start = self.at;
-        while let Some(word) = self.ahead().first_chunk() {
-            let word = u64::from_le_bytes(*word);
-            let found = special(word);
-            if found != 0 {
-                let bits = found.trailing_zeros() & !7;
-                self.at += bits as usize / 8;
-                return Some((word >> bits) as u8);
-            }
-            self.at += 8;
-            if self.at - start == LONG {
-                self.plain_blocks();
+        let Some(block) = self.ahead().first_chunk() else { return self.last_run() };
+        let before = plain(block);
+        self.at += before;
+        if let Some(stop) = block.get(before) { Some(*stop) } else { self.long_run() }
+    }
+
+    /// The same behind a block of plain characters.
+    #[inline(never)]
+    fn long_run(&mut self) -> Option<u8> {
+        while self.ahead().first_chunk().is_some_and(is_plain) {
+            self.at += LARGE;
+        }
+        while let Some(block) = self.ahead().first_chunk() {
+            let before = plain(block);
+            self.at += before;
+            if let Some(stop) = block.get(before) {
+                return Some(*stop);
             }
         }
+        self.last_run()
+    }
+
+    /// The same where less than a block of the text is left.
+    #[inline(never)]
+    fn last_run(&mut self) -> Option<u8> {
         loop {
             match self.peek()? {
                 byte @ (b'"' | b'\\' | 0..0x20) => return Some(byte),
                 _ => self.at += 1,
             }
-        }
-    }
-
-    /// Steps over blocks of plain characters alone, of which a long text has many.
-    fn plain_blocks(&mut self) {
-        while self.ahead().first_chunk().is_some_and(is_plain) {
-            self.at += BLOCK;
         }
     }
 
@@ -196,11 +177,33 @@ impl<'a> Cursor<'a> {
         digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
     }
 
-    fn digits(&mut self) -> Option<()> {
-        let start = self.at;
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
+    /// Steps over digits, and adds them to those of a number that were read before; what is too large wraps.
+    #[inline(always)]
+    fn digits(&mut self, mut sum: u64) -> u64 {
+        if let Some(bytes) = self.ahead().first_chunk() {
+            let (count, value) = digits(bytes);
+            self.at += count;
+            if count < 8 {
+                return if count == 0 { sum } else { sum.wrapping_mul(WHOLE_TENS[count]).wrapping_add(value) };
+            }
+            sum = sum.wrapping_mul(WHOLE_TENS[8]).wrapping_add(value);
+        }
+        self.more_digits(sum)
+    }
+
+    #[inline(never)]
+    fn more_digits(&mut self, mut sum: u64) -> u64 {
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            sum = sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
+        sum
+    }
+
+    /// Steps over digits, of which there must be one.
+    fn some_digits(&mut self) -> Option<()> {
+        let start = self.at;
+        self.more_digits(0);
         (self.at > start).then_some(())
     }
 
@@ -212,12 +215,8 @@ impl<'a> Cursor<'a> {
         let negative = self.peek()? == b'-';
         self.at += usize::from(negative);
         let first = self.at;
-        let mut sum = 0_i64;
-        while let Some(digit @ b'0'..=b'9') = self.peek() {
-            // What wraps is read again below.
-            sum = sum.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
-            self.at += 1;
-        }
+        // What wraps is read again below.
+        let sum = self.digits(0);
         let digits = self.at - first;
         if digits == 0 || (digits > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
             return None;
@@ -234,25 +233,23 @@ impl<'a> Cursor<'a> {
                 Err(_) => finite(text).map(|value| (value, false)),
             };
         }
+        let sum = sum as i64;
         Some((Value::Int(if negative { -sum } else { sum }), !(negative && sum == 0)))
     }
 
     /// The number that begins at a place, of so many digits before the point that stands here, and of that value. With
     /// few behind it both the digits and the power of ten are floats, whose quotient is the nearest float.
     #[inline]
-    fn decimal(&mut self, start: usize, before: usize, mut sum: i64) -> Option<(Value<'a>, bool)> {
+    fn decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
         let point = self.at;
         self.at += 1;
-        while let Some(digit @ b'0'..=b'9') = self.peek() {
-            sum = sum.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
-            self.at += 1;
-        }
+        let sum = self.digits(sum);
         let behind = self.at - point - 1;
         if behind == 0 || behind > MOST_DIGITS - before || matches!(self.peek(), Some(b'e' | b'E')) {
             self.at = point;
             return self.float(start);
         }
-        let float = sum as f64 / TENS.get(behind)?;
+        let float = sum as i64 as f64 / TENS.get(behind)?;
         let negative = self.text.as_bytes().get(start) == Some(&b'-');
         let value = Value::from_float(if negative { -float } else { float });
         Some((value, matches!(value, Value::Float(_))))
@@ -261,12 +258,12 @@ impl<'a> Cursor<'a> {
     fn float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {
         if self.peek() == Some(b'.') {
             self.at += 1;
-            self.digits()?;
+            self.some_digits()?;
         }
         if matches!(self.peek(), Some(b'e' | b'E')) {
             self.at += 1;
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-            self.digits()?;
+            self.some_digits()?;
         }
         let value = finite(self.text.get(start..self.at)?)?;
         Some((value, matches!(value, Value::Float(_))))

@@ -6,7 +6,7 @@ use super::scan::Cursor;
 use crate::json::{MAX_BYTES, MAX_DEPTH, may_hold_too_many_objects};
 use crate::ty::Kind;
 use crate::value::Value;
-use bumpalo::collections::Vec as BumpVec;
+use smallvec::SmallVec;
 
 /// Reads one object that takes up the whole of a text but for white space.
 pub(super) fn read<'a>(fill: &mut Fill<'a>, text: &'a str) -> Option<()> {
@@ -44,23 +44,26 @@ struct Reader<'f, 'a> {
 impl<'a> Reader<'_, 'a> {
     /// The value that comes next, inside so many lists and objects. The answer is that of
     /// [`Fill::put`].
+    #[inline(always)]
     fn value(&mut self, node: u32, depth: usize) -> Option<u32> {
-        let kind = match self.cursor.token()? {
-            b'"' if node == NONE => {
-                self.cursor.skip_string()?;
-                return Some(0);
-            }
+        match self.cursor.token()? {
+            b'"' if node == NONE => self.cursor.skip_string().map(|()| 0),
             b'"' => {
                 let text = self.cursor.string(self.fill.bump)?;
-                return Some(self.fill.put(node, Value::Str(text)));
+                Some(self.fill.put(node, Value::Str(text)))
             }
-            b'{' => Kind::Dict,
-            b'[' => Kind::List,
+            b'{' => self.structure(node, Kind::Dict, depth),
+            b'[' => self.structure(node, Kind::List, depth),
             _ => {
                 let (value, _) = self.scalar()?;
-                return Some(self.fill.put(node, value));
+                Some(self.fill.put(node, value))
             }
-        };
+        }
+    }
+
+    /// The list or object that begins here, inside so many others: built as a whole where a slot reads it.
+    #[inline(never)]
+    fn structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.wants(node, kind) {
             let value = self.build(depth)?;
             return Some(self.fill.spread(node, value));
@@ -73,14 +76,59 @@ impl<'a> Reader<'_, 'a> {
         Some(self.fill.pass(node, kind))
     }
 
+    /// The object that begins here, at a place.
     fn object(&mut self, node: u32, depth: usize) -> Option<()> {
-        let mut given = 0;
-        self.members(node, depth, |reader, _, child| {
-            given += reader.value(child, depth + 1)?;
-            Some(())
-        })?;
+        if !self.opens(b'}', depth)? {
+            self.fill.end(node, 0);
+            return Some(());
+        }
+        let (mut keys, mut turn, mut given) = (Keys::begin(self.fill), Fill::first_in(node), 0);
+        loop {
+            let child = match self.fill.place_ahead(node, turn, self.cursor.ahead()) {
+                Some((child, length)) => {
+                    self.cursor.at += length;
+                    self.fill.come_upon(child)?;
+                    child
+                }
+                None => self.key(node, turn, &mut keys)?,
+            };
+            if child != NONE {
+                turn = Fill::behind(child);
+            }
+            given += self.value(child, depth + 1)?;
+            if !self.goes_on(b'}')? {
+                break;
+            }
+            self.cursor.token()?;
+        }
+        keys.end(self.fill);
         self.fill.end(node, given);
         Some(())
+    }
+
+    /// The place behind the key that stands here with its colon, in an object at a place; it is looked up, and expected
+    /// at this turn from now on.
+    #[inline(never)]
+    fn key(&mut self, node: u32, turn: usize, keys: &mut Keys<'a>) -> Option<u32> {
+        let key = self.quoted()?;
+        let child = self.fill.plan.child(node, key);
+        keys.add(self.fill, key, child)?;
+        if child != NONE
+            && let Some(turn) = self.fill.order.get_mut(turn)
+        {
+            *turn = child;
+        }
+        Some(child)
+    }
+
+    /// The key that must stand here, with its colon.
+    fn quoted(&mut self) -> Option<&'a str> {
+        if self.cursor.token()? != b'"' {
+            return None;
+        }
+        let key = self.cursor.string(self.fill.bump)?;
+        self.cursor.expect(b':')?;
+        Some(key)
     }
 
     /// A number or a word, and whether its value is all there is to it.
@@ -102,21 +150,27 @@ impl<'a> Reader<'_, 'a> {
         match self.cursor.token()? {
             b'"' => self.cursor.string(bump).map(Value::Str),
             b'{' => {
-                let mut entries = BumpVec::new_in(bump);
-                self.members(NONE, depth, |reader, key, _| {
-                    entries.push((key, reader.build(depth + 1)?));
-                    Some(())
-                })?;
+                let mut entries = SmallVec::<[(&str, Value<'_>); 8]>::new();
+                if self.opens(b'}', depth)? {
+                    loop {
+                        let key = self.quoted()?;
+                        entries.push((key, self.build(depth + 1)?));
+                        if !self.goes_on(b'}')? {
+                            break;
+                        }
+                    }
+                }
                 entries.sort_unstable_by_key(|(key, _)| *key);
-                Some(Value::Entries(entries.into_bump_slice()))
+                let twice = entries.windows(2).any(|pair| pair[0].0 == pair[1].0);
+                (!twice).then(|| Value::Entries(bump.alloc_slice_copy(&entries)))
             }
             b'[' => {
-                let mut items = BumpVec::new_in(bump);
+                let mut items = SmallVec::<[Value<'_>; 8]>::new();
                 self.elements(depth, |reader| {
                     items.push(reader.build(depth + 1)?);
                     Some(())
                 })?;
-                Some(Value::List(items.into_bump_slice()))
+                Some(Value::List(bump.alloc_slice_copy(&items)))
             }
             _ => match self.scalar()? {
                 (value, true) => Some(value),
@@ -126,87 +180,36 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// The keys of the object that begins here, at a place; `each` reads the value behind one, at a place as well.
-    #[inline]
-    fn members(
-        &mut self,
-        node: u32,
-        depth: usize,
-        mut each: impl FnMut(&mut Self, &'a str, u32) -> Option<()>,
-    ) -> Option<()> {
-        if depth >= MAX_DEPTH {
-            return None;
-        }
-        self.cursor.at += 1;
-        if self.cursor.token()? == b'}' {
-            self.cursor.at += 1;
-            return Some(());
-        }
-        let mut keys = Keys::begin(self.fill);
-        let mut turn = Fill::first_in(node);
-        loop {
-            if self.cursor.token()? != b'"' {
-                return None;
-            }
-            let (key, child) = self.key(node, turn)?;
-            if child != NONE {
-                turn = Fill::behind(child);
-            }
-            keys.add(self.fill, key, child)?;
-            self.cursor.expect(b':')?;
-            each(self, key, child)?;
-            let next = self.cursor.token()?;
-            self.cursor.at += 1;
-            match next {
-                b',' => {}
-                b'}' => break,
-                _ => return None,
-            }
-        }
-        keys.end(self.fill);
-        Some(())
-    }
-
-    /// The key that stands here in an object at a place, and the place behind it: first the one whose turn it is.
-    #[inline(always)]
-    fn key(&mut self, node: u32, turn: usize) -> Option<(&'a str, u32)> {
-        let plan = self.fill.plan;
-        if let Some(&child) = self.fill.order.get(turn)
-            && let Some(known) = plan.child_ahead(node, child, self.cursor.ahead())
-        {
-            self.cursor.at += known.quoted.length;
-            return Some((&known.key, child));
-        }
-        let key = self.cursor.string(self.fill.bump)?;
-        let child = plan.child(node, key);
-        if child != NONE
-            && let Some(turn) = self.fill.order.get_mut(turn)
-        {
-            *turn = child;
-        }
-        Some((key, child))
-    }
-
     /// The elements of the list that begins here; `each` reads one.
     #[inline]
     fn elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        if self.opens(b']', depth)? {
+            each(self)?;
+            while self.goes_on(b']')? {
+                each(self)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Steps into the list or object that begins here, inside so many others; false when nothing is in it, and it is
+    /// left behind.
+    #[inline(always)]
+    fn opens(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {
             return None;
         }
         self.cursor.at += 1;
-        if self.cursor.token()? == b']' {
-            self.cursor.at += 1;
-            return Some(());
-        }
-        loop {
-            each(self)?;
-            let next = self.cursor.token()?;
-            self.cursor.at += 1;
-            match next {
-                b',' => {}
-                b']' => return Some(()),
-                _ => return None,
-            }
-        }
+        let empty = self.cursor.token()? == close;
+        self.cursor.at += usize::from(empty);
+        Some(!empty)
+    }
+
+    /// Steps over the comma behind an element, or over the close; true when another element is to come.
+    #[inline(always)]
+    fn goes_on(&mut self, close: u8) -> Option<bool> {
+        let next = self.cursor.token()?;
+        self.cursor.at += 1;
+        if next == b',' { Some(true) } else { (next == close).then_some(false) }
     }
 }
