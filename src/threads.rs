@@ -51,9 +51,13 @@ impl Threads {
 /// order of the parts.
 pub fn each<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     let (mut parts, work) = (parts, &work);
-    let first = parts.next();
+    let (first, second) = (parts.next(), parts.next());
+    if second.is_none() {
+        return first.map(work).into_iter().collect();
+    }
     std::thread::scope(|scope| {
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        let others = second.into_iter().chain(parts).map(|part| scope.spawn(move || work(part)));
+        let others: Vec<_> = others.collect();
         let mut results: Vec<R> = first.map(work).into_iter().collect();
         results.extend(others.into_iter().map(|thread| finished(thread.join())));
         results

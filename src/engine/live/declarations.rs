@@ -133,15 +133,24 @@ impl Declarations {
         }
     }
 
-    /// Checks routes that stand in one file with declarations.
-    fn check(&self, drafts: &Drafts<'_>, needed: &[u32], known: Known) -> Checked {
-        let Some((table, Draft { file, .. })) = drafts.first() else { return Checked::default() };
-        let (home, file) = (self.home(*table), *file);
+    /// Checks routes that stand in one file, of that number, with declarations. The statement of the last route is given
+    /// back.
+    fn check(
+        &self,
+        drafts: Drafts<'_>,
+        file: FileId,
+        needed: &[u32],
+        known: Known,
+    ) -> (Checked, Option<Statement>) {
+        let Some((table, _)) = drafts.last() else { return Default::default() };
+        let home = self.home(*table);
         let unit = |file, imports| {
             let (statements, broken, lists) = Default::default();
             Unit { file, imports, statements, broken, lists }
         };
-        let units = self.units.iter().map(|known| unit(known.file, known.imports.clone())).collect();
+        // The last is that of the routes.
+        let mut units = Vec::with_capacity(self.units.len() + 1);
+        units.extend(self.units.iter().map(|known| unit(known.file, known.imports.clone())));
         let mut loaded = Loaded { units, ..Loaded::default() };
         let (heads, statements) = self.statements_of(drafts, needed, home, file);
         for Declaration { unit, statement, .. } in
@@ -158,23 +167,26 @@ impl Declarations {
         let imports = self.units.get(home).map(|unit| unit.file).into_iter().collect();
         loaded.units.push(Unit { statements, ..unit(file, imports) });
         let (program, diagnostics, uses) = check_route(&loaded, known);
-        Checked { program, diagnostics, uses }
+        let last = loaded.units.pop().and_then(|mut unit| unit.statements.pop()).and_then(innermost);
+        (Checked { program, diagnostics, uses }, last)
     }
 
     /// The statements of a file in which routes stand as they would in that of their tables, and the
     /// declarations of these tables.
     fn statements_of(
         &self,
-        drafts: &Drafts<'_>,
+        drafts: Drafts<'_>,
         needed: &[u32],
         home: usize,
         file: FileId,
     ) -> (Vec<u32>, Vec<Statement>) {
         let settings = needed.iter().find_map(|at| self.settings_for(*at, home, file));
-        let (mut heads, mut tables, mut outside) = (Vec::new(), Vec::<Statement>::new(), Vec::new());
+        let (mut heads, mut tables) = (Vec::new(), Vec::<Statement>::new());
+        let mut outside = Vec::with_capacity(drafts.len() + 1);
+        outside.extend(settings);
         for (table, draft) in drafts {
-            let Some(head) = self.head(*table) else {
-                outside.push(draft.statement.clone());
+            let Some(head) = self.head(table) else {
+                outside.push(draft);
                 continue;
             };
             let at = heads.iter().position(|known| *known == head).unwrap_or_else(|| {
@@ -183,10 +195,11 @@ impl Declarations {
                 tables.len() - 1
             });
             if let StatementKind::Table { statements, .. } = &mut tables[at].kind {
-                statements.push(draft.statement.clone());
+                statements.push(draft);
             }
         }
-        (heads, settings.into_iter().chain(outside).chain(tables).collect())
+        outside.extend(tables);
+        (heads, outside)
     }
 
     /// The settings of the file that a route is to stand in, for the file that its text is.
@@ -209,23 +222,23 @@ impl Declarations {
         Some(settings)
     }
 
-    /// Checks routes that are to stand in tables of one file, or outside any.
-    fn check_in(&self, drafts: &Drafts<'_>, known: Known) -> Checked {
-        let needed = self.needed(drafts.iter().filter_map(|(_, draft)| draft.route()));
-        let checked = self.check(drafts, &needed, known.clone());
-        if !fails(&checked.diagnostics) {
-            return checked;
-        }
-        // What was left out may be what the author meant.
-        let all: Vec<u32> = (0..self.statements.len() as u32).collect();
-        self.check(drafts, &all, known)
+    /// Every declaration: what a route does not need may be what its author meant.
+    fn all(&self) -> Vec<u32> {
+        (0..self.statements.len() as u32).collect()
     }
 
-    /// Checks routes that came later, to be compiled together.
+    /// Checks routes that came later, to be compiled together. They stand in tables of one file, or outside any.
     pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, u64)], known: Known) -> Checked {
-        let drafts = routes.iter().map(|(route, _)| (name_in(base, route.table), &route.draft));
-        let drafts: Vec<_> = drafts.collect();
-        self.check_in(&drafts, known)
+        let Some(file) = routes.first().map(|(route, _)| route.draft.file) else { return Checked::default() };
+        let drafts = || {
+            let placed = |(route, _): &(Arc<Route>, u64)| {
+                (name_in(base, route.table), route.draft.statement.clone())
+            };
+            routes.iter().map(placed).collect()
+        };
+        let needed = self.needed(routes.iter().filter_map(|(route, _)| route.draft.route()));
+        let (checked, _) = self.check(drafts(), file, &needed, known.clone());
+        if fails(&checked.diagnostics) { self.check(drafts(), file, &self.all(), known).0 } else { checked }
     }
 
     /// Compiles a route alone, to stand in a table or outside any, given what is known of the fields of
@@ -235,23 +248,36 @@ impl Declarations {
         compiler: &Compiler,
         base: &Rules,
         table: TableId,
-        draft: Draft,
+        mut draft: Draft,
         known: Known,
     ) -> Result<(Route, Rules), CompileError> {
-        let mut checked = self.check_in(&[(name_in(base, table), &draft)], known);
-        let uses = Arc::new(std::mem::take(&mut checked.uses));
-        let refused = |diagnostics| Err(refusal(base.sources(), &draft.text, diagnostics));
-        let rules = match checked.finish(compiler, base) {
-            Ok(rules) if rules.program().rules.len() == 1 => rules,
-            Ok(_) => return refused(Vec::new()),
-            Err(diagnostics) => return refused(diagnostics),
+        let Draft { ref text, file, .. } = draft;
+        let refused = |diagnostics| Err(refusal(base.sources(), text, diagnostics));
+        let check = |statement, needed: &[u32], known| {
+            self.check(vec![(name_in(base, table), statement)], file, needed, known)
         };
+        // The statement is lent, since a copy would cost as much as all its names and values.
+        let needed = self.needed(draft.route().into_iter());
+        let (mut checked, mut statement) = check(draft.statement, &needed, known.clone());
+        if fails(&checked.diagnostics)
+            && let Some(lent) = statement
+        {
+            (checked, statement) = check(lent, &self.all(), known);
+        }
+        let uses = Arc::new(std::mem::take(&mut checked.uses));
+        let (rules, statement) = match (checked.finish(compiler, base), statement) {
+            (Ok(rules), Some(statement)) if rules.program().rules.len() == 1 => (rules, statement),
+            (Ok(_), _) => return refused(Vec::new()),
+            (Err(diagnostics), _) => return refused(diagnostics),
+        };
+        draft.statement = statement;
         let program = rules.program();
         let goto = match (&program.rules[0].outcome, draft.route().map(|route| &route.target)) {
             (Outcome::Goto(inner), Some(Target::Goto { span, .. })) => {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
                     let message = said!("the jump leads nowhere");
-                    return refused(vec![Diagnostic::without_place(Code::UnknownTable, message)]);
+                    let found = vec![Diagnostic::without_place(Code::UnknownTable, message)];
+                    return Err(refusal(base.sources(), &draft.text, found));
                 };
                 Some((to, *span))
             }
@@ -263,7 +289,15 @@ impl Declarations {
 }
 
 /// Routes to be checked together, each with the name of its table.
-type Drafts<'d> = [(Option<&'d str>, &'d Draft)];
+type Drafts<'d> = Vec<(Option<&'d str>, Statement)>;
+
+/// The last statement of a table, or the one that is given if it is none.
+fn innermost(mut statement: Statement) -> Option<Statement> {
+    match &mut statement.kind {
+        StatementKind::Table { statements, .. } => statements.pop(),
+        _ => Some(statement),
+    }
+}
 
 /// The name of a table; the routes outside any stand in none.
 pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {

@@ -1,7 +1,7 @@
 //! The message's fields: which exist, at what type each is read, and — where no `input` is
 //! declared — how uses narrow the type.
 
-use super::names::{Name, Names, Path, is_text, same_path};
+use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
 use super::uses::{FieldUses, RouteUses, UsesByRoute};
 use super::{DeclaredInput, Known};
 use crate::builtins::{self, Function};
@@ -30,6 +30,8 @@ pub(super) enum Lost {
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) input: Option<Arc<DeclaredInput>>,
+    /// The names of all paths that are kept.
+    names: KeptNames,
     uses: HashMap<Path, Inferred>,
     done_inferring: bool,
     /// The number of the statement at hand.
@@ -183,8 +185,10 @@ impl Fields {
                 found => found,
             },
             None => {
-                for end in 1..path.len() {
-                    self.narrow(&path[..end], KindSet::DICT, span, &Reason::field(path[end].as_ref()));
+                let inferring = 1..if self.done_inferring { 1 } else { path.len() };
+                for end in inferring {
+                    let reason = Reason::Field(self.names.name(path[end].as_ref()));
+                    self.narrow(&path[..end], KindSet::DICT, span, &reason);
                 }
                 // While uses are collected each is looked at alone, so that two that contradict each
                 // other meet in `narrow`, whichever stands first.
@@ -242,8 +246,8 @@ impl Fields {
             return;
         }
         match (&mut self.route, &mut self.counted) {
-            (Some(route), _) => route.note(path, kinds),
-            (None, Some(counted)) => counted.fix(path, kinds),
+            (Some(route), _) => route.note(path, kinds, &mut self.names),
+            (None, Some(counted)) => counted.fix(path, kinds, &mut self.names),
             (None, None) => {}
         }
     }
@@ -257,7 +261,7 @@ impl Fields {
         let before = self.kinds(path);
         let inferred = match self.uses.get_mut(&Names(path)) {
             Some(inferred) => inferred,
-            None => self.uses.entry((&Names(path)).into()).or_insert_with(|| Inferred {
+            None => self.uses.entry(self.names.path(path)).or_insert_with(|| Inferred {
                 kinds: before,
                 uses: Vec::new(),
                 overloaded: Vec::new(),
@@ -336,7 +340,7 @@ impl Fields {
         kinds: KindSet,
         private: bool,
     ) -> SlotId {
-        let Fields { slots, slot_ids, hasher, .. } = self;
+        let Fields { slots, slot_ids, hasher, names, .. } = self;
         let same = |id: &SlotId| {
             let slot = &slots[id.index()];
             slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
@@ -346,7 +350,7 @@ impl Fields {
             return *id;
         }
         let id = SlotId(slots.len() as u32);
-        slots.push(Slot { root: root.cloned(), path: (&Names(path)).into(), kinds, private });
+        slots.push(Slot { root: root.cloned(), path: names.path(path), kinds, private });
         slot_ids.insert_unique(key, id, |id| {
             let Slot { root, path, kinds, .. } = &slots[id.index()];
             hasher.hash_one((root.as_ref(), path.as_slice(), kinds))

@@ -1,6 +1,6 @@
 //! Paths of names, kept or looked up without being made.
 
-use hashbrown::Equivalent;
+use hashbrown::{Equivalent, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -26,9 +26,19 @@ pub(super) fn same_path(path: &[Arc<str>], names: &[impl Name]) -> bool {
     path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
 }
 
-impl<N: Name> From<&Names<'_, N>> for Path {
-    fn from(names: &Names<'_, N>) -> Path {
-        names.0.iter().map(|name| Arc::from(name.as_ref())).collect()
+/// The names of paths that are kept, each made once: most paths have them in common.
+#[derive(Default)]
+pub(super) struct KeptNames(HashSet<Arc<str>, foldhash::fast::FixedState>);
+
+impl KeptNames {
+    /// A name to keep.
+    pub(super) fn name(&mut self, name: &str) -> Arc<str> {
+        self.0.get_or_insert_with(name, |name| name.into()).clone()
+    }
+
+    /// A path to keep.
+    pub(super) fn path(&mut self, path: &[impl Name]) -> Path {
+        path.iter().map(|name| self.name(name.as_ref())).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The uses of the message's fields by each statement, where no `input` declares them. They are kept
 //! to check a further route later, and to see what the removal of one changes.
 
-use super::names::{Name, Names, Path, is_text, same_path};
+use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
 use crate::span::Span;
 use crate::ty::KindSet;
 use hashbrown::{HashMap, HashSet};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 pub(crate) struct RouteUses(Vec<(Path, KindSet)>);
 
 impl RouteUses {
-    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
+    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
         match self.0.iter_mut().find(|(known, _)| same_path(known, path)) {
             Some((_, left)) => *left = left.intersect(kinds),
-            None => self.0.push(((&Names(path)).into(), kinds)),
+            None => self.0.push((names.path(path), kinds)),
         }
     }
 }
@@ -69,8 +69,8 @@ impl FieldUses {
     }
 
     /// A use that is none of a route.
-    pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet) {
-        let field = self.field(&Path::from(&Names(path)));
+    pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
+        let field = self.field(&names.path(path));
         field.fixed = Some(field.fixed.unwrap_or(KindSet::ALL).intersect(kinds));
     }
 
@@ -121,14 +121,14 @@ mod tests {
 
     fn uses(of: &[(&str, KindSet)]) -> RouteUses {
         let mut uses = RouteUses::default();
-        of.iter().for_each(|(name, kinds)| uses.note(&path(name), *kinds));
+        of.iter().for_each(|(name, kinds)| uses.note(&path(name), *kinds, &mut KeptNames::default()));
         uses
     }
 
     #[test]
     fn removing_a_route_tells_whether_a_field_is_read_otherwise() {
         let mut all = FieldUses::default();
-        all.fix(&path("a"), KindSet::ALL);
+        all.fix(&path("a"), KindSet::ALL, &mut KeptNames::default());
         let (number, any) =
             (uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]), uses(&[("b", KindSet::ALL)]));
         all.add(&number);
