@@ -113,7 +113,11 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     // No statement depends on another: those of a large file are read on several threads.
     let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
     for part in threads::each(statements.chunks(length), read) {
-        parsed.statements.extend(part.statements);
+        // Those of the first part are many, and large.
+        match parsed.statements.is_empty() {
+            true => parsed.statements = part.statements,
+            false => parsed.statements.extend(part.statements),
+        }
         parsed.broken.extend(part.broken);
         parsed.diagnostics.extend(part.diagnostics);
     }
