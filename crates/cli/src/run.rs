@@ -20,7 +20,6 @@ use rulec::{Decision, Entry, Explanation, Indexing, Rules, Session, SkippedCondi
 use rulec_columns::AnswerColumns;
 use serde::Serialize;
 use serde_json::Value as Json;
-use std::io::Write;
 
 /// Decide for each message of a stream: JSON lines in, JSON lines out
 #[derive(clap::Args)]
@@ -207,8 +206,8 @@ impl Worker for Decider<'_> {
 
 /// A decision's line, when it is nothing but that. What [`Decided`] would write, with fewer steps.
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
-    // Writing to memory cannot fail.
-    let _ = write!(out, "{{\"line\":{line}");
+    out.extend_from_slice(b"{\"line\":");
+    out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());
     let at = out.len();
     decision.write_json(out);
     out.push(b'\n');
