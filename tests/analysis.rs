@@ -8,12 +8,15 @@
 mod random;
 #[path = "support/small.rs"]
 mod small;
+#[path = "support/trials.rs"]
+mod trials;
 
 use random::Random;
 use rulec::{Code, Finding, Rules, Span};
 use serde_json::Value as Json;
 use small::{INPUT, Program, is_plain, program};
 use std::collections::BTreeMap;
+use trials::{each, seeds};
 
 const PROGRAMS: u64 = 10_000;
 
@@ -198,28 +201,16 @@ fn hold(seed: u64, program: &Program, shares: &mut Shares) {
 
 #[test]
 fn findings_are_those_of_brute_force() {
-    let programs =
-        std::env::var("ANALYSIS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS);
-    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get) as u64;
-    let work = |from: u64| {
-        let mut shares = Shares::new();
-        for seed in (from..programs).step_by(threads as usize) {
-            hold(seed, &program(&mut Random::new(seed)), &mut shares);
-        }
-        shares
-    };
-    let parts: Vec<Shares> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|from| scope.spawn(move || work(from))).collect();
-        running
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
-    let mut shares = Shares::new();
-    for (kind, (all, seen)) in parts.into_iter().flatten() {
-        let sum = shares.entry(kind).or_default();
-        *sum = (sum.0 + all, sum.1 + seen);
-    }
+    let shares = each(
+        seeds(PROGRAMS),
+        |seed, shares: &mut Shares| hold(seed, &program(&mut Random::new(seed)), shares),
+        |shares, other| {
+            for (kind, (all, seen)) in other {
+                let sum = shares.entry(kind).or_default();
+                *sum = (sum.0 + all, sum.1 + seen);
+            }
+        },
+    );
     for (kind, (all, seen)) in &shares {
         println!("{kind}: {seen} of {all} seen ({:.1}%)", 100.0 * *seen as f64 / (*all).max(1) as f64);
         let least = if kind.ends_with("functions") { 60 } else { 98 };

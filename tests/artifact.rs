@@ -13,6 +13,7 @@ use support::engines::COLUMNS;
 use support::generate::payload::Payloads;
 use support::generate::{Generator, message};
 use support::random::Random;
+use support::trials::{each, seeds};
 
 fn compiler() -> Compiler {
     Compiler::new()
@@ -318,11 +319,6 @@ fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
     }
 }
 
-/// The number of mutations, in the suite or as the environment says.
-fn mutations(usual: usize) -> usize {
-    std::env::var("RULEC_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
-}
-
 /// Loads a forged file: it is refused, or all engines agree by it.
 fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) -> bool {
     match compiler.load_artifact(bytes) {
@@ -338,33 +334,25 @@ fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) 
     }
 }
 
-/// Loads what a mutation makes of each number, on two threads; returns how many were refused and loaded. One in
-/// `thorough` is explained and compiled to machine code as well, which takes longer.
+/// Loads what a mutation makes of each number; returns how many were refused and loaded. One in `thorough` is explained and
+/// compiled to machine code as well, which takes longer.
 fn forge(
     compiler: &Compiler,
     messages: &[Json],
-    numbers: std::ops::Range<usize>,
-    thorough: usize,
-    mutate: &(dyn Fn(usize) -> Vec<u8> + Sync),
+    numbers: std::ops::Range<u64>,
+    thorough: u64,
+    mutate: &(dyn Fn(u64) -> Vec<u8> + Sync),
 ) -> (usize, usize) {
-    let half = |odd: usize| {
-        let mut counts = (0, 0);
-        for number in numbers.clone().filter(|number| number % 2 == odd) {
-            let bytes = rehashed(mutate(number));
-            let load = || forged(compiler, &bytes, messages, number / 2 % thorough == 0);
-            match std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)) {
-                Ok(false) => counts.0 += 1,
-                Ok(true) => counts.1 += 1,
-                Err(_) => panic!("mutation {number}"),
-            }
+    let one = |number: u64, counts: &mut (usize, usize)| {
+        let bytes = rehashed(mutate(number));
+        let load = || forged(compiler, &bytes, messages, (number / 2).is_multiple_of(thorough));
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)) {
+            Ok(false) => counts.0 += 1,
+            Ok(true) => counts.1 += 1,
+            Err(_) => panic!("mutation {number}"),
         }
-        counts
     };
-    let (one, other) = std::thread::scope(|scope| {
-        let one = scope.spawn(|| half(0));
-        (half(1), one.join().expect("the other half"))
-    });
-    (one.0 + other.0, one.1 + other.1)
+    each(numbers, one, |counts, (refused, loaded)| *counts = (counts.0 + refused, counts.1 + loaded))
 }
 
 /// A rule set for each kind of statement, with messages that decide by it.
@@ -427,18 +415,18 @@ fn small() -> Vec<(&'static str, Vec<Json>)> {
 
 /// Loads an artifact of each rule set with each of its bits flipped.
 #[track_caller]
-fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: usize) {
+fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     for (number, (source, messages)) in sources.iter().enumerate() {
         let rules = compiler().compile_text(source).expect("it compiles");
         agree(&rules, messages, true);
         let bytes = rules.to_artifact(true);
         let start = hash_at(&bytes) + 32;
-        let flip = |at: usize| {
-            let mut bytes = bytes.clone();
+        let flip = |at: u64| {
+            let (mut bytes, at) = (bytes.clone(), at as usize);
             bytes[start + at / 8] ^= 1 << (at % 8);
             bytes
         };
-        let count = (bytes.len() - start) * 8;
+        let count = (bytes.len() - start) as u64 * 8;
         let (refused, loaded) = forge(&compiler(), messages, 0..count, thorough, &flip);
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
         assert!(refused > 100 && loaded > 100, "{refused} refused, {loaded} loaded");
@@ -479,8 +467,8 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
         agree(&rules, messages, true);
         let bytes = rules.to_artifact(number % 2 == 0);
         let start = hash_at(&bytes) + 32;
-        let mutate = |seed: usize| {
-            let (mut random, mut bytes) = (Random::new(seed as u64), bytes.clone());
+        let mutate = |seed: u64| {
+            let (mut random, mut bytes) = (Random::new(seed), bytes.clone());
             for _ in 0..1 + random.below(3) {
                 let at = start + random.below(bytes.len() - start);
                 match random.below(5) {
@@ -492,8 +480,9 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
             }
             bytes
         };
-        let count = mutations(if number == 0 { 60 } else { 600 });
-        let (refused, loaded) = forge(&compiler, messages, 0..count, 16, &mutate);
+        let numbers = seeds(if number == 0 { 60 } else { 600 });
+        let count = (numbers.end - numbers.start) as usize;
+        let (refused, loaded) = forge(&compiler, messages, numbers, 16, &mutate);
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
         assert!(refused > count / 20 && loaded > count / 20, "{refused} refused, {loaded} loaded");
     }

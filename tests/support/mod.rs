@@ -7,3 +7,4 @@ pub mod golden;
 pub mod random;
 pub mod shared;
 pub mod statements;
+pub mod trials;
