@@ -4,7 +4,7 @@
 
 mod support;
 
-use rulec::{Finding, Rules};
+use rulec::{Code, Finding, Rules};
 use support::held::{Shares, hold};
 use support::random::Random;
 use support::small::program;

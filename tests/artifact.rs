@@ -8,7 +8,7 @@ mod support;
 use forge::{agree, hash_at, rehashed};
 use rulec::internals::artifact;
 use rulec::payload;
-use rulec::{Backend, Code, CompileError, Compiler, Indexing, Rules, Tier};
+use rulec::{Backend, Code, CompileError, Compiler, Rules};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use support::engines::COLUMNS;
