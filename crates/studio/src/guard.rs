@@ -1,12 +1,14 @@
 //! The gate before every request. The studio is for the person at this machine: another page in the same browser may know the port,
 //! but not the token, and its `Origin` gives it away; a name that resolves to this machine only now gives itself away by `Host`.
 
+use crate::language::answered;
 use crate::refusal::Refused;
 use crate::state::Studio;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use rulec::Language;
 use std::sync::Arc;
 
 /// The header that carries the token.
@@ -27,7 +29,10 @@ pub(crate) struct Gate {
 pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let mut response = match gate.refuses(&request) {
         Some(refused) => refused.into_response(),
-        None => next.run(request).await,
+        None => {
+            let language = gate.language(request.headers());
+            answered(language, next.run(request)).await
+        }
     };
     let headers = response.headers_mut();
     for (name, value) in [
@@ -45,6 +50,12 @@ pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next
 }
 
 impl Gate {
+    /// The language that the page asks for; else that of the command line.
+    fn language(&self, headers: &HeaderMap) -> Language {
+        let wanted = texts(headers, header::ACCEPT_LANGUAGE.as_str());
+        wanted.first().and_then(|wanted| Language::of_locale(wanted)).unwrap_or(self.studio.language)
+    }
+
     fn refuses(&self, request: &Request) -> Option<Refused> {
         let headers = request.headers();
         let forbidden = |kind, message: &str| Some(Refused::new(StatusCode::FORBIDDEN, kind, message));

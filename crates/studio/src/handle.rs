@@ -1,5 +1,6 @@
 //! Handlers of requests: each is answered on a thread of its own, so that one that takes long holds up none of the others.
 
+use crate::language::{language, worked};
 use crate::refusal::{Answer, Refused};
 use crate::state::Studio;
 use axum::Json;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+    let language = language();
+    tokio::task::spawn_blocking(move || worked(language, work)).await.unwrap_or_else(|_| {
         Err(Refused::broken(
             "the studio made a mistake; what it was asked is on the terminal. Please report it",
         ))

@@ -3,6 +3,7 @@
 
 use crate::api::Place;
 use crate::keys::Keys;
+use crate::language::told;
 use crate::places::Places;
 use crate::refusal::{Answer, Refused};
 use rulec::flow::FlowMatcher;
@@ -39,7 +40,7 @@ impl Known {
 
     /// The first error, with its place.
     pub fn first_error(&self) -> Option<String> {
-        let found = self.analysis.diagnostics.iter().find(|found| found.is_error())?;
+        let found = told(self.analysis.diagnostics.iter().find(|found| found.is_error())?);
         let at = found.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
         Some(match at {
             Some((file, span)) => {

@@ -5,6 +5,7 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::handle::blocking;
 use crate::known::Known;
+use crate::language::worked;
 use crate::refusal::{Answer, Refused};
 use crate::replay::Replay;
 use crate::state::{Options, Studio};
@@ -49,6 +50,10 @@ impl std::error::Error for ReportError {}
 /// # Errors
 /// When the rules do not compile, a file cannot be read, or the program was built without its page.
 pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
+    worked(options.language, || written(options))
+}
+
+fn written(options: &ReportOptions) -> Result<String, ReportError> {
     let studio = Arc::new(Studio::new(options).map_err(ReportError)?);
     let told = |refused: Refused| ReportError(refused.body.message);
     let version = Version { rules: 0, draft: false };

@@ -5,10 +5,11 @@ use crate::api::{
     Fold, Format, Formatted, Hint, Hover, OutlineItem, Place, Save, Saved, TestRun, TextEdit,
 };
 use crate::known::Known;
+use crate::language::{language, told};
 use crate::refusal::{Answer, Refused};
 use crate::state::{CLASSES, Studio};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use rulec::internals::ide::complete::ItemKind;
 use rulec::internals::ide::{Edit, Entry, actions, tokens};
 use rulec::internals::syntax::format as formatter;
@@ -59,6 +60,7 @@ pub(crate) fn diagnostics(known: &Known, findings: bool) -> Vec<Diagnostic> {
 }
 
 pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
+    let found = &told(found);
     let place = found.span().and_then(|span| known.place(span));
     let place = place.unwrap_or_else(|| Place {
         file: known.names().into_iter().next().unwrap_or_default(),
@@ -190,13 +192,10 @@ pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
     studio.project(asked.rules)?.save(asked)
 }
 
-/// The page of a code, in the studio's language.
-pub(crate) async fn code(
-    State(studio): State<Arc<Studio>>,
-    Path(code): Path<String>,
-) -> Answer<Json<CodePage>> {
+/// The page of a code.
+pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
     let found = Code::parse(&code).ok_or_else(|| Refused::missing(format!("there is no code `{code}`")))?;
-    let page = found.page_in(studio.language);
+    let page = found.page_in(language());
     // The comments mark tables that are written from the source.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
     Ok(Json(CodePage { code: found.to_string(), text: lines.flat_map(|line| [line, "\n"]).collect() }))

@@ -5,6 +5,7 @@ use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
 use crate::keys;
 use crate::known::Known;
+use crate::language::told;
 use crate::refusal::{Answer, Refused};
 use crate::state::Studio;
 use rulec::internals::sema::hir::{Cond, CondKind, Part, ROUTES, Rule, TableKind};
@@ -172,7 +173,7 @@ fn cells(
 fn gaps(known: &Known) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {
-        message: finding.diagnostic.message.to_string(),
+        message: told(&finding.diagnostic).message.to_string(),
         example: finding.witness.as_ref().map(ToString::to_string),
     };
     of_code.map(gap).collect()

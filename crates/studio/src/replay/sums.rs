@@ -3,6 +3,7 @@
 use super::{NOTHING, Replay, Row, Tally};
 use crate::api::{Flip, ReplaySums, Series, StatementCount, Timeline};
 use crate::keys::NONE;
+use crate::language::told;
 use rulec::{Code, Finding};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +135,7 @@ impl Replay {
                 })
         };
         match self.known.findings_so_far().iter().find(about) {
-            Some(finding) => finding.diagnostic.message.to_string(),
+            Some(finding) => told(&finding.diagnostic).message.to_string(),
             None => "none of these messages came to it".to_owned(),
         }
     }
