@@ -69,7 +69,8 @@ mod with {
         let mut options = Options { language: language::language(), ..Options::default() };
         for (compiled, imported) in compiled {
             if compiled.is_unreadable() {
-                let said = compiled.diagnostics().first().map(|found| found.message.clone());
+                let said = compiled.diagnostics().first();
+                let said = said.map(|found| found.message.told_in(language::language()).into_owned());
                 return Err(CliError::usage(said.unwrap_or_else(|| compiled.target.shown())));
             }
             if compiled.is_artifact() {
