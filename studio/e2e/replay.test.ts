@@ -186,3 +186,47 @@ test('a row of the decision table that holds together with another says with whi
   await page.locator('.way-stop.handler', { hasText: 'one' }).waitFor();
   await end();
 });
+
+const PRIVATE = {
+  'private.rules': `input { text: string, user: { name: string, phone?: string @private } }
+route known when user.phone == "0171 555" -> caller
+default -> nobody
+`,
+  'private.jsonl': `${JSON.stringify({ text: 'call me', user: { name: 'Ada', phone: '0171 555' } })}\n`,
+};
+
+test('private values are masked; a message is decided as it stands in the file, and a mask that is left in an edited one is told', async () => {
+  const { page, end } = await look(['private.rules', '--input', 'private.jsonl'], PRIVATE);
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  const row = page.locator('.grid-row').first();
+  await row.waitFor();
+  expect(await row.innerText()).toContain('•••');
+  await row.click();
+  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  expect(await page.locator('[name="user.phone"]').inputValue()).toBe('•••');
+  expect(await page.getByText('•••').first().isVisible()).toBe(true);
+  const warning = page.getByText('••• is decided on as it stands here');
+  expect(await warning.count()).toBe(0);
+  expect(await page.locator('main').innerText()).not.toContain('0171 555 ');
+  await page.locator('textarea[name=text]').fill('call me back');
+  await warning.waitFor();
+  await page.locator('.way-stop.handler', { hasText: 'nobody' }).waitFor();
+  await page.locator('[name="user.phone"]').fill('0171 555');
+  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  expect(await warning.count()).toBe(0);
+  await end();
+});
+
+test('with --show-private the values are shown, and the page says so', async () => {
+  const { page, end } = await look(['private.rules', '--input', 'private.jsonl', '--show-private'], PRIVATE);
+  await page.getByText('private values are shown').waitFor();
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  await page.locator('.grid-row', { hasText: '0171 555' }).click();
+  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  expect(await page.locator('[name="user.phone"]').inputValue()).toBe('0171 555');
+  await end();
+});

@@ -46,12 +46,23 @@ test('the views are reached by single keys, and the address follows', async () =
   await context.close();
 });
 
-test('axe finds nothing serious: every view, light and dark, English and Chinese, laptop and phone', async () => {
-  const looks = [
-    { colorScheme: 'light' as const, locale: 'en-GB', viewport: { width: 1360, height: 860 }, views: VIEWS },
-    { colorScheme: 'dark' as const, locale: 'zh-CN', viewport: { width: 390, height: 800 }, views: VIEWS_ZH },
-  ];
-  for (const { views, ...look } of looks) {
+const LANGUAGES = [
+  { locale: 'en-GB', views: VIEWS },
+  { locale: 'zh-CN', views: VIEWS_ZH },
+];
+const THEMES = ['light', 'dark'] as const;
+const WIDTHS = [
+  { width: 1360, height: 860 },
+  { width: 390, height: 800 },
+];
+
+const looks = LANGUAGES.flatMap((language) =>
+  THEMES.flatMap((colorScheme) => WIDTHS.map((viewport) => ({ ...language, colorScheme, viewport }))),
+);
+
+test.each(looks)(
+  'axe finds nothing serious, and nothing is wider than the page: $locale, $colorScheme, $viewport.width px',
+  async ({ views, ...look }) => {
     const { page, context, troubles } = await open(browser, served.address, look);
     for (const [index, view] of views.entries()) {
       await show(page, view);
@@ -63,7 +74,7 @@ test('axe finds nothing serious: every view, light and dark, English and Chinese
         await page.locator('.replay-setup button.primary').click();
         await page.locator('.grid-row').first().waitFor();
       }
-      expect(await serious(page), `${view} ${look.colorScheme}`).toEqual([]);
+      expect(await serious(page), view).toEqual([]);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(width, `${view} is wider than the page`).toBeLessThanOrEqual(look.viewport.width);
     }
@@ -73,8 +84,8 @@ test('axe finds nothing serious: every view, light and dark, English and Chinese
     expect(await serious(page), 'decision table').toEqual([]);
     expect(troubles).toEqual([]);
     await context.close();
-  }
-});
+  },
+);
 
 test('language and theme are chosen in the bar and kept', async () => {
   const { page, context } = await open(browser, served.address);
@@ -112,6 +123,32 @@ test('a wrong token, Host or Origin is refused', async () => {
   expect(await status('/api/session', { ...right, host: 'example.com' })).toBe(403);
   expect(await status('/', { host: 'example.com' })).toBe(403);
   expect(await status('/api/session', { ...right, origin: 'http://example.com' })).toBe(403);
+});
+
+test('what the server says is said in the language of the page', async () => {
+  const { page, context } = await open(browser, served.address, { locale: 'zh-CN' });
+  const chinese = /\p{Script=Han}/u;
+  // A message that is none, the rules with a mistake, and what is wrong with them in the editor.
+  await page.locator('.search').first().waitFor();
+  await page.getByRole('button', { name: 'JSON' }).click();
+  await page.locator('textarea.json-text').fill('{"text": }');
+  const mistake = page.locator('.note.bad');
+  await mistake.waitFor();
+  expect(await mistake.innerText()).toMatch(/缺|值|JSON.*\p{Script=Han}/u);
+  await show(page, '编辑');
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('\nroute wrong when ctx.mesage_count > 3 -> default_handler');
+  const problem = page.locator('.problems li').first();
+  await problem.waitFor();
+  expect(await problem.locator('p').first().innerText()).toMatch(chinese);
+  expect(await problem.locator('.fix').first().innerText()).toMatch(chinese);
+  // The same, once another language is chosen.
+  await page.getByRole('button', { name: 'EN', exact: true }).click();
+  await until('the problem in English', async () => !chinese.test(await problem.innerText()));
+  await page.getByRole('button', { name: 'Undo all' }).click();
+  await page.getByText('none', { exact: true }).first().waitFor();
+  await context.close();
 });
 
 test('a page with a wrong token says so, and shows nothing', async () => {

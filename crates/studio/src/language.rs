@@ -1,6 +1,6 @@
 //! The language that a request is answered in: the page says it with each, so that findings are told as the page is.
 
-use rulec::{Diagnostic, Language};
+use rulec::{Diagnostic, Language, Message};
 use std::future::Future;
 
 tokio::task_local! {
@@ -15,6 +15,11 @@ pub(crate) fn language() -> Language {
 /// A finding as it is told to whoever asks.
 pub(crate) fn told(found: &Diagnostic) -> Diagnostic {
     found.told_in(language())
+}
+
+/// A message as it is told to whoever asks.
+pub(crate) fn words(message: &Message) -> String {
+    message.told_in(language()).into_owned()
 }
 
 /// Answers a request in a language.

@@ -5,8 +5,8 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::handle::blocking;
 use crate::known::Known;
-use crate::language::worked;
-use crate::refusal::{Answer, Refused};
+use crate::language::{words, worked};
+use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::Replay;
 use crate::state::{Options, Studio};
 use axum::Json;
@@ -14,6 +14,7 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::header;
 use axum::response::IntoResponse;
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload::Judge;
 use rulec::{Rules, TableKind as Kind};
@@ -77,7 +78,7 @@ pub(crate) async fn html(
     State(studio): State<Arc<Studio>>,
     body: Result<Json<AskReport>, JsonRejection>,
 ) -> Answer<impl IntoResponse> {
-    let Json(asked) = body.map_err(|error| Refused::invalid(error.body_text()))?;
+    let Json(asked) = body.map_err(|error| Refused::invalid(as_it_is(error.body_text())))?;
     let page = blocking(move || page(&ask(&studio, asked)?)).await?;
     let name = "attachment; filename=\"report.html\"";
     Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, name)], page))
@@ -86,11 +87,11 @@ pub(crate) async fn html(
 fn page(report: &Report) -> Answer<String> {
     let template = assets::file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
     let Some((before, after)) = template.and_then(|template| template.split_once(PLACE)) else {
-        return Err(Refused::broken(
-            "the program was built without the studio's page: build it with `--features studio`",
-        ));
+        return Err(Refused::broken(said!(
+            "the program was built without the studio's page: build it with `--features studio`"
+        )));
     };
-    let json = serde_json::to_string(report).map_err(Refused::broken)?;
+    let json = serde_json::to_string(report).map_err(|error| Refused::broken(as_it_is(error)))?;
     Ok([before, &inert(&json), after].concat())
 }
 
@@ -184,7 +185,7 @@ fn covered(known: &Known, item: Item) -> CoverageItem {
         tried: item.tried,
         yes: item.yes,
         no: item.no,
-        gap: item.gap,
+        gap: item.gap.as_ref().map(words),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::known::Known;
 use crate::project::Project;
 use crate::refusal::{Answer, Refused};
 use crate::replay::{Messages, Replay};
+use rulec::internals::diag::said;
 use rulec::internals::ide::tokens::Class;
 use rulec::{Compiler, Language};
 use std::path::{Path, PathBuf};
@@ -118,7 +119,7 @@ impl Studio {
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
-            return Err(Refused::invalid(format!(
+            return Err(Refused::invalid(said!(
                 "{MAX_UPLOADED} rule sets were uploaded already; open the studio anew"
             )));
         }
@@ -143,7 +144,7 @@ impl Studio {
 
     pub fn project(&self, id: usize) -> Answer<Arc<Project>> {
         let projects = self.projects.read().unwrap_or_else(PoisonError::into_inner);
-        projects.get(id).cloned().ok_or_else(|| Refused::missing(format!("there is no rule set {id}")))
+        projects.get(id).cloned().ok_or_else(|| Refused::missing(said!("there is no rule set {id}")))
     }
 
     pub fn known(&self, version: Version) -> Answer<Arc<Known>> {
@@ -152,7 +153,7 @@ impl Studio {
 
     pub fn source(&self, id: usize) -> Answer<Arc<Messages>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        sources.get(id).cloned().ok_or_else(|| Refused::missing(format!("there is no file {id}")))
+        sources.get(id).cloned().ok_or_else(|| Refused::missing(said!("there is no file {id}")))
     }
 
     pub fn add_replay(&self, make: impl FnOnce(usize) -> Replay) -> Arc<Replay> {
@@ -169,7 +170,7 @@ impl Studio {
     pub fn replay(&self, id: usize) -> Answer<Arc<Replay>> {
         let replays = self.replays.read().unwrap_or_else(PoisonError::into_inner);
         let gone =
-            || Refused::missing(format!("there is no replay {id}, or it is too long ago; start it again"));
+            || Refused::missing(said!("there is no replay {id}, or it is too long ago; start it again"));
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }
 

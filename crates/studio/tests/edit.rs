@@ -54,25 +54,6 @@ fn a_text_is_checked_as_one_types() {
 }
 
 #[test]
-fn findings_are_told_in_the_language_of_the_page() {
-    let open = Open::new(&[("desk.rules", DESK)]);
-    let host = format!("127.0.0.1:{}", open.port);
-    let told = |language: &str| {
-        let headers = [
-            ("host", host.as_str()),
-            ("x-rulec-token", &open.token),
-            ("content-type", "application/json"),
-            ("accept-language", language),
-        ];
-        let body = json!({"rules": 0, "file": "desk.rules", "text": "route a when -> h"}).to_string();
-        let checked = open.send("POST", "/api/check", &headers, &body).json();
-        checked["diagnostics"][0]["message"].as_str().expect("there is a finding").to_owned()
-    };
-    assert!(told("en").is_ascii());
-    assert!(told("zh").contains(|c: char| !c.is_ascii()), "{}", told("zh"));
-}
-
-#[test]
 fn places_are_counted_as_browsers_do() {
     let open = Open::new(&[("a.rules", TEXT)]);
     let checked =

@@ -10,6 +10,7 @@ use crate::refusal::{Answer, Refused};
 use crate::state::{CLASSES, Studio};
 use axum::Json;
 use axum::extract::Path;
+use rulec::internals::diag::said;
 use rulec::internals::ide::complete::ItemKind;
 use rulec::internals::ide::{Edit, Entry, actions, tokens};
 use rulec::internals::syntax::format as formatter;
@@ -194,7 +195,7 @@ pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
 
 /// The page of a code.
 pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
-    let found = Code::parse(&code).ok_or_else(|| Refused::missing(format!("there is no code `{code}`")))?;
+    let found = Code::parse(&code).ok_or_else(|| Refused::missing(said!("there is no code `{code}`")))?;
     let page = found.page_in(language());
     // The comments mark tables that are written from the source.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
