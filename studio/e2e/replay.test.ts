@@ -1,10 +1,10 @@
 // Replay and map: files of messages and logs, counts, flips, and rules of many routes.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manyMessages, manyRoutes } from './rules';
-import { launch, open, show, studio, type Studio, until } from './studio';
+import { launch, open, run, show, studio, type Studio, until } from './studio';
 
 let browser: Browser;
 
@@ -228,5 +228,32 @@ test('with --show-private the values are shown, and the page says so', async () 
   await page.locator('.grid-row', { hasText: '0171 555' }).click();
   await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
   expect(await page.locator('[name="user.phone"]').inputValue()).toBe('0171 555');
+  await end();
+});
+
+test('rulec report writes a file that opens without a server, and in which private values are masked', async () => {
+  const { page, served, end } = await look(['private.rules'], PRIVATE);
+  const log = ['caller', 'default'].map((route, second) =>
+    JSON.stringify({
+      time: `2026-01-31T09:00:0${second}Z`,
+      entry: 'routes',
+      path: [],
+      generation: 1,
+      route: route === 'caller' ? 'known' : route,
+      elapsed_us: 120 + second,
+      message: { text: 'hi', user: { name: 'Ada', phone: route === 'caller' ? '0171 555' : '0999 1' } },
+    }),
+  );
+  writeFileSync(join(served.folder, 'log.jsonl'), `${log.join('\n')}\n`);
+  run(served.folder, ['report', 'private.rules', '--log', 'log.jsonl', '-o', 'report.html']);
+  const path = join(served.folder, 'report.html');
+  const written = readFileSync(path, 'utf8');
+  expect(written).toContain('•••');
+  expect(written).not.toContain('0999');
+  await page.goto(`file://${path}`);
+  await page.locator('.report').waitFor();
+  await page.locator('.map-row', { hasText: 'known' }).waitFor();
+  await page.locator('.sample summary').first().click();
+  await page.locator('.sample .rail').first().waitFor();
   await end();
 });

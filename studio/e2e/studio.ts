@@ -1,5 +1,5 @@
 // The studio as a person meets it: the real program with rules in a folder of its own, and a browser that looks at it.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
@@ -28,6 +28,8 @@ export interface Studio {
   folder: string;
   /** The address with the token. */
   address: string;
+  /** The program's number among the processes. */
+  process: number;
   end: () => void;
 }
 
@@ -42,7 +44,14 @@ export async function studio(args: string[], files: Record<string, string> = {})
     child.kill();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { folder, address, end };
+  return { folder, address, process: child.pid ?? 0, end };
+}
+
+/** Runs the program in a folder to its end; returns what it wrote. */
+export function run(folder: string, args: string[]): string {
+  const ended = spawnSync(PROGRAM, args, { cwd: folder, encoding: 'utf8' });
+  if (ended.status !== 0) throw new Error(`rulec ${args.join(' ')}: ${ended.stderr}`);
+  return ended.stdout;
 }
 
 function addressOf(child: ChildProcess): Promise<string> {
