@@ -35,6 +35,7 @@ fn what_is_said_of_rules_and_messages_is_said_in_the_language_of_the_page() {
     for (method, path, body, place) in [
         ("POST", "/api/check", check("route a when -> h"), "/diagnostics/0/message"),
         ("POST", "/api/check", check(DESK), "/diagnostics/0/message"),
+        ("POST", "/api/check", check("default -> h\nroute a when text containss \"x\" -> h"), "/diagnostics/0/fixes/0/title"),
         ("POST", "/api/decide", decide, "/message"),
         ("GET", replay.as_str(), Json::Null, "/refusals/0/message"),
         ("GET", replay.as_str(), Json::Null, "/counts/2/never"),

@@ -5,7 +5,7 @@ use crate::api::{
     Fold, Format, Formatted, Hint, Hover, OutlineItem, Place, Save, Saved, TestRun, TextEdit,
 };
 use crate::known::Known;
-use crate::language::{language, told};
+use crate::language::{language, told, words};
 use crate::refusal::{Answer, Refused};
 use crate::state::{CLASSES, Studio};
 use axum::Json;
@@ -61,7 +61,6 @@ pub(crate) fn diagnostics(known: &Known, findings: bool) -> Vec<Diagnostic> {
 }
 
 pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
-    let found = &told(found);
     let place = found.span().and_then(|span| known.place(span));
     let place = place.unwrap_or_else(|| Place {
         file: known.names().into_iter().next().unwrap_or_default(),
@@ -74,10 +73,11 @@ pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic
         Some(DiagnosticLabel { place, text: label.text.to_string() }).filter(|label| !label.text.is_empty())
     };
     let fixes = actions::of(found, &known.analysis.sources).into_iter().map(|action| Fix {
-        title: action.title.to_string(),
+        title: words(&action.title),
         safe: action.safe,
         edits: edits(known, action.edits),
     });
+    let found = told(found);
     Diagnostic {
         file: place.file,
         line: place.line,

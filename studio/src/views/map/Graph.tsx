@@ -88,7 +88,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
 export function Standing({ route }: { route: MapRoute }): JSX.Element | null {
   const kind = standing(route);
   if (kind === null) return null;
-  const signs = { disabled: '⏸', unreachable: '⊘', shadowed: '▨', other: '⚠' };
+  const signs = { disabled: '‖', unreachable: '⊘', shadowed: '▨', other: '⚠' };
   return (
     <span class={`standing ${kind}`} title={t().map.standings[kind]}>
       <span aria-hidden="true">{signs[kind]}</span>
