@@ -249,7 +249,7 @@ export const en = {
     flipsTable: 'What flips, as a table',
     beforeSide: 'Before',
     afterSide: 'After',
-    otherArguments: 'other arguments',
+    otherAnswer: 'answered otherwise',
     showFlips: (before: string, after: string, count: number) =>
       `Show the ${n(count)} from ${before} to ${after}`,
     messages: 'Messages',

@@ -224,7 +224,7 @@ export const zh: Strings = {
     flipsTable: '变化的表格',
     beforeSide: '之前',
     afterSide: '之后',
-    otherArguments: '参数不同',
+    otherAnswer: '结果不同',
     showFlips: (before, after, count) => `显示从 ${before} 到 ${after} 的 ${n(count)} 条`,
     messages: '消息',
     ofMessages: (shown, all) => `${n(shown)} / ${n(all)}`,
