@@ -135,6 +135,12 @@ test('choices show what they leave out, flows their scores', async () => {
   const choice = await look(['orders.rules']);
   await choice.page.locator('.search').first().waitFor();
   expect(await choice.page.locator('.stop').count()).toBeGreaterThan(1);
+  const left = choice.page.locator('.note.warn', { hasText: 'fraud_check leaves out' });
+  await left.getByText('steps.customer.tags is missing').waitFor();
+  const near = choice.page.locator('.near', { hasText: 'remind' });
+  await near.getByText('one value').waitFor();
+  await near.getByRole('button', { name: 'Try it' }).click();
+  await leadsTo(choice.page, 'remind');
   await choice.end();
   const flows = await look(['chatbot.rules']);
   await flows.page.getByRole('combobox', { name: 'Decided by' }).selectOption('flows');
@@ -162,6 +168,11 @@ test('a payload shows violations at their places and the corrections as a differ
   await page.locator('.note.good', { hasText: 'Accepted after corrections' }).waitFor();
   expect(await page.locator('.diff-line.removed').count()).toBeGreaterThan(0);
   expect((await page.locator('.diff-line.added').allInnerTexts()).join('\n')).toContain('500');
+  // A judgement becomes a test as a decision does.
+  await page.getByRole('button', { name: 'Make it a test' }).click();
+  await page.getByRole('button', { name: 'See the test' }).click();
+  await page.getByText('all 1 pass').waitFor();
+  expect(await page.locator('.cm-content').innerText()).toContain('expect refund.');
   await end();
 });
 
@@ -177,6 +188,11 @@ test('a workflow is gone through step by step: nodes light up, loops are counted
   expect(await page.locator('.node.now').count()).toBe(1);
   await page.getByRole('button', { name: 'Next' }).click();
   await until('the parallel nodes', async () => (await page.locator('.node.now').count()) === 3);
+  // By itself it goes on to the next ones.
+  await page.getByRole('button', { name: 'Play' }).click();
+  await until('the judge', async () =>
+    (await page.locator('.node.now').allTextContents()).some((each) => each.startsWith('judge')),
+  );
   await end();
 });
 

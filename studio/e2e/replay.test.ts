@@ -42,7 +42,15 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
     'many.jsonl': manyMessages(3000),
   });
   await show(page, 'Replay');
-  await page.locator('.drop input[type=file]').setInputFiles(join(served.folder, 'many.jsonl'));
+  const dropped = await page.evaluateHandle(
+    (text) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([text], 'many.jsonl'));
+      return transfer;
+    },
+    readFileSync(join(served.folder, 'many.jsonl'), 'utf8'),
+  );
+  await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped });
   await replayed(page);
   await page.getByText('3,000 messages decided').waitFor();
   await page.getByText('of 3,000').waitFor();
@@ -58,7 +66,17 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await until('the rows that hold it', async () =>
     /^273 of/.test(await page.getByText(/of 3,000$/).innerText()),
   );
-  await page.getByRole('columnheader', { name: 'Route' }).getByRole('button').click();
+  const route = page.getByRole('grid').getByRole('columnheader', { name: 'Route' });
+  for (const [order, first] of [
+    ['ascending', 'more.deep'],
+    ['descending', 'first'],
+  ]) {
+    await route.getByRole('button').click();
+    await until(order ?? '', async () => (await route.getAttribute('aria-sort')) === order);
+    await until(`${first ?? ''} first`, async () =>
+      (await page.locator('.grid-row').first().innerText()).includes(first ?? '-'),
+    );
+  }
   await page.getByRole('combobox', { name: 'Went to' }).selectOption({ label: 'more.deep' });
   await until('only those', async () =>
     (await page.locator('.grid-row').nth(2).innerText()).includes('more.deep'),
@@ -69,6 +87,13 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await page.keyboard.press('Enter');
   await page.locator('.way-stop.handler', { hasText: 'deep_handler' }).waitFor();
   await page.getByText('of the replay').waitFor();
+  // The map says how often each was chosen.
+  await show(page, 'Map');
+  await page.locator('.map-row', { hasText: 'first' }).first().click();
+  await page.locator('.map-detail dt', { hasText: 'Chosen' }).waitFor();
+  expect(await page.locator('.map-detail .facts').innerText()).toMatch(/Chosen\s+\d+ \(\d/);
+  await page.locator('.map-row', { hasText: 'to_more' }).first().click();
+  expect(await page.locator('.map-detail dt', { hasText: 'Chosen' }).count()).toBe(0);
   await end();
 });
 
@@ -128,7 +153,17 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
   await page.locator('.drop input[type=file]').setInputFiles(join(served.folder, 'log.jsonl'));
   await page.locator('.going', { hasText: 'Done' }).waitFor();
   await page.getByText('3 decisions of the log come out otherwise').waitFor();
+  await page.getByRole('heading', { name: 'Over time' }).waitFor();
   await end();
+  // The same log, named on the command line: it stands ready to be replayed.
+  const named = await look(['many.rules', '--log', 'log.jsonl'], {
+    'many.rules': manyRoutes(20),
+    'log.jsonl': log.join('\n'),
+  });
+  await show(named.page, 'Replay');
+  await named.page.locator('.replay-setup button.primary').click();
+  await named.page.getByText('3 decisions of the log come out otherwise').waitFor();
+  await named.end();
 });
 
 test('500 routes stay readable: search, fold, zoom, findings, and a decision table that is virtual', async () => {
@@ -175,12 +210,16 @@ test('a row of the decision table that holds together with another says with whi
     'route a priority 2 when ctx.n > 3 -> one',
     'route b priority 1 when ctx.n < 9 -> two',
     'route c when ctx.n == 100 -> one',
+    'route d when ctx.n in [1, 2] -> never',
   ].join('\n');
   const { page, end } = await look(['few.rules'], { 'few.rules': rules });
   await show(page, 'Map');
   await page.getByRole('button', { name: 'Decision table' }).click();
   await page.locator('.grid-row .overlap').first().waitFor();
   expect(await page.getByRole('columnheader', { name: 'ctx.n' }).count()).toBe(1);
+  // What no row takes stands as a row of its own, and with a message.
+  await page.locator('.grid-row', { hasText: 'gap' }).waitFor();
+  await page.getByRole('heading', { name: 'Messages that no row takes' }).waitFor();
   await page.locator('.grid-row', { hasText: 'a' }).first().click();
   await page.getByRole('button', { name: 'Decide on it' }).first().click();
   await page.locator('.way-stop.handler', { hasText: 'one' }).waitFor();
