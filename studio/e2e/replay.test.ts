@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manyMessages, manyRoutes } from './rules';
+import { serious } from './axe';
 import { launch, open, run, show, studio, type Studio, until } from './studio';
 
 let browser: Browser;
@@ -126,6 +127,7 @@ test('another version of the rules is compared: what flips, from where to where'
   );
   await page.locator('.grid-row').first().waitFor();
   expect(await page.locator('.grid-row .flipped').count()).toBeGreaterThan(0);
+  expect(await serious(page)).toEqual([]);
   await end();
 });
 
@@ -181,6 +183,7 @@ test('500 routes stay readable: search, fold, zoom, findings, and a decision tab
   await page.locator('.map-row', { hasText: 'shadowed' }).click();
   await page.locator('.map-detail .note').first().waitFor();
   await page.locator('.map-detail').getByText('Found by').waitFor();
+  expect(await serious(page)).toEqual([]);
   await page.getByRole('combobox', { name: 'Show' }).selectOption('all');
   await page.getByRole('button', { name: 'Fold all' }).click();
   expect(await page.locator('.map-row').count()).toBe(0);

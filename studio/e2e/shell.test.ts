@@ -40,6 +40,7 @@ test('the views are reached by single keys, and the address follows', async () =
   await page.locator('.editor-host .cm-content').waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
+  expect(await serious(page)).toEqual([]);
   await page.keyboard.press('Escape');
   expect(await page.getByRole('dialog').count()).toBe(0);
   expect(troubles).toEqual([]);
