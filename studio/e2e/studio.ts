@@ -6,7 +6,8 @@ import { extname, join, resolve } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PROGRAM = process.env.RULEC ?? join(ROOT, 'target/debug/rulec');
+const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target');
+const PROGRAM = process.env.RULEC ?? join(TARGET, 'debug/rulec');
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const FLAGS = [
@@ -33,6 +34,13 @@ export interface Studio {
   end: () => void;
 }
 
+const running = new Set<() => void>();
+
+/** Ends the studios that are still open: a test that fails leaves its own. */
+export function endAll(): void {
+  running.forEach((end) => end());
+}
+
 /** Starts the studio on files of a new folder, which holds the examples and `files`. */
 export async function studio(args: string[], files: Record<string, string> = {}): Promise<Studio> {
   const folder = mkdtempSync(join(tmpdir(), 'rulec-studio-'));
@@ -41,9 +49,11 @@ export async function studio(args: string[], files: Record<string, string> = {})
   const child = spawn(PROGRAM, ['studio', ...args, '--no-open'], { cwd: folder });
   const address = await addressOf(child);
   const end = (): void => {
+    running.delete(end);
     child.kill();
     rmSync(folder, { recursive: true, force: true });
   };
+  running.add(end);
   return { folder, address, process: child.pid ?? 0, end };
 }
 
