@@ -7,8 +7,8 @@ The rules lie as an artifact in Ray's object store: a worker process compiles it
     answered = rays.decide(ray.data.read_parquet("messages"), Rules.from_path("support.rules"))
 """
 
-# PyArrow and the clusters say little of their types.
-# pyright: basic
+# PyArrow and the clusters say little of their types, and need not be there.
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ answers are one column more, a struct of the columns that `rulec run` would prin
     answered.groupBy("decision.target").count().show()
 """
 
-# PyArrow and the clusters say little of their types.
-# pyright: basic
+# PyArrow and the clusters say little of their types, and need not be there.
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 

@@ -146,7 +146,8 @@ def test_columns_that_do_not_fit_are_an_error_of_the_driver(spark: Any, rules: R
 
 
 def test_ray_answers_like_one_process(rules: Rules, data: Path, expected: Any) -> None:
-    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray")
+    import ray
     import ray.data
 
     from rulec import rays

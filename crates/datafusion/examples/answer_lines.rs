@@ -3,10 +3,11 @@
 //!
 //! `cargo run -p rulec-datafusion --example answer_lines -- RULES FOLDER ENTRY`
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use futures_util::StreamExt;
 use rulec::Rules;
 use std::error::Error;
 use std::io::{BufWriter, Write, stdout};
