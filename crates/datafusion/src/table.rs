@@ -68,7 +68,9 @@ impl TableFunctionImpl for Decide {
         let schema = schema(Path::new(path))?;
         let decider = Decider::new(&self.rules, Some(entry), Arc::clone(&schema), &Options::default());
         let read = decider.map_err(wrong)?.reads();
-        let format = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension("");
+        let format = ListingOptions::new(Arc::new(ParquetFormat::default()))
+            .with_file_extension("")
+            .with_session_config_options(args.session().config());
         let path = if Path::new(path).is_dir() { format!("{path}/") } else { path.to_owned() };
         let config = ListingTableConfig::new(ListingTableUrl::parse(path)?)
             .with_listing_options(format)

@@ -125,6 +125,40 @@ async fn only_the_columns_that_are_read_are_scanned() {
     assert!(plan.contains("projection=[text, n]"), "{plan}");
 }
 
+/// Each partition decides its own rows, and a condition on an answer is asked while the rows are read.
+#[tokio::test]
+async fn rules_are_decided_where_rows_are_scanned() {
+    let (context, folder) = (context(RULES), tempfile::tempdir().expect("a folder"));
+    let (all, folder) = (batch(&messages()), folder.path());
+    for part in 0..4 {
+        write(&folder.join(format!("{part}.parquet")), &all.slice(part * 5_000, 5_000));
+    }
+    let plan = async |query: &str| {
+        let plan = rows(&context, &format!("explain format indent {query}")).await;
+        plan[0].column(1).as_any().downcast_ref::<StringArray>().expect("text").value(1).to_owned()
+    };
+    let decide = format!("rulec_decide('routes', '{}')", folder.display());
+    let counts = plan(&format!("select answer['target'], count(*) from {decide} group by 1")).await;
+    let lines: Vec<&str> = counts.lines().collect();
+    let decided = lines.iter().rposition(|line| line.contains("rulec_route")).expect("rules are decided");
+    let below = &lines[decided..];
+    assert!(!below.iter().any(|line| line.contains("RepartitionExec: partitioning=Hash")), "{counts}");
+    assert!(below.last().is_some_and(|scan| scan.contains("file_groups={4 groups")), "{counts}");
+    context.sql("set datafusion.execution.parquet.pushdown_filters = true").await.expect("it can be set");
+    let filtered = plan(&format!("select id from {decide} where answer['target'] = 'files'")).await;
+    let scan = filtered.lines().last().expect("a scan");
+    assert!(
+        scan.contains("DataSourceExec") && scan.contains("predicate=get_field(rulec_route("),
+        "{filtered}"
+    );
+    let counted =
+        rows(&context, &format!("select count(*) from {decide} where answer['target'] = 'files'")).await;
+    let counted = counted[0].column(0).as_any().downcast_ref::<Int64Array>().expect("a count").value(0);
+    let rules = Rules::from_text(RULES).expect("the rules compile");
+    let files = messages().iter().filter(|message| rules.decide(message).target() == Some("files")).count();
+    assert_eq!(counted, files as i64);
+}
+
 #[tokio::test]
 async fn mistakes_are_told_when_the_query_is_planned() {
     let (context, folder) = (context(RULES), tempfile::tempdir().expect("a folder"));
