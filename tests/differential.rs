@@ -150,12 +150,12 @@ fn compare(seed: u64, tally: &mut Tally) {
     let engine = |name, rules| Engine::new(name, rules, &program.entries);
     let mut engines: Vec<Engine> =
         others.map(|column| engine(format!("{:?}", column.engine), column.of(&rules))).collect();
-    if seed % 4 == 0 {
+    if seed.is_multiple_of(4) {
         let loaded = reload(&rules);
         assert_eq!(loaded.sources().iter().map(|(_, file)| file.text.len()).sum::<usize>(), 0);
         engines.push(engine("artifact".to_owned(), INDEX.of(&loaded)));
     }
-    let findable = (seed % 8 == 0).then(|| Findable::of(&rules));
+    let findable = seed.is_multiple_of(8).then(|| Findable::of(&rules));
     for at in 0..MESSAGES {
         let message = message(&mut random);
         let number = at % program.entries.len();

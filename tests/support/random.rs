@@ -15,6 +15,7 @@ impl Random {
     }
 
     /// Takes its numbers from bytes, as a fuzzer wants it, and those after them from a seed.
+    #[allow(dead_code, reason = "tests start from seeds")]
     pub fn of(bytes: &[u8]) -> Self {
         Random { state: 0, given: bytes.iter().rev().copied().collect() }
     }
