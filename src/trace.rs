@@ -24,6 +24,7 @@ pub use quote::{Location, Source};
 pub use truths::{Seen, Truths};
 
 use crate::decision::Choice;
+use crate::diag::said;
 use crate::eval::Evaluator;
 use crate::sema::hir::{CondKind, RuleId, TableId};
 use private::Privacy;
@@ -60,7 +61,7 @@ impl<'a, 's> Tracer<'a, 's> {
                     skipped.push(SkippedCondition {
                         branch: rule.name.to_string(),
                         condition: node.text,
-                        reason: node.because.join("; "),
+                        reason: node.because.iter().cloned().reduce(|all, one| said!("{all}; {one}")).unwrap_or_default(),
                     });
                 }
             }

@@ -8,16 +8,28 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 /// A sentence or phrase for people. It reads as its English text; [`Message::told_in`] gives that of another language.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Message {
+#[derive(Clone)]
+pub struct Message(Form);
+
+/// Small, since errors hold messages.
+#[derive(Clone)]
+enum Form {
+    /// A template without holes or braces, which is the English text.
+    Fixed(&'static str),
+    Made(Box<Made>),
+}
+
+#[derive(Clone)]
+struct Made {
     template: Cow<'static, str>,
     /// The content of each hole, in the template's order.
     holes: Vec<Hole>,
-    /// The English text; empty where it is the template.
+    /// The English text.
     english: String,
 }
 
@@ -46,12 +58,12 @@ impl Message {
     /// A message of a template and what stands in its holes; `said!` writes this.
     pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
         let english = fill(template, template, |at| text_in(&holes, at, Language::English));
-        Message { template: Cow::Borrowed(template), holes, english }
+        Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), holes, english })))
     }
 
     /// A message without holes or braces; `said!` writes this.
     pub const fn fixed(template: &'static str) -> Message {
-        Message { template: Cow::Borrowed(template), holes: Vec::new(), english: String::new() }
+        Message(Form::Fixed(template))
     }
 
     /// A text that is the same in every language, such as a name, or the words of the operating system.
@@ -61,7 +73,10 @@ impl Message {
 
     /// The English text.
     pub fn as_str(&self) -> &str {
-        if self.english.is_empty() && self.holes.is_empty() { &self.template } else { &self.english }
+        match &self.0 {
+            Form::Fixed(template) => template,
+            Form::Made(made) => &made.english,
+        }
     }
 
     /// The text in that language; in English where the catalogue has none.
@@ -69,8 +84,9 @@ impl Message {
         match language {
             Language::English => Cow::Borrowed(self.as_str()),
             Language::Chinese => {
-                let template = CHINESE.get(&*self.template).map_or(&*self.template, String::as_str);
-                Cow::Owned(fill(&self.template, template, |at| text_in(&self.holes, at, language)))
+                let (original, holes) = self.parts();
+                let template = CHINESE.get(original).map_or(original, String::as_str);
+                Cow::Owned(fill(original, template, |at| text_in(holes, at, language)))
             }
         }
     }
@@ -81,6 +97,14 @@ impl Message {
         match language {
             Language::English => self.clone(),
             _ => Message::verbatim(self.told_in(language)),
+        }
+    }
+
+    /// The template, and what stands in its holes.
+    fn parts(&self) -> (&str, &[Hole]) {
+        match &self.0 {
+            Form::Fixed(template) => (template, &[]),
+            Form::Made(made) => (&made.template, &made.holes),
         }
     }
 
@@ -175,6 +199,27 @@ fn fill<'t>(original: &str, template: &str, text: impl Fn(usize) -> Cow<'t, str>
     out
 }
 
+impl Default for Message {
+    fn default() -> Message {
+        Message::fixed("")
+    }
+}
+
+/// What it is made of says what it is: the English text follows from that.
+impl PartialEq for Message {
+    fn eq(&self, other: &Message) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Message {}
+
+impl Hash for Message {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
+}
+
 impl Deref for Message {
     type Target = str;
 
@@ -254,8 +299,9 @@ texts! {
 
 impl Codec for Message {
     fn write(&self, to: &mut Writer) {
-        to.text(&self.template);
-        self.holes.write(to);
+        let (template, holes) = self.parts();
+        to.text(template);
+        holes.to_vec().write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -264,8 +310,7 @@ impl Codec for Message {
             return Err(DecodeError("a message has other holes than its template"));
         }
         let english = fill(&template, &template, |at| text_in(&holes, at, Language::English));
-        let english = if holes.is_empty() && english == template { String::new() } else { english };
-        Ok(Message { template: Cow::Owned(template), holes, english })
+        Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), holes, english }))))
     }
 }
 

@@ -2,6 +2,7 @@
 //! fields are added, never renamed.
 
 use super::quote::Location;
+use crate::diag::Message;
 use crate::sema::hir::TableKind;
 use crate::value::Tri;
 use serde::Serialize;
@@ -159,7 +160,7 @@ pub struct TraceNode {
     pub found: Option<String>,
     /// The reasons why a predicate is unknown, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub because: Vec<String>,
+    pub because: Vec<Message>,
     /// The reason why there is no more to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
@@ -235,7 +236,7 @@ pub struct SkippedCondition {
     /// The author's own text, on one line.
     pub condition: String,
     /// The reason, in a sentence: the values that are missing.
-    pub reason: String,
+    pub reason: Message,
 }
 
 /// A host function that failed; its result counted as missing.

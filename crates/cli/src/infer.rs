@@ -3,7 +3,8 @@
 
 use super::stream;
 use super::term::Term;
-use super::{CliError, files};
+use super::{CliError, files, standard};
+use rulec::internals::diag::said;
 use rulec::internals::syntax::format::format;
 use rulec::internals::value::parse_datetime;
 use serde_json::{Map, Value as Json};
@@ -49,7 +50,7 @@ struct Field {
 /// The `input` block for the messages of a file, and the number of lines that are none.
 pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (None, "standard input".to_owned())
+        (None, standard::name())
     } else {
         (Some(files::read(path)), path.display().to_string())
     };
@@ -71,7 +72,7 @@ pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
         }
     };
     let Ty::Record(record) = ty else {
-        return Err(CliError::error(format!(
+        return Err(CliError::error(said!(
             "`{name}` holds neither messages, which are JSON objects, nor a JSON Schema of one"
         )));
     };

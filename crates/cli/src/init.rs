@@ -1,5 +1,6 @@
 //! `rulec init`: a project that works, to begin with: rules, what they import, tests, settings, and a CI job.
 
+use rulec::internals::diag::{listed, said};
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
 use std::path::PathBuf;
@@ -38,11 +39,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .collect();
     // Nothing is written if not all can be.
     if !there.is_empty() && !args.force {
-        let (what, them) = match there.len() {
-            1 => ("is there already", "it"),
-            _ => ("are there already", "them"),
-        };
-        return Err(CliError::usage(format!("{} {what}; `--force` writes over {them}", there.join(", "))));
+        let files = listed(&there);
+        return Err(CliError::usage(match there.len() {
+            1 => said!("{files} is there already; `--force` writes over it"),
+            _ => said!("{files} are there already; `--force` writes over them"),
+        }));
     }
     for (name, text) in FILES {
         let path = args.folder.join(name);
@@ -54,6 +55,6 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     out.flush()?;
     let rules = args.folder.join("rules");
-    term.note(&format!("now: `rulec test {}`", rules.display()));
+    term.note(&said!("now: `rulec test {}`", rules.display()));
     Ok(Status::Fine)
 }

@@ -179,7 +179,7 @@ fn covered(known: &Known, item: Item) -> CoverageItem {
         tried: item.tried,
         yes: item.yes,
         no: item.no,
-        gap: item.gap,
+        gap: item.gap.map(Into::into),
     }
 }
 

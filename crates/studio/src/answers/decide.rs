@@ -80,7 +80,7 @@ fn decision(known: &Known, rules: &Rules, entry: Entry<'_>, message: &Json, show
     let left_out = entry.skipped(message).into_iter().map(|skipped| LeftOut {
         branch: skipped.branch,
         condition: skipped.condition,
-        reason: skipped.reason,
+        reason: skipped.reason.to_string(),
     });
     let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
     Decision {

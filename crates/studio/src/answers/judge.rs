@@ -34,7 +34,7 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
         Violation {
             rule: found.rule.to_string(),
             path: found.path.clone(),
-            message: found.message.clone(),
+            message: found.message.to_string(),
             repair: found.repair.to_string(),
             value: place
                 .clone()
@@ -61,7 +61,7 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
             .map(|one| Unchecked {
                 rule: one.rule.to_string(),
                 path: one.path.clone(),
-                message: one.message.clone(),
+                message: one.message.to_string(),
             })
             .collect(),
         corrections: corrections

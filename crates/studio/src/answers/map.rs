@@ -98,12 +98,8 @@ impl<'k> Maker<'k> {
     fn new(known: &'k Known, rules: &'k Rules) -> Maker<'k> {
         let plans = rules.plan();
         let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
-            let (by, what, shared) = match &route.found {
-                Found::Key { keys, posting, .. } => ("key", keys.join(" or "), posting.saturating_sub(1)),
-                Found::Bits { values } => ("bits", values.join(", "), 0),
-                Found::Always { because } => ("always", because.clone(), 0),
-            };
-            (RuleId(route.rule), HowFound { by: by.to_owned(), what, shared })
+            let ((by, what), shared) = (route.found.told(), route.found.shared());
+            (RuleId(route.rule), HowFound { by: by.to_owned(), what: what.to_string(), shared })
         });
         let steps = rules.cost().into_iter().flat_map(|table| {
             let name = table.table;

@@ -98,7 +98,7 @@ fn told(found: WhyNot) -> Near {
         field: field.field,
         is: field.is,
         would_be: field.would_be,
-        needs: field.needs,
+        needs: field.needs.iter().map(ToString::to_string).collect(),
         private: field.private,
     });
     Near { route: found.route, remedy, fields: fields.collect(), message, smallest }
