@@ -11,7 +11,7 @@ mod words;
 
 use crate::arena::Arena;
 use crate::codec::impl_codec;
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use crate::limits::Limit;
 use crate::meaning::finite;
 use crate::ops::Cost;

@@ -6,7 +6,7 @@
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// A row of the table.

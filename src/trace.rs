@@ -24,7 +24,6 @@ pub use quote::{Location, Source};
 pub use truths::{Seen, Truths};
 
 use crate::decision::Choice;
-use crate::diag::said;
 use crate::eval::Evaluator;
 use crate::sema::hir::{CondKind, RuleId, TableId};
 use private::Privacy;
@@ -61,7 +60,12 @@ impl<'a, 's> Tracer<'a, 's> {
                     skipped.push(SkippedCondition {
                         branch: rule.name.to_string(),
                         condition: node.text,
-                        reason: node.because.iter().cloned().reduce(|all, one| said!("{all}; {one}")).unwrap_or_default(),
+                        reason: node
+                            .because
+                            .iter()
+                            .cloned()
+                            .reduce(|all, one| said!("{all}; {one}"))
+                            .unwrap_or_default(),
                     });
                 }
             }

@@ -11,7 +11,7 @@ use super::sequence::{Answers, Leaf, Reader, Sequence, is_entry};
 use super::solver::{Answer, Goal, Questions, Solver};
 use super::twins::twins;
 use crate::decision::Choice;
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use crate::sema::hir::{Program, TableId, TableKind, Trigger};
 use crate::value::{Value, identical};
 use serde::Serialize;
@@ -242,7 +242,7 @@ fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     if any(|program| !program.workflows.is_empty()) {
         left_out.push(said!("workflows"));
     }
-    if let Some(left_out) = left_out.into_iter().reduce(|one, other| said!("{one} and {other}")) {
+    if let Some(left_out) = left_out.into_iter().reduce(|one, other| said!("{first} and {second}", first = one, second = other)) {
         notes.push(said!("{left_out} are not compared"));
     }
     if old.limits != new.limits {

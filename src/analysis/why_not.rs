@@ -6,7 +6,7 @@ use super::report::Report;
 use super::sequence::{Answers, Leaf, Reader, Sequence};
 use super::solver::Solver;
 use crate::decision::Choice;
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, TableId, Term};
 use crate::source::SourceMap;

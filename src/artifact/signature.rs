@@ -3,7 +3,7 @@
 //! What is signed is the header and the hash of the content. The keys are those of other tools (`openssl genpkey -algorithm
 //! ed25519`): PKCS #8 and SPKI as PEM.
 
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use ed25519_dalek::{Signature, Signer};
 use std::fmt;

@@ -57,7 +57,7 @@ static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 impl Message {
     /// A message of a template and what stands in its holes; `said!` writes this.
     pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
-        let english = fill(template, template, |at| text_in(&holes, at, Language::English));
+        let english = fill(template, template, String::push_str, |at| text_in(&holes, at, Language::English));
         Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), holes, english })))
     }
 
@@ -85,8 +85,14 @@ impl Message {
             Language::English => Cow::Borrowed(self.as_str()),
             Language::Chinese => {
                 let (original, holes) = self.parts();
-                let template = CHINESE.get(original).map_or(original, String::as_str);
-                Cow::Owned(fill(original, template, |at| text_in(holes, at, language)))
+                match (&self.0, CHINESE.get(original)) {
+                    // Its braces are none of a hole.
+                    (Form::Fixed(text), None) => Cow::Borrowed(*text),
+                    (_, told) => {
+                        let template = told.map_or(original, String::as_str);
+                        Cow::Owned(fill(original, template, spaced, |at| text_in(holes, at, language)))
+                    }
+                }
             }
         }
     }
@@ -179,24 +185,48 @@ pub fn holes(template: &str) -> Vec<String> {
 }
 
 /// A template, in whatever language, with the holes filled as those of the original are.
-fn fill<'t>(original: &str, template: &str, text: impl Fn(usize) -> Cow<'t, str>) -> String {
+fn fill<'t>(
+    original: &str,
+    template: &str,
+    put: fn(&mut String, &str),
+    text: impl Fn(usize) -> Cow<'t, str>,
+) -> String {
     // Each is taken once, so that what damaged bytes nest does not grow without bound.
     let mut names: Vec<Option<String>> = holes(original).into_iter().map(Some).collect();
     let mut own = holes(template).into_iter();
     let mut out = String::new();
     for piece in pieces(template) {
         match piece {
-            Piece::Text(text) => out.push_str(text),
+            Piece::Text(text) => put(&mut out, text),
             Piece::Hole(_) => {
                 let name = own.next();
                 if let Some(at) = names.iter().position(|known| known.is_some() && *known == name) {
                     names[at] = None;
-                    out.push_str(&text(at));
+                    put(&mut out, &text(at));
                 }
             }
         }
     }
     out
+}
+
+/// Puts a piece behind others, with the space that Chinese typography has between its characters and code or numbers, and
+/// without one between two of its characters.
+fn spaced(out: &mut String, piece: &str) {
+    let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let other = |c: char| c.is_ascii_alphanumeric() || c == '`';
+    let is_text = |text: &str| text.starts_with(han);
+    if is_text(piece) && out.strip_suffix(' ').is_some_and(|before| before.ends_with(han)) {
+        out.pop();
+    }
+    let behind = piece.strip_prefix(' ').filter(|behind| out.ends_with(han) && is_text(behind));
+    let piece = behind.unwrap_or(piece);
+    if let (Some(before), Some(behind)) = (out.chars().next_back(), piece.chars().next())
+        && (han(before) && other(behind) || other(before) && han(behind))
+    {
+        out.push(' ');
+    }
+    out.push_str(piece);
 }
 
 impl Default for Message {
@@ -309,7 +339,7 @@ impl Codec for Message {
         if self::holes(&template).len() != holes.len() {
             return Err(DecodeError("a message has other holes than its template"));
         }
-        let english = fill(&template, &template, |at| text_in(&holes, at, Language::English));
+        let english = fill(&template, &template, String::push_str, |at| text_in(&holes, at, Language::English));
         Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), holes, english }))))
     }
 }

@@ -7,7 +7,7 @@ use super::input::{Input, Record};
 use super::session::{Call, Session};
 use super::set::{Handle, Shared};
 use super::workspace;
-use crate::diag::{Message, listed, nearest, said};
+use crate::diag::{Message, listed, nearest};
 use crate::explain::{self, Explanation};
 use crate::json::JsonError;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};

@@ -1,6 +1,6 @@
 //! The choice of the engine that decides.
 
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use std::fmt;
 use std::str::FromStr;
 

@@ -4,7 +4,7 @@
 
 use super::show::{operand, plain, thousands, value};
 use super::{Explanation, IntentTrace, headline_target};
-use crate::diag::{Language, Message, said};
+use crate::diag::{Language, Message};
 use crate::sema::hir::TableKind;
 use crate::text::{on_one_line, width};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
@@ -122,7 +122,8 @@ pub(super) fn arguments(args: &Map<String, Json>, language: Language) -> String 
     if args.is_empty() {
         return String::new();
     }
-    let args: Vec<String> = args.iter().map(|(name, json)| format!("{name}: {}", value(json, language))).collect();
+    let args: Vec<String> =
+        args.iter().map(|(name, json)| format!("{name}: {}", value(json, language))).collect();
     format!("({})", args.join(", "))
 }
 

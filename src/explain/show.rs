@@ -1,7 +1,7 @@
 //! Values and texts as they are printed: short, on one line, and harmless to a terminal whatever the
 //! message holds.
 
-use crate::diag::{Language, Message, said};
+use crate::diag::{Language, Message};
 use crate::text::printable::{escape, is_invisible, steers};
 use crate::trace::Operand;
 use serde_json::Value as Json;

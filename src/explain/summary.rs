@@ -3,7 +3,7 @@
 
 use super::show::{operand, plain};
 use super::{Explanation, headline_target};
-use crate::diag::{Language, Message, listed, said};
+use crate::diag::{Language, Message, listed};
 use crate::sema::hir::{ROUTES, TableKind};
 use crate::text::on_one_line;
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};

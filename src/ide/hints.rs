@@ -3,7 +3,7 @@
 
 use super::{Analysis, Kind};
 use crate::analysis::Finding;
-use crate::diag::{Code, Message, said};
+use crate::diag::{Code, Message};
 use crate::span::{FileId, Span};
 
 /// A few words behind a place.

@@ -7,7 +7,7 @@ use super::bitmap::MAX_COLUMNS;
 use super::build::{Access, Builder};
 use super::cost;
 use crate::bytecode::Chunk;
-use crate::diag::{Message, listed, said};
+use crate::diag::{Message, listed};
 use crate::ops::Anchor;
 use crate::sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
 use hashbrown::HashMap;

@@ -21,9 +21,9 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-use crate::diag::{Message, said};
 use super::lex::Token;
 use super::parse::{Outline, Piece, outline};
+use crate::diag::Message;
 use gap::{Gaps, Place};
 use layout::Writer;
 use std::ops::Range;

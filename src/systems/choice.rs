@@ -38,7 +38,7 @@ pub use reason::reasons;
 pub use tool::tool;
 
 use super::prompt::{PickTool, branch_prompt};
-use crate::diag::{Message, listed, nearest, said};
+use crate::diag::{Message, listed, nearest};
 use crate::engine::{Entry, Rules};
 use crate::sema::hir::{self, ANSWERS, TableKind};
 use serde_json::Value as Json;

@@ -1,7 +1,7 @@
 //! Conditions that come as texts while the program runs, such as those on the edges of a plan: compiled and
 //! type-checked like the condition of a route, and decided by the same engines.
 
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use crate::engine::{CompileError, Rules};
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -49,7 +49,12 @@ impl ConditionError {
     fn of(error: &CompileError) -> ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
-            || ConditionError::new(said!("it does not compile"), said!("write a condition such as `rows > 10`")),
+            || {
+                ConditionError::new(
+                    said!("it does not compile"),
+                    said!("write a condition such as `rows > 10`"),
+                )
+            },
             |found| ConditionError { message: found.message.clone(), help: found.help.clone() },
         )
     }
@@ -63,7 +68,10 @@ impl Condition {
     /// When it is no condition, or uses one name at types that exclude each other.
     pub fn compile(text: &str) -> Result<Condition, ConditionError> {
         if text.trim().is_empty() {
-            return Err(ConditionError::new(said!("the condition is empty"), said!("leave it out, or write one")));
+            return Err(ConditionError::new(
+                said!("the condition is empty"),
+                said!("leave it out, or write one"),
+            ));
         }
         if text.len() > MAX_BYTES {
             let message = said!("the condition has {} bytes, more than {MAX_BYTES}", text.len());
@@ -74,7 +82,10 @@ impl Condition {
             .map_err(|error| ConditionError::of(&error))?;
         let program = rules.program();
         if program.rules.len() != 1 || program.tables.len() != 1 {
-            return Err(ConditionError::new(said!("it is more than a condition"), said!("write the condition alone")));
+            return Err(ConditionError::new(
+                said!("it is more than a condition"),
+                said!("write the condition alone"),
+            ));
         }
         Ok(Condition { rules })
     }

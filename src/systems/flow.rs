@@ -32,8 +32,8 @@ pub use test::run_tests;
 
 use super::prompt::{PickTool, intent_prompt, intent_prompt_for};
 use crate::arena::Arena;
-use crate::diag::{Message, said};
 use crate::classifier::{self, Classifier, Options, Ranked, TrainError, Verdict};
+use crate::diag::Message;
 use crate::engine::{Entry, FlowHit, Rules};
 use crate::explain::{Explanation, IntentTrace, RankedIntent};
 use crate::limits::{self, Exceeded};

@@ -45,7 +45,7 @@ pub(in crate::systems) use schema::type_schema;
 pub use test::run_tests;
 pub use why::Why;
 
-use crate::diag::{Message, listed, nearest, said};
+use crate::diag::{Message, listed, nearest};
 use crate::engine::Rules;
 use crate::json::{self, JsonError};
 use crate::limits;

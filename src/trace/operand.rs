@@ -3,7 +3,7 @@
 use super::record::Traced;
 use super::{Elements, Operand};
 use crate::builtins::Function;
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use crate::limits::Exceeded;
 use crate::ops::{Meaning, Op, Right};
 use crate::predicate::{self, How};
@@ -122,7 +122,7 @@ impl<'a> Traced<'a, '_> {
             because.push(match self.predicate_beyond(predicate, values) {
                 Some(exceeded) => {
                     said!("{} counts as missing: {}", self.text(predicate.left.span), exceeded.in_words())
-                },
+                }
                 None => said!("{} cannot be decided", self.text(span)),
             });
         }

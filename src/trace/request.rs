@@ -1,7 +1,7 @@
 //! Sentences on why the request analysis gives no value.
 
 use super::record::Traced;
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use crate::sema::hir::{Expr, ExprKind};
 use crate::sema::request::{BEST, Feature, INTENT, SCORE};
 use crate::value::Value;
@@ -15,8 +15,7 @@ impl<'a> Traced<'a, '_> {
             {
                 let found = self.value_of(base);
                 let (Value::Str(best), Value::Float(score)) = (found.field(BEST), found.field(SCORE)) else {
-                    return (!found.is_missing())
-                        .then(|| said!("nothing in the text points to any intent"));
+                    return (!found.is_missing()).then(|| said!("nothing in the text points to any intent"));
                 };
                 Some(match self.observer.privacy.is_private(base) {
                     true => said!("no intent is clear enough"),

@@ -1,9 +1,9 @@
 //! `rulec bench`: how long decisions take on this machine, for the messages of a file.
 
 use super::files::RulesArgs;
+use super::language::{counted, tell};
 use super::run::{entry, tier};
 use super::stream;
-use super::language::{counted, tell};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::builder::RangedU64ValueParser;
@@ -144,9 +144,7 @@ impl Figures<'_> {
         let loaded = format!("{loaded:.1}");
         out.tell(&said!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
         let (per_second, mean) = (format!("{per_second:.0}"), format!("{mean:.0}"));
-        out.tell(&said!(
-            "{per_second} decisions a second on one thread ({mean} ns each, {decided} made)"
-        ))?;
+        out.tell(&said!("{per_second} decisions a second on one thread ({mean} ns each, {decided} made)"))?;
         let percentiles = [
             (said!("half within"), 0.5),
             (said!("90% within"), 0.9),

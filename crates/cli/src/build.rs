@@ -36,7 +36,9 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     if args.output.is_none() && args.rules.is_piped() {
-        return Err(CliError::usage(said!("name the file to write with `-o`: the rules come from standard input")));
+        return Err(CliError::usage(said!(
+            "name the file to write with `-o`: the rules come from standard input"
+        )));
     }
     let rules = args.rules.load(term)?;
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));

@@ -44,7 +44,10 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
         None => None,
         Some(path) => {
             let (bytes, name) = files::read(path)?;
-            Some(json::parse_bytes(&bytes).map_err(|error| CliError::usage(said!("{name}: {}", error.in_words())))?)
+            Some(
+                json::parse_bytes(&bytes)
+                    .map_err(|error| CliError::usage(said!("{name}: {}", error.in_words())))?,
+            )
         }
     };
     let (bytes, name) = files::read(&args.cases)?;

@@ -1,8 +1,8 @@
 //! Coverage as text, as lcov's records, and as a page of HTML. Each names the files as the user would.
 
 use super::compiled::Compiled;
-use super::markup::escaped;
 use super::language::{counted, language, tell};
+use super::markup::escaped;
 use rulec::internals::diag::said;
 use rulec::{FileId, Finding, Message};
 use rulec_inspect::coverage::{Coverage, Item, times};
@@ -109,13 +109,9 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 /// The page up to the first file.
 fn head() -> String {
     let (title, code) = (tell(&said!("Coverage of the rules")), language().code());
-    let [point, all, part, none] = [
-        said!("Point at a colour to see the counts."),
-        said!("seen"),
-        said!("seen in part"),
-        said!("never"),
-    ]
-    .map(|text| tell(&text).into_owned());
+    let [point, all, part, none] =
+        [said!("Point at a colour to see the counts."), said!("seen"), said!("seen in part"), said!("never")]
+            .map(|text| tell(&text).into_owned());
     format!(
         "<!doctype html>
 <html lang=\"{code}\">

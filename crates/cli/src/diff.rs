@@ -1,14 +1,14 @@
 //! `rulec diff`: what a new version of rules answers otherwise than the old one.
 
 use super::files::RulesArgs;
+use super::language::{counted, tell};
 use super::lines::Lines;
 use super::run::entry;
 use super::stream::open;
-use super::language::{counted, tell};
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
-use rulec::internals::diag::{listed, said};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
+use rulec::internals::diag::{listed, said};
 use rulec::internals::json;
 use rulec::internals::text::{on_one_line, printable, width};
 use rulec::{Decision, Entry, Message};

@@ -3,8 +3,8 @@
 use super::compiled::Compiled;
 use super::coverage;
 use super::files;
-use super::stream;
 use super::language::counted;
+use super::stream;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::internals::diag::said;

@@ -2,12 +2,12 @@
 
 use super::compiled::{Compiled, STDIN, Target};
 use super::keys::KeyPlace;
-use super::report::{found, human};
 use super::language::counted;
+use super::report::{found, human};
 use super::term::Term;
 use super::{CliError, Status, standard};
-use rulec::internals::diag::{Argument, said};
 use rulec::internals::artifact;
+use rulec::internals::diag::{Argument, said};
 use rulec::internals::engine::{open_regular, read_limited};
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::loader::MAX_FILE_BYTES;
@@ -59,8 +59,7 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
 /// Finds rule files; hidden folders are left out, and links to folders not followed, since they may
 /// lead in a circle.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    let refused =
-        |error: io::Error| CliError::usage(said!("`{}` cannot be read: {error}", folder.display()));
+    let refused = |error: io::Error| CliError::usage(said!("`{}` cannot be read: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         let name = entry.file_name();

@@ -34,7 +34,9 @@ impl Fixes {
     /// Finds the repairs, in the files named and no others; what is compiled then is the repaired text.
     pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
-            return Err(CliError::usage(said!("`--fix` writes files, and standard input is none; name a file")));
+            return Err(CliError::usage(said!(
+                "`--fix` writes files, and standard input is none; name a file"
+            )));
         }
         let named: HashSet<PathBuf> =
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();

@@ -13,8 +13,8 @@ use super::files::RulesArgs;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::internals::diag::said;
 use rulec::Rules;
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::TableKind;
 use rulec_inspect::drawing::{self, Drawing};
 
@@ -108,7 +108,9 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
         );
     }
     match drawings.is_empty() {
-        true => Err(CliError::usage(said!("the rules hold no workflow, route, choice, router or flow to draw"))),
+        true => {
+            Err(CliError::usage(said!("the rules hold no workflow, route, choice, router or flow to draw")))
+        }
         false => Ok(drawings),
     }
 }

@@ -1,8 +1,8 @@
 //! `rulec init`: a project that works, to begin with: rules, what they import, tests, settings, and a CI job.
 
-use rulec::internals::diag::{listed, said};
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
+use rulec::internals::diag::{listed, said};
 use std::path::PathBuf;
 
 /// Begin a project: rules with tests, and a CI job that checks them

@@ -4,8 +4,8 @@
 use super::columns::Answering;
 use super::columns::ColumnArgs;
 use super::files;
-use super::stream::{StreamArgs, Worker, write_json};
 use super::language::{counted, language};
+use super::stream::{StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::internals::diag::said;
@@ -80,8 +80,7 @@ impl Judges {
             Judges::One(judge) => Ok(judge),
             Judges::ByField(field, judges) => {
                 let kind = payload.get(field);
-                let kind =
-                    kind.ok_or_else(|| said!("the payload has no `{field}`, which names its kind"))?;
+                let kind = kind.ok_or_else(|| said!("the payload has no `{field}`, which names its kind"))?;
                 let named = kind.as_str().and_then(|name| judges.get(name));
                 named.ok_or_else(|| {
                     let known: Vec<&str> = judges.keys().map(String::as_str).collect();

@@ -29,17 +29,18 @@ impl KeyPlace {
     fn read<K>(&self, of: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
         let KeyPlace(place) = self;
         if place.contains("-----BEGIN") {
-            return Err(CliError::usage(said!("a key must not stand on the command line, where others can see it: name its file, or `env:NAME`")));
+            return Err(CliError::usage(said!(
+                "a key must not stand on the command line, where others can see it: name its file, or `env:NAME`"
+            )));
         }
         let text = match place.strip_prefix("env:") {
             Some(name) => std::env::var(name).map_err(|_| {
-                CliError::usage(said!(
-                    "there is no key in the environment variable `{name}`: it is not set"
-                ))
+                CliError::usage(said!("there is no key in the environment variable `{name}`: it is not set"))
             })?,
             None => std::fs::read_to_string(place)
                 .map_err(|error| CliError::usage(said!("the key `{place}` cannot be read: {error}")))?,
         };
-        of(&text).map_err(|error| CliError::usage(said!("the key `{place}` cannot be used: {}", error.in_words())))
+        of(&text)
+            .map_err(|error| CliError::usage(said!("the key `{place}` cannot be used: {}", error.in_words())))
     }
 }

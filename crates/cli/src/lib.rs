@@ -72,9 +72,9 @@ mod workflow;
 
 use clap::{Parser, Subcommand};
 use language::Lang;
-use rulec::{Language, Message};
 use rulec::internals::diag::said;
 use rulec::internals::text;
+use rulec::{Language, Message};
 use std::ffi::OsString;
 use term::{Color, Out, Term};
 

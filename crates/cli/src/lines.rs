@@ -1,7 +1,7 @@
 //! Reading lines of any bytes and any length, in bounded memory.
 
-use rulec::internals::diag::said;
 use super::CliError;
+use rulec::internals::diag::said;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! `rulec lsp`: the language server, which editors start.
 
-use rulec::internals::diag::said;
 use super::term::Term;
 use super::{CliError, Status, language};
+use rulec::internals::diag::said;
 use std::io::{IsTerminal, stdin};
 
 /// Serve an editor: diagnostics as one types, completion, names, fixes

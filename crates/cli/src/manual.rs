@@ -1,12 +1,12 @@
 //! `rulec man` and `rulec completions`: manual pages and completion scripts, written from the one definition of the
 //! command line, so that they never say something else.
 
-use rulec::internals::diag::said;
 use super::term::{Out, Term};
 use super::{Cli, CliError, Status, files};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use rulec::internals::diag::said;
 use std::path::PathBuf;
 
 /// Print a completion script for a shell

@@ -2,9 +2,9 @@
 //! makes, whose answer stands in the message.
 
 use super::term::Term;
-use rulec::internals::diag::said;
 use rulec::choice::Question;
 use rulec::flow::{FlowMatcher, Found, IntentHit};
+use rulec::internals::diag::said;
 use rulec::{Breach, Decision, Entry, Exceeded, Explanation, Message, Rules, TableKind};
 use serde::Serialize;
 use serde_json::Value as Json;

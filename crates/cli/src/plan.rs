@@ -4,11 +4,11 @@ use super::files::RulesArgs;
 use super::language::{counted, tell};
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
+use rulec::Message;
 use rulec::internals::diag::{listed, said};
 use rulec::internals::index::plan::{Found, TablePlan};
 use rulec::internals::sema::hir::{Payload, Program, TableId};
 use rulec::internals::text::{self, on_one_line};
-use rulec::Message;
 use serde::Serialize;
 use std::collections::HashMap;
 

@@ -5,10 +5,10 @@ use super::files::RulesArgs;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::ValueEnum;
-use rulec::internals::diag::said;
 use rulec::Rules;
 use rulec::choice::{Question, tool};
 use rulec::flow::{FlowMatcher, MatcherError};
+use rulec::internals::diag::said;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -57,7 +57,9 @@ struct Told {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
     let (flows, mut choices) = match args.entry.as_deref() {
-        Some("flows") => (Some(flows(rules).map_err(|error| CliError::usage(error.in_words()))??), Vec::new()),
+        Some("flows") => {
+            (Some(flows(rules).map_err(|error| CliError::usage(error.in_words()))??), Vec::new())
+        }
         Some(name) => (None, vec![choice(rules, name)?]),
         None => {
             let choices: Vec<Told> = Question::all(rules).map(|question| asked(&question)).collect();
@@ -109,7 +111,9 @@ fn together(flows: Option<Told>, choices: &[Told]) -> Json {
 fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
-        true => Err(CliError::usage(said!("the rules hold no intent flow, only keyword flows, which are found without a language model"))),
+        true => Err(CliError::usage(said!(
+            "the rules hold no intent flow, only keyword flows, which are found without a language model"
+        ))),
         false => Ok(Told { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
     })
 }

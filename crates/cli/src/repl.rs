@@ -6,8 +6,8 @@ use super::language::{language, tell};
 use super::term::{Out, Term};
 use super::why::options;
 use super::{CliError, Status, standard};
-use rulec::internals::diag::said;
 use rulec::condition::Condition;
+use rulec::internals::diag::said;
 use rulec::internals::json;
 use rulec::internals::syntax::lex;
 use rulec::internals::syntax::parse::starts_statement;
@@ -92,8 +92,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
         out.flush()?;
         let Some(line) = lines.next() else { break };
-        let line =
-            line.map_err(|error| CliError::usage(said!("standard input cannot be read: {error}")))?;
+        let line = line.map_err(|error| CliError::usage(said!("standard input cannot be read: {error}")))?;
         if matches!(line.trim(), ":quit" | ":q") || out.is_closed() {
             break;
         }
@@ -133,7 +132,9 @@ impl Desk {
             Some('?') => self.ask(line[1..].trim(), out),
             Some('{') => match json::parse_object(line) {
                 Ok(message) => self.decide(Json::Object(message), term, out),
-                Err(error) => out.tell(&said!("that is no message: {} ({})", error.in_words(), error.kind().code())),
+                Err(error) => {
+                    out.tell(&said!("that is no message: {} ({})", error.in_words(), error.kind().code()))
+                }
             },
             Some(_) if is_statement(line) => self.add(line, term, out),
             Some(_) => self.decide(serde_json::json!({ "text": line }), term, out),
@@ -206,7 +207,9 @@ impl Desk {
                 let explanation = entry.explain(&self.message, true);
                 out.styled(explanation.render(&options(term)).trim_end_matches('\n'))
             }
-            Ok(_) => out.tell(&said!("the rules have no route; `:entry NAME` chooses a table, choice or router")),
+            Ok(_) => {
+                out.tell(&said!("the rules have no route; `:entry NAME` chooses a table, choice or router"))
+            }
             Err(error) => out.tell(error.in_words()),
         }
     }
@@ -217,7 +220,9 @@ impl Desk {
             // Of what is unknown the negation holds neither.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
                 Ok(negated) if negated.holds(&self.message) => out.tell(&said!("it does not hold")),
-                _ => out.tell(&said!("it is unknown: something that it reads is missing, or of another type")),
+                _ => {
+                    out.tell(&said!("it is unknown: something that it reads is missing, or of another type"))
+                }
             },
             Err(error) => match &error.help {
                 Some(help) => out.tell(&said!("{}; {help}", error.message)),
@@ -251,7 +256,8 @@ fn is_unfinished(text: &str) -> bool {
             _ => {}
         }
     }
-    let wants_arrow = ["route", "default", "flow"].iter().any(|word| text.split_whitespace().next() == Some(*word));
+    let wants_arrow =
+        ["route", "default", "flow"].iter().any(|word| text.split_whitespace().next() == Some(*word));
     let ends_in_arrow = text.ends_with("->");
     open > 0 || ends_in_arrow || wants_arrow && !arrow
 }

@@ -1,6 +1,5 @@
 //! `rulec report`: the summary, map, coverage and decisions of rules as one HTML file that needs no server.
 
-use rulec::internals::diag::said;
 use super::term::Term;
 use super::{CliError, Status};
 use std::path::PathBuf;
@@ -43,6 +42,8 @@ pub fn run(_: &Args, _: &Term) -> Result<Status, CliError> {
 #[cfg(feature = "studio")]
 pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
     use super::{files, studio};
+    use rulec::Message;
+    use rulec::internals::diag::said;
     use rulec_studio::{Options, report};
     if args.rules.is_dir() {
         let path = args.rules.display();

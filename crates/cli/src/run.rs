@@ -5,15 +5,15 @@ use super::columns::Answering;
 use super::columns::ColumnArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, Judges};
-use super::stream::{StreamArgs, Worker, write_json};
 use super::language::{language, tell};
+use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::internals::diag::{listed, said};
 use rulec::choice::{Question, reasons};
 use rulec::flow::FlowMatcher;
+use rulec::internals::diag::{listed, said};
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload;
@@ -201,7 +201,8 @@ impl Worker for Decider<'_> {
         let failure = self.question.and_then(|question| question.answer(&message).err());
         let failure = failure.map(|failure| tell(&failure.in_words()).into_owned());
         let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
-        let reason = reason.map(|sentences| sentences.map(|one| tell(&one).into_owned()).collect::<Vec<_>>().join(" "));
+        let reason = reason
+            .map(|sentences| sentences.map(|one| tell(&one).into_owned()).collect::<Vec<_>>().join(" "));
         let decided = Decided { line, decision: &decision, failure, skipped, reason, matched, explanation };
         write_json(out, &decided);
         Ok(())

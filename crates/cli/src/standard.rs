@@ -1,9 +1,9 @@
 //! Standard input and output as the program was given them. What is closed is an error for whoever uses it: Rust
 //! opens `/dev/null` in its place, where answers would be lost and there are no messages.
 
-use rulec::internals::diag::said;
 use super::CliError;
 use super::language::tell;
+use rulec::internals::diag::said;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +14,9 @@ pub fn input() -> Result<io::Stdin, CliError> {
         return Err(CliError::usage(said!("standard input cannot be read: it is closed")));
     }
     match TAKEN.swap(true, Ordering::Relaxed) {
-        true => Err(CliError::usage(said!("standard input is asked for twice; name a file for one of the two"))),
+        true => {
+            Err(CliError::usage(said!("standard input is asked for twice; name a file for one of the two")))
+        }
         false => Ok(io::stdin()),
     }
 }

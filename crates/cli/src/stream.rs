@@ -8,16 +8,16 @@
 use super::CliError;
 use super::compiled::is_artifact;
 use super::files;
-use super::language::tell;
+use super::language::{language, tell};
 use super::lines::{Chunk, Lines};
 use super::mistake;
 use super::progress::Progress;
 use super::standard;
 use super::term::{Out, Term};
-use rulec::internals::diag::said;
 use rulec::Code;
 use rulec::JsonError;
 use rulec::Message;
+use rulec::internals::diag::said;
 use rulec::internals::json;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -61,7 +61,9 @@ fn jobs(text: &str) -> Result<usize, String> {
     let wrong = |message: &Message| tell(message).into_owned();
     match text.parse() {
         Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
-        _ if digits => Err(wrong(&said!("at most {MAX_JOBS} threads may decide; 0 is one for each processor"))),
+        _ if digits => {
+            Err(wrong(&said!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")))
+        }
         _ => Err(wrong(&said!("a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor"))),
     }
 }
@@ -255,14 +257,15 @@ fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
             Some(line) => mistake::caught(|| worker.answer(number, line, &mut answers)),
             None => Ok(Err(JsonError::too_long())),
         };
+        let answered = answered.map(|answered| answered.map_err(|error| error.told_in(language())));
         let error = match &answered {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => BadMessage {
                 code: error.kind().code(),
-                message: tell(error.message()),
+                message: error.message().into(),
                 column: Some(error.column()),
                 path: error.path(),
-                help: error.help().map(tell),
+                help: error.help().map(Into::into),
             },
             Err(mistake) => BadMessage {
                 code: Code::DecisionFailed,

@@ -1,7 +1,6 @@
 //! `rulec studio`: rules, decisions and logs in a browser. The server is in `rulec-studio`, a feature of this program since its
 //! page is built with Node.
 
-use rulec::internals::diag::said;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use std::path::PathBuf;
@@ -48,7 +47,9 @@ pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
 /// That the program was built without the studio.
 #[cfg(not(feature = "studio"))]
 pub fn missing() -> CliError {
-    CliError::usage(said!("this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"))
+    CliError::usage(rulec::internals::diag::said!(
+        "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"
+    ))
 }
 
 #[cfg(feature = "studio")]
@@ -58,6 +59,8 @@ pub use with::{options, run};
 mod with {
     use super::super::{files, language};
     use super::{Args, CliError, Out, Status, Term};
+    use rulec::Message;
+    use rulec::internals::diag::said;
     use rulec_studio::{Options, RulesFile, Server};
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};

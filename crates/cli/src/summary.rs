@@ -1,8 +1,8 @@
 //! The one line that ends a run: how many messages went where.
 
 use super::language::counted;
-use rulec::internals::diag::{listed, said};
 use rulec::internals::decision::Chosen;
+use rulec::internals::diag::{listed, said};
 use rulec::internals::sema::hir::{FLOWS, ROUTES, TableId};
 use rulec::{Decision, Message, Rules};
 use std::collections::HashMap;

@@ -3,8 +3,8 @@
 use super::compiled::Compiled;
 use super::coverage;
 use super::files;
-use super::report::junit::{self, Case, Ending};
 use super::language::{language, tell};
+use super::report::junit::{self, Case, Ending};
 use super::term::{Out, Term, paint};
 use super::watch::Watch;
 use super::why::options;

@@ -67,9 +67,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
         ContextValue::String(text) => text.clone(),
         ContextValue::Strings(texts) => tell(&listed(texts)).into_owned(),
         ContextValue::StyledStr(text) => text.to_string(),
-        ContextValue::StyledStrs(texts) => {
-            tell(&listed(texts.iter().map(ToString::to_string))).into_owned()
-        }
+        ContextValue::StyledStrs(texts) => tell(&listed(texts.iter().map(ToString::to_string))).into_owned(),
         ContextValue::Number(number) => number.to_string(),
         _ => return None,
     })

@@ -163,7 +163,8 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
 
 /// The layout of a tree on standard output.
 pub fn options(term: &Term) -> RenderOptions {
-    let mut options = RenderOptions { color: term.color_out(), language: language(), ..RenderOptions::default() };
+    let mut options =
+        RenderOptions { color: term.color_out(), language: language(), ..RenderOptions::default() };
     if let Some(width) = term.width(io::stdout().is_terminal()) {
         options.width = width;
     }

@@ -4,8 +4,8 @@ use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
-use rulec::internals::diag::said;
 use rulec::Rules;
+use rulec::internals::diag::said;
 use rulec::internals::json::JsonError;
 use rulec::internals::sema::hir::{PARALLEL, Workflow as Declared};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
@@ -114,7 +114,9 @@ pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, C
 }
 
 pub fn none() -> CliError {
-    CliError::usage(said!("the rules declare no workflow; write one: `workflow NAME {{ node FIRST echo -> … }}`"))
+    CliError::usage(said!(
+        "the rules declare no workflow; write one: `workflow NAME {{ node FIRST echo -> … }}`"
+    ))
 }
 
 fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workflow, CliError> {
@@ -151,8 +153,10 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
 #[cfg(feature = "http")]
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
-    let hosts = AllowedHosts::new(allow).map_err(|error| CliError::usage(said!("`--allow`: {}", error.to_string())))?;
-    let client = HttpClient::new(hosts, Limits::default()).map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
+    let hosts = AllowedHosts::new(allow)
+        .map_err(|error| CliError::usage(said!("`--allow`: {}", error.to_string())))?;
+    let client = HttpClient::new(hosts, Limits::default())
+        .map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
     Ok(builder.kind("http", endpoint_node(client.clone())).kind("council", council_node(client)))
 }
 
@@ -169,7 +173,9 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
         let (bytes, name) = files::read(path)?;
         let saved: SavedRun = serde_json::from_slice(&bytes)
             .map_err(|error| CliError::error(said!("`{name}` is no saved run: {error}")))?;
-        return workflow.resume(saved).map_err(|error| CliError::error(said!("`{name}`: {}", error.to_string())));
+        return workflow
+            .resume(saved)
+            .map_err(|error| CliError::error(said!("`{name}`: {}", error.to_string())));
     }
     let input = match args.input.as_deref() {
         Some(text) => files::input_object(text, refused)?,
@@ -204,7 +210,9 @@ fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
         out.line(&stall.to_string())?;
     }
     if report.limit_hit {
-        out.tell(&said!("the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on"))?;
+        out.tell(&said!(
+            "the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on"
+        ))?;
     }
     Ok(())
 }

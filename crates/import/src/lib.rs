@@ -32,8 +32,8 @@ mod write;
 
 use document::Document;
 use located::{Located, Read};
-use rulec::{Message, Rules};
 use rulec::internals::json::{self, JsonError};
+use rulec::{Message, Rules};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::str::FromStr;

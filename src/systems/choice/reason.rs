@@ -1,7 +1,7 @@
 //! The reason of a choice, branch by branch, in words that a user may read.
 
 use super::{Question, UnknownChoice, choice};
-use crate::diag::{Message, said};
+use crate::diag::Message;
 use crate::engine::Rules;
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TraceNode};
 use serde_json::Value as Json;

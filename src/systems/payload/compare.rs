@@ -1,7 +1,7 @@
 //! Breaking changes between versions of payload rules: those after which a payload that was fine may be refused.
 
-use crate::diag::{Message, one_of, said};
 use super::{kinds, schema};
+use crate::diag::{Message, one_of};
 use crate::engine::Rules;
 use crate::sema::hir::{Payload, Program, RuleId};
 use serde::Serialize;

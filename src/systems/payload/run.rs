@@ -1,12 +1,12 @@
 //! One pass over a payload: every table of requirements is asked of its object, elements in turn.
 
-use crate::diag::{Message, said};
 use super::Judge;
 use super::blind::Blind;
 use super::engine::Engine;
 use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, Step};
 use crate::arena::Arena;
+use crate::diag::Message;
 use crate::engine::Rules;
 use crate::limits::{Exceeded, Limit};
 use crate::sema::hir::{

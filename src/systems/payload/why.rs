@@ -1,7 +1,7 @@
 //! Why a payload is not accepted: each broken rule with the values its condition was asked of.
 
-use crate::diag::{Message, said};
 use super::judgement::Violation;
+use crate::diag::Message;
 use crate::text::on_one_line;
 use crate::trace::{Operand, TraceNode};
 use serde::Serialize;

@@ -3,8 +3,8 @@
 use super::Args;
 use crate::CliError;
 use crate::compiled::Compiled;
-use crate::report::Format;
 use crate::language::tell;
+use crate::report::Format;
 use crate::term::{Out, Term, grouped};
 use rulec::Message;
 use rulec::cost::TableCost;

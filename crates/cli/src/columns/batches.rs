@@ -1,6 +1,7 @@
 //! Answering batch by batch. One thread reads, so that memory holds a few batches however long the input is.
 
 use super::{ColumnArgs, LINES};
+use crate::language::{language, tell};
 use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::stream::{self, StreamArgs, Worker};
@@ -125,8 +126,7 @@ impl ColumnArgs {
 
     fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Box<dyn Source>, CliError> {
         let format = format(form)?;
-        let failed =
-            |error: formats::FormatError| files::unreadable(&name(stream), &error.to_string());
+        let failed = |error: formats::FormatError| files::unreadable(&name(stream), &error.to_string());
         let path = stream.path().filter(|path| *path != std::path::Path::new("-"));
         // What is no file of messages is refused as with lines.
         let (input, _, size) = stream::open(stream.path(), term)?;
@@ -264,7 +264,7 @@ impl<W: Worker> Answering<'_, W> {
                     Some(line) if line.trim_ascii().is_empty() => {}
                     Some(line) => self.message(number, line),
                     None => {
-                        let error = rulec::JsonError::too_long();
+                        let error = rulec::JsonError::too_long().told_in(language());
                         self.refuse(
                             number,
                             &json!({"code": error.kind().code(), "message": error.message()}),
@@ -282,12 +282,15 @@ impl<W: Worker> Answering<'_, W> {
         let before = self.text.len();
         let error = match mistake::caught(|| self.worker.answer(number, message, &mut self.text)) {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => json!({
-                "code": error.kind().code(), "message": error.message(), "column": error.column(),
-                "path": error.path(), "help": error.help(),
-            }),
+            Ok(Err(error)) => {
+                let error = error.told_in(language());
+                json!({
+                    "code": error.kind().code(), "message": error.message(), "column": error.column(),
+                    "path": error.path(), "help": error.help(),
+                })
+            }
             Err(mistake) => json!({
-                "code": rulec::Code::DecisionFailed, "message": mistake.as_str(), "help": mistake::REPORT,
+                "code": rulec::Code::DecisionFailed, "message": tell(&mistake), "help": tell(&mistake::REPORT),
             }),
         };
         self.text.truncate(before);

@@ -32,8 +32,10 @@ payload pay rank 1 {
 
 /// The lines of an output that hold no Chinese although they hold words, or that hold English.
 fn faults(text: &str) -> Vec<String> {
-    let wordy = |line: &str| line.split(['`', '"']).step_by(2).any(|part| part.contains(' ') && part.len() > 30);
-    let wrong = |line: &&str| !english_in(line).is_empty() || wordy(line) && !is_chinese(line) && line.contains(". ");
+    let wordy =
+        |line: &str| line.split(['`', '"']).step_by(2).any(|part| part.contains(' ') && part.len() > 30);
+    let wrong =
+        |line: &&str| !english_in(line).is_empty() || wordy(line) && !is_chinese(line) && line.contains(". ");
     text.lines().filter(wrong).map(str::to_owned).collect()
 }
 
@@ -125,8 +127,12 @@ fn answers_hold_their_sentences_in_chinese() {
     let folder = Folder::with(PAYLOADS);
     let ran = folder.fed(&["run", "a.rules", "--decision", "pay", "--lang", "zh"], "{\"name\": \" \"}\n[]\n");
     let lines = ran.expect(1).json();
-    let messages: Vec<&str> =
-        lines[0]["violations"].as_array().into_iter().flatten().filter_map(|one| one["message"].as_str()).collect();
+    let messages: Vec<&str> = lines[0]["violations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["message"].as_str())
+        .collect();
     assert_eq!(messages, ["`amount` 是必需的", "`mood` 是必需的", "`name` 不能是空白"]);
     assert!(lines[1]["error"]["message"].as_str().is_some_and(is_chinese), "{}", lines[1]);
 }
@@ -139,7 +145,10 @@ fn wrong_usage_is_told_in_chinese() {
     let usage = told(&["chek", "a.rules", "--lang=zh"]);
     assert!(usage.starts_with("错误：没有命令 `chek`\n  是不是指 `check`？\n"), "{usage}");
     let usage = told(&["check", "a.rules", "--format", "yaml", "--lang", "zh"]);
-    assert!(usage.contains("`yaml` 不是 `--format <FORMAT>` 可用的值") && usage.contains("可用的有 human、"), "{usage}");
+    assert!(
+        usage.contains("`yaml` 不是 `--format <FORMAT>` 可用的值") && usage.contains("可用的有 human、"),
+        "{usage}"
+    );
     assert!(told(&["check", "--lang", "zh"]).contains("缺少参数：`<FILES|DIRS>...`"));
     assert!(told(&["chek"]).starts_with("error: unrecognized subcommand"));
 }

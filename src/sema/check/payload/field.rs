@@ -41,7 +41,12 @@ impl<'a> Declared<'a, '_> {
         self.site.may_differ.then(|| present(&self.site.object, self.field.name.span))
     }
 
-    fn violation(&self, message: Message, shows_value: bool, correction: Option<Correction>) -> Violation<'a> {
+    fn violation(
+        &self,
+        message: Message,
+        shows_value: bool,
+        correction: Option<Correction>,
+    ) -> Violation<'a> {
         let repair = match &correction {
             Some(Correction::Remove) => said!("{}, or leave it out", self.repair),
             _ => self.repair.clone(),

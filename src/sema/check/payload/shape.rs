@@ -3,7 +3,7 @@
 use super::super::constant::as_json;
 use super::super::{Checked, Checker};
 use super::{MAX_ITEMS, MAX_NESTED};
-use crate::diag::{Code, Diagnostic, Message, listed, said};
+use crate::diag::{Code, Diagnostic, Message, listed};
 use crate::sema::hir::{Limits, Object, PayloadField, Shape};
 use crate::syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use crate::ty::{Field, Inner, KindSet, Ty};
