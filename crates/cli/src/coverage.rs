@@ -108,7 +108,8 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 
 /// The page up to the first file.
 fn head() -> String {
-    let (title, code) = (tell(&said!("Coverage of the rules")), language().code());
+    let (title, code) = (said!("Coverage of the rules"), language().code());
+    let title = tell(&title);
     let [point, all, part, none] =
         [said!("Point at a colour to see the counts."), said!("seen"), said!("seen in part"), said!("never")]
             .map(|text| tell(&text).into_owned());

@@ -13,8 +13,10 @@ use std::path::Path;
 
 /// Levels of a schema's references; deeper ones, or those in a circle, are left open.
 const MAX_DEPTH: usize = 16;
-/// Objects with more keys than this, all of one type and each in few samples, are dicts.
+/// Objects with more keys than this, each in less than half of the samples, are dicts.
 const MANY_KEYS: usize = 12;
+/// In fewer samples no key is rare; a schema has named its properties, and counts as one.
+const FEW_SEEN: usize = 3;
 /// Bytes of a JSON Schema.
 const MAX_SCHEMA: usize = 64 << 20;
 
@@ -244,7 +246,8 @@ impl Record {
     /// Keys that are data and no names make a dict: many of them, each in few of the objects, or such as are no names.
     fn as_dict(&self) -> Option<String> {
         let rare = self.fields.len() > MANY_KEYS
-            && self.fields.values().all(|field| field.times * 2 < self.times.max(3));
+            && self.times >= FEW_SEEN
+            && self.fields.values().all(|field| field.times * 2 < self.times);
         let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_name(key)) || rare;
         let value = || self.fields.values().map(|field| field.ty.clone()).fold(Ty::Unknown, join);
         is_data.then(|| format!("dict<{}>", value().shown()))

@@ -108,7 +108,6 @@ struct Cli {
     color: Color,
     /// The language of all that people read [default: as RULEC_LANG says, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
-    #[expect(dead_code, reason = "it is known before the arguments are read, whose faults are told in it")]
     lang: Option<Lang>,
     #[command(subcommand)]
     verb: Verb,

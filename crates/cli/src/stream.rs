@@ -185,7 +185,7 @@ impl StreamArgs {
         let (jobs, queue) = mpsc::channel();
         let queue = Mutex::new(queue);
         let refused = thread::scope(|scope| {
-            let failed = |error| CliError::usage(said!("no thread can be started: {error}"));
+            let failed = |error: io::Error| CliError::usage(said!("no thread can be started: {error}"));
             for (number, worker) in workers.iter_mut().enumerate() {
                 let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
                 match thread.spawn_scoped(scope, || work(worker, &queue)) {

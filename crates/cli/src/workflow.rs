@@ -4,7 +4,7 @@ use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
-use rulec::Rules;
+use rulec::{Message, Rules};
 use rulec::internals::diag::said;
 use rulec::internals::json::JsonError;
 use rulec::internals::sema::hir::{PARALLEL, Workflow as Declared};
@@ -198,10 +198,10 @@ fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
     let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
     out.tell(&said!("ran {}", executed.join(" \u{2192} ")))?;
     for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
-        out.tell(&said!("back from `{}` to `{}`", delivery.from, delivery.to))?;
+        out.tell(&said!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
     }
     for (node, output) in &report.outputs {
-        out.tell(&said!("{node}: {output}"))?;
+        out.line(&format!("{node}: {output}"))?;
     }
     for failure in &report.failures {
         out.line(&failure.to_string())?;

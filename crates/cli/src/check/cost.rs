@@ -3,7 +3,7 @@
 use super::Args;
 use crate::CliError;
 use crate::compiled::Compiled;
-use crate::language::tell;
+use crate::language;
 use crate::report::Format;
 use crate::term::{Out, Term, grouped};
 use rulec::Message;
@@ -42,7 +42,7 @@ pub fn tell(
             let what =
                 said!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
             match args.format {
-                Format::Github => out.line(&format!("::error file={file}::{}", tell(&what)))?,
+                Format::Github => out.line(&format!("::error file={file}::{}", language::tell(&what)))?,
                 _ => term.error(&what),
             }
         }
@@ -70,7 +70,7 @@ fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliErr
     out.tell(&said!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
     for statement in table.statements.iter().take(DEAREST) {
         let name = on_one_line(&statement.name);
-        out.line(&format!("  {:>15}  {name}{}", grouped(statement.steps), tell(&calls(statement.calls))))?;
+        out.line(&format!("  {:>15}  {name}{}", grouped(statement.steps), language::tell(&calls(statement.calls))))?;
     }
     if table.statements.len() > DEAREST {
         out.tell(&said!("                   … and {} more", table.statements.len() - DEAREST))?;
