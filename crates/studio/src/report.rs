@@ -5,7 +5,7 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::handle::blocking;
 use crate::known::Known;
-use crate::language::{words, worked};
+use crate::language::{language, words, worked};
 use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::Replay;
 use crate::state::{Options, Studio};
@@ -239,7 +239,7 @@ fn samples(studio: &Studio, known: &Known, rules: &Rules, replay: Option<&Replay
             line,
             message: if studio.show_private { message } else { rules.masked_message(&message) },
             key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NONE)),
-            summary: explanation.summary(),
+            summary: explanation.summary_in(language()),
             explanation,
         })
     };

@@ -1,12 +1,14 @@
 //! Answering batch by batch. One thread reads, so that memory holds a few batches however long the input is.
 
 use super::{ColumnArgs, LINES};
+use crate::language::{language, tell};
 use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::stream::{self, StreamArgs, Worker};
 use crate::summary::Summary;
 use crate::term::Term;
 use crate::{CliError, files, mistake};
+use rulec::internals::diag::said;
 use rulec::{Entry, Rules};
 use rulec_columns::formats::{self, Format, Sink, Source};
 use rulec_columns::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
@@ -68,7 +70,7 @@ impl Output {
 }
 
 fn unwritten(error: impl Display) -> CliError {
-    CliError::usage(format!("the answers cannot be written: {error}"))
+    CliError::usage(said!("the answers cannot be written: {}", error.to_string()))
 }
 
 impl ColumnArgs {
@@ -93,7 +95,7 @@ impl ColumnArgs {
             Some((rules, entry)) => {
                 let options = self.options(&*source, answering.matched);
                 let decider = Decider::new(rules, Some(entry.name()), source.schema(), &options);
-                let mut decider = decider.map_err(CliError::usage)?;
+                let mut decider = decider.map_err(CliError::foreign)?;
                 out = self.create(&decider.schema())?;
                 answering.decide(&mut *source, &mut decider, &mut out)
             }
@@ -105,7 +107,7 @@ impl ColumnArgs {
         };
         out.finish().and(answered)?;
         match source.cut() {
-            Some(cut) => Err(CliError::usage(format!("`{}`: {cut}", name(stream)))),
+            Some(cut) => Err(CliError::usage(said!("`{}`: {}", name(stream), cut.to_string()))),
             None => Ok((answering.worker, answering.summary, answering.refused)),
         }
     }
@@ -124,14 +126,14 @@ impl ColumnArgs {
 
     fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Box<dyn Source>, CliError> {
         let format = format(form)?;
-        let failed = |error| CliError::usage(format!("`{}` cannot be read: {error}", name(stream)));
+        let failed = |error: formats::FormatError| files::unreadable(&name(stream), &error.to_string());
         let path = stream.path().filter(|path| *path != std::path::Path::new("-"));
         // What is no file of messages is refused as with lines.
         let (input, _, size) = stream::open(stream.path(), term)?;
         let source = match path {
             Some(path) => formats::open(
                 format,
-                File::open(path).map_err(|error| files::unreadable(&name(stream), error))?,
+                File::open(path).map_err(|error| files::unreadable(&name(stream), &error))?,
             ),
             None => formats::stream(format, input, size),
         };
@@ -150,7 +152,7 @@ impl ColumnArgs {
                 File::create(path).map_err(|error| files::unwritable(path, &error))?,
             )),
             None if form != LINES && form != "csv" && std::io::stdout().is_terminal() => {
-                return Err(CliError::usage(format!("{form} is no text; name a file with `--output`")));
+                return Err(CliError::usage(said!("{form} is no text; name a file with `--output`")));
             }
             None => Box::new(std::io::BufWriter::new(std::io::stdout())),
         };
@@ -164,11 +166,11 @@ impl ColumnArgs {
 fn format(name: &str) -> Result<Format, CliError> {
     let mut all = Format::ALL.into_iter();
     all.find(|format| format.name() == name)
-        .ok_or_else(|| CliError::usage(format!("`{name}` is no form of columns")))
+        .ok_or_else(|| CliError::usage(said!("`{name}` is no form of columns")))
 }
 
 fn name(stream: &StreamArgs) -> String {
-    stream.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
+    stream.path().map_or_else(crate::standard::name, |path| path.display().to_string())
 }
 
 /// A source with a progress bar.
@@ -218,13 +220,13 @@ impl<W: Worker> Answering<'_, W> {
         out: &mut Output,
     ) -> Result<(), CliError> {
         let mut first = 1;
-        while let Some(part) = source.next().map_err(CliError::usage)? {
+        while let Some(part) = source.next().map_err(CliError::foreign)? {
             let mut decided = 0;
             let answers = decider.decide_part(&part, |decision| {
                 decided += 1;
                 self.summary.decided(decision);
             });
-            out.write(&answers.map_err(CliError::usage)?, first)?;
+            out.write(&answers.map_err(CliError::foreign)?, first)?;
             first += part.batch.num_rows() as u64;
             self.refused += part.batch.num_rows() - decided;
         }
@@ -239,7 +241,7 @@ impl<W: Worker> Answering<'_, W> {
         out: &mut Output,
     ) -> Result<(), CliError> {
         let mut first = 1;
-        while let Some(part) = source.next().map_err(CliError::usage)? {
+        while let Some(part) = source.next().map_err(CliError::foreign)? {
             let each = messages.each(&part, |row, message| match message {
                 Ok(message) => self.message(first + row as u64, message.to_string().as_bytes()),
                 Err(error) => {
@@ -247,7 +249,7 @@ impl<W: Worker> Answering<'_, W> {
                     self.refuse(first + row as u64, &error);
                 }
             });
-            each.map_err(CliError::usage)?;
+            each.map_err(CliError::foreign)?;
             self.write(out)?;
             first += part.batch.num_rows() as u64;
         }
@@ -262,7 +264,7 @@ impl<W: Worker> Answering<'_, W> {
                     Some(line) if line.trim_ascii().is_empty() => {}
                     Some(line) => self.message(number, line),
                     None => {
-                        let error = rulec::JsonError::too_long();
+                        let error = rulec::JsonError::too_long().told_in(language());
                         self.refuse(
                             number,
                             &json!({"code": error.kind().code(), "message": error.message()}),
@@ -280,12 +282,15 @@ impl<W: Worker> Answering<'_, W> {
         let before = self.text.len();
         let error = match mistake::caught(|| self.worker.answer(number, message, &mut self.text)) {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => json!({
-                "code": error.kind().code(), "message": error.message(), "column": error.column(),
-                "path": error.path(), "help": error.help(),
-            }),
+            Ok(Err(error)) => {
+                let error = error.told_in(language());
+                json!({
+                    "code": error.kind().code(), "message": error.message(), "column": error.column(),
+                    "path": error.path(), "help": error.help(),
+                })
+            }
             Err(mistake) => json!({
-                "code": rulec::Code::DecisionFailed, "message": mistake.as_str(), "help": mistake::REPORT,
+                "code": rulec::Code::DecisionFailed, "message": tell(&mistake), "help": tell(&mistake::REPORT),
             }),
         };
         self.text.truncate(before);
