@@ -1,5 +1,6 @@
 // What holds for every view: the keyboard, languages, themes, widths, assistive technology, and who may ask the server.
 import { request } from 'node:http';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serious } from './axe';
@@ -99,6 +100,26 @@ test('language and theme are chosen in the bar and kept', async () => {
   await page.getByRole('link', { name: '决策' }).waitFor();
   expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
   await context.close();
+});
+
+test('the page begins in the language that the command line asks for; a report is in that of the page', async () => {
+  const chinese = await studio(['helpdesk.rules', '--lang', 'zh']);
+  const { page, context } = await open(browser, chinese.address, { acceptDownloads: true });
+  await page.getByRole('link', { name: '报告' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: /report\.html/ }).click(),
+  ]);
+  const path = join(chinese.folder, 'report.html');
+  await download.saveAs(path);
+  const alone = await open(browser, `file://${path}`);
+  await alone.page.getByRole('heading', { name: '覆盖' }).first().waitFor();
+  await alone.context.close();
+  await page.getByRole('button', { name: 'EN', exact: true }).click();
+  await page.reload();
+  await page.getByRole('link', { name: 'Report' }).waitFor();
+  await context.close();
+  chinese.end();
 });
 
 /** The status of a request made without a browser. */

@@ -68,7 +68,7 @@ mod with {
     /// The rule sets and files that were named. Files of a folder that others of it import are shown as part of those.
     pub fn options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
         let compiled = files::compile(paths, root)?;
-        let mut options = Options { language: language::language(), ..Options::default() };
+        let mut options = Options { language: language::chosen(), ..Options::default() };
         for (compiled, imported) in compiled {
             if compiled.is_unreadable() {
                 let first = compiled.diagnostics().first().map(|found| found.message.clone());

@@ -52,10 +52,14 @@ pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next
 }
 
 impl Gate {
-    /// The language that the page asks for; else that of the command line.
+    /// The language that the page asks for; else that of the command line, or English.
     fn language(&self, headers: &HeaderMap) -> Language {
         let wanted = texts(headers, header::ACCEPT_LANGUAGE.as_str());
-        wanted.first().and_then(|wanted| Language::of_locale(wanted)).unwrap_or(self.studio.language)
+        wanted
+            .first()
+            .and_then(|wanted| Language::of_locale(wanted))
+            .or(self.studio.language)
+            .unwrap_or_default()
     }
 
     fn refuses(&self, request: &Request) -> Option<Refused> {

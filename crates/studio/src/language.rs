@@ -12,6 +12,15 @@ pub(crate) fn language() -> Language {
     CHOSEN.try_with(|language| *language).unwrap_or_default()
 }
 
+/// The short name of a language, as the page has it.
+pub(crate) fn tag(language: Language) -> String {
+    match language {
+        Language::Chinese => "zh",
+        _ => "en",
+    }
+    .to_owned()
+}
+
 /// A finding as it is told to whoever asks.
 pub(crate) fn told(found: &Diagnostic) -> Diagnostic {
     found.told_in(language())

@@ -5,7 +5,7 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::handle::blocking;
 use crate::known::Known;
-use crate::language::{language, words, worked};
+use crate::language::{language, tag, words, worked};
 use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::Replay;
 use crate::state::{Options, Studio};
@@ -51,7 +51,7 @@ impl std::error::Error for ReportError {}
 /// # Errors
 /// When the rules do not compile, a file cannot be read, or the program was built without its page.
 pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
-    worked(options.language, || written(options))
+    worked(options.language.unwrap_or_default(), || written(options))
 }
 
 fn written(options: &ReportOptions) -> Result<String, ReportError> {
@@ -146,11 +146,10 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
         .collect();
     slowest.sort_by_key(|slow| std::cmp::Reverse((slow.median_us, slow.longest_us, slow.steps)));
     slowest.truncate(SLOWEST);
-    let language = studio.session().language;
     Ok(Report {
         name: project.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        language,
+        language: tag(language()),
         summary: ReportSummary {
             files: known.names().len(),
             tables: map.tables.len() + map.payloads.len(),

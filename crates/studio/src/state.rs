@@ -2,6 +2,7 @@
 
 use crate::api::{self, Source, Version};
 use crate::known::Known;
+use crate::language::tag;
 use crate::project::Project;
 use crate::refusal::{Answer, Refused};
 use crate::replay::{Messages, Replay};
@@ -26,8 +27,8 @@ pub struct Options {
     pub port: u16,
     /// True when values of `@private` fields are shown.
     pub show_private: bool,
-    /// The language the page begins in.
-    pub language: Language,
+    /// The language the page begins in, where one is asked for; else the browser's.
+    pub language: Option<Language>,
 }
 
 /// A rule set by its main file.
@@ -42,7 +43,7 @@ pub struct RulesFile {
 pub(crate) struct Studio {
     pub token: String,
     pub show_private: bool,
-    pub language: Language,
+    pub language: Option<Language>,
     projects: RwLock<Vec<Arc<Project>>>,
     sources: RwLock<Vec<Arc<Messages>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
@@ -184,11 +185,7 @@ impl Studio {
         api::Session {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             show_private: self.show_private,
-            language: match self.language {
-                Language::Chinese => "zh",
-                _ => "en",
-            }
-            .to_owned(),
+            language: self.language.map(tag),
             rules: self.projects().iter().map(|project| project.describe()).collect(),
             sources: self.sources().iter().map(|source| source.about.clone()).collect(),
             token_classes: CLASSES.iter().map(|(_, name)| (*name).to_owned()).collect(),

@@ -71,9 +71,21 @@ fn what_is_said_of_rules_and_messages_is_said_in_the_language_of_the_page() {
     }
 }
 
+/// A report that was saved from a Chinese page opened in English, beside Chinese findings.
+#[test]
+fn a_report_is_in_the_language_of_who_asks_for_it() {
+    let open = Open::new(&[("desk.rules", DESK)]);
+    assert_eq!(open.get("/api/session")["language"], Json::Null);
+    for language in ["en", "zh"] {
+        let report = ask(&open, language, "POST", "/api/report", &json!({"version": {"rules": 0}})).json();
+        assert_eq!(report["language"], language);
+    }
+}
+
 #[test]
 fn a_page_that_says_no_language_is_answered_in_that_of_the_command_line() {
-    let open = Open::with(&[("desk.rules", DESK)], |options| options.language = Language::Chinese);
+    let open = Open::with(&[("desk.rules", DESK)], |options| options.language = Some(Language::Chinese));
+    assert_eq!(open.get("/api/session")["language"], "zh");
     let (status, refusal) = open.refused("GET", "/api/table?rules=0&table=nowhere", Json::Null);
     assert_eq!((status, is_chinese(&refusal["message"].to_string())), (404, true), "{refusal}");
     // Who is refused at the gate is told why in the same language.

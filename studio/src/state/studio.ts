@@ -2,7 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { EntryInfo, Overview, RuleSet, Session, Version } from '../api/types';
 import { api, isAborted, type RequestError } from '../client';
-import { language } from './prefs';
+import { begin as beginIn, language } from './prefs';
 
 export const session = signal<Session | null>(null);
 export const failure = signal<string | null>(null);
@@ -43,6 +43,7 @@ export async function refreshSession(): Promise<void> {
 export function begin(): void {
   api.session().then(
     (first) => {
+      beginIn(first.language);
       session.value = first;
       rules.value = first.rules[0]?.id ?? 0;
       follow();
