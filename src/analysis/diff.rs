@@ -242,7 +242,9 @@ fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     if any(|program| !program.workflows.is_empty()) {
         left_out.push(said!("workflows"));
     }
-    if let Some(left_out) = left_out.into_iter().reduce(|one, other| said!("{first} and {second}", first = one, second = other)) {
+    if let Some(left_out) =
+        left_out.into_iter().reduce(|one, other| said!("{first} and {second}", first = one, second = other))
+    {
         notes.push(said!("{left_out} are not compared"));
     }
     if old.limits != new.limits {

@@ -339,7 +339,8 @@ impl Codec for Message {
         if self::holes(&template).len() != holes.len() {
             return Err(DecodeError("a message has other holes than its template"));
         }
-        let english = fill(&template, &template, String::push_str, |at| text_in(&holes, at, Language::English));
+        let english =
+            fill(&template, &template, String::push_str, |at| text_in(&holes, at, Language::English));
         Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), holes, english }))))
     }
 }

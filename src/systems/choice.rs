@@ -23,7 +23,7 @@
 //! assert_eq!(rules.entry("mood")?.decide(&message).branch(), Some("angry"));
 //!
 //! assert_eq!(tool(&rules, "size")?["function"]["name"], "size");
-//! let why: Vec<String> = reasons(&rules, "size", &json!({"steps": {"read": {"total": 7}}}))?.collect();
+//! let why: Vec<_> = reasons(&rules, "size", &json!({"steps": {"read": {"total": 7}}}))?.collect();
 //! assert_eq!(why[0], "`large` is not taken: `steps.read.total as number >= 100` does not hold.");
 //! assert_eq!(why[1], "`small` is taken, since nothing else fits.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -357,12 +357,12 @@ impl<'a> Traced<'a, '_> {
             let null = matches!(value, Value::Dict(map) if map.contains_key(&**key));
             value = value.field(key);
             if value.is_missing() {
-                let state = if null { Message::verbatim("null") } else { said!("missing") };
                 let here = slot.path[..=depth].join(".");
+                let here = if null { said!("{here} is null") } else { said!("{here} is missing") };
                 return if depth + 1 == slot.path.len() {
-                    said!("{here} is {state}")
+                    here
                 } else {
-                    said!("{} is missing: {here} is {state}", slot.name())
+                    said!("{} is missing: {here}", slot.name())
                 };
             }
             if !matches!(value, Value::Dict(_)) {

@@ -106,6 +106,7 @@ struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
+    // `language::choose` looks for it before the arguments are read.
     /// The language of all that people read [default: as RULEC_LANG says, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,

@@ -109,6 +109,10 @@ impl Desk {
 
     /// Takes in a line. Where a bracket or a statement stays open, it goes on with the next; an empty line gives up waiting.
     fn read(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
+        // No statement and no message goes on with a command.
+        if !self.begun.is_empty() && line.trim_start().starts_with([':', '?']) {
+            self.end(term, out)?;
+        }
         let goes_on = !line.trim().is_empty();
         self.begun.push_str(line.trim_end());
         let text = self.begun.trim();

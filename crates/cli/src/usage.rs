@@ -8,7 +8,13 @@ use std::error::Error as _;
 
 /// The mistake, what may have been meant, and how the verb is used; `None` where clap's words must do.
 pub fn told(error: &clap::Error) -> Option<String> {
-    let quoted = |kind| text(error, kind).map(|text| format!("`{text}`"));
+    let quoted = |kind| match error.get(kind)? {
+        ContextValue::Strings(texts) => {
+            let texts = listed(texts.iter().map(|text| format!("`{text}`")));
+            Some(tell(&texts).into_owned())
+        }
+        _ => text(error, kind).map(|text| format!("`{text}`")),
+    };
     let argument = || quoted(ContextKind::InvalidArg);
     let value = || quoted(ContextKind::InvalidValue);
     let mistake = match error.kind() {
@@ -19,7 +25,11 @@ pub fn told(error: &clap::Error) -> Option<String> {
         ErrorKind::ValueValidation => {
             let mistake = said!("{} is no value of {}", value()?, argument()?);
             match error.source() {
-                Some(why) => said!("{mistake}: {}", why.to_string()),
+                // A range is told by clap itself.
+                Some(why) => match why.to_string().split_once(" is not in ") {
+                    Some((_, range)) => said!("{mistake}: it must lie in {range}"),
+                    None => said!("{mistake}: {}", why.to_string()),
+                },
                 None => mistake,
             }
         }
@@ -44,8 +54,8 @@ pub fn told(error: &clap::Error) -> Option<String> {
     };
     let mut lines = vec![said!("error: {mistake}")];
     let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    if let Some(near) = near.into_iter().find_map(|kind| text(error, kind)) {
-        lines.push(said!("  did you mean `{near}`?"));
+    if let Some(near) = near.into_iter().find_map(|kind| quoted(kind)) {
+        lines.push(said!("  did you mean {near}?"));
     }
     if let Some(possible) = text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {
         lines.push(said!("  possible are {possible}"));

@@ -82,11 +82,12 @@ fn sentence(found: &WhyNot) -> Vec<Message> {
 }
 
 fn change(field: &FieldChange) -> Message {
-    let value = |value: &Json| match value {
-        Json::Null => said!("missing"),
-        value => Message::verbatim(on_one_line(&value.to_string())),
+    let value = |value: &Json| on_one_line(&value.to_string()).into_owned();
+    let name = on_one_line(&field.field);
+    let is = match &field.is {
+        Json::Null => said!("{name} is missing"),
+        is => said!("{name} is {}", value(is)),
     };
-    let is = said!("{} is {}", on_one_line(&field.field), value(&field.is));
     let needs = field.needs.iter().cloned().reduce(|one, other| said!("{one} and {other}"));
     let is = match needs {
         None => is,

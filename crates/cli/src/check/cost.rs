@@ -70,7 +70,11 @@ fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliErr
     out.tell(&said!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
     for statement in table.statements.iter().take(DEAREST) {
         let name = on_one_line(&statement.name);
-        out.line(&format!("  {:>15}  {name}{}", grouped(statement.steps), language::tell(&calls(statement.calls))))?;
+        out.line(&format!(
+            "  {:>15}  {name}{}",
+            grouped(statement.steps),
+            language::tell(&calls(statement.calls))
+        ))?;
     }
     if table.statements.len() > DEAREST {
         out.tell(&said!("                   … and {} more", table.statements.len() - DEAREST))?;

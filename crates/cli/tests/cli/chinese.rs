@@ -31,12 +31,15 @@ payload pay rank 1 {
 ";
 
 /// The lines of an output that hold no Chinese although they hold words, or that hold English.
+///
+/// What stands behind a bar quotes the author, and so does what `not blank` is said of.
 fn faults(text: &str) -> Vec<String> {
     let wordy =
         |line: &str| line.split(['`', '"']).step_by(2).any(|part| part.contains(' ') && part.len() > 30);
     let wrong =
         |line: &&str| !english_in(line).is_empty() || wordy(line) && !is_chinese(line) && line.contains(". ");
-    text.lines().filter(wrong).map(str::to_owned).collect()
+    let quotes = |line: &&str| line.contains('│') || line.trim_start().starts_with("not blank");
+    text.lines().filter(|line| !quotes(line)).filter(wrong).map(str::to_owned).collect()
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn wrong_usage_is_told_in_chinese() {
     let folder = Folder::new();
     let told = |args: &[&str]| folder.rulec(args).expect(2).err;
     let usage = told(&["chek", "a.rules", "--lang=zh"]);
-    assert!(usage.starts_with("错误：没有命令 `chek`\n  是不是指 `check`？\n"), "{usage}");
+    assert!(usage.starts_with("错误：没有命令 `chek`\n  是不是指 ") && usage.contains("`check`"), "{usage}");
     let usage = told(&["check", "a.rules", "--format", "yaml", "--lang", "zh"]);
     assert!(
         usage.contains("`yaml` 不是 `--format <FORMAT>` 可用的值") && usage.contains("可用的有 human、"),

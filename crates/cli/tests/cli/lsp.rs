@@ -478,7 +478,7 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     let able = json!({ "capabilities": { "workspace": { "codeLens": { "refreshSupport": true } } } });
     let mut editor = Editor::with(&root, &["lsp", "--stdio"], able);
     let (main, words) = (uri(&root.join("main.rules")), uri(&root.join("words.rules")));
-    let text = "import \"words.rules\"\nroute a when first -> h\nroute b when text == \"x\" -> h\n";
+    let text = "import \"words.rules\"\nroute a when wanted -> h\nroute b when text == \"x\" -> h\n";
     // The times each file is told of until the analysis is through.
     let told = |editor: &mut Editor| {
         let mut times = [0, 0];
@@ -495,14 +495,14 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
         }
     };
     let lenses = |editor: &mut Editor| editor.of("textDocument/codeLens", &main).as_array().map(Vec::len);
-    editor.open(&words, "let first = text == \"y\"\n");
+    editor.open(&words, "let wanted = text == \"y\"\n");
     editor.open(&main, text);
     assert_eq!(told(&mut editor), [1, 1]);
     assert_eq!(lenses(&mut editor), Some(0));
     editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": main } }));
     assert_eq!(told(&mut editor), [0, 0], "nothing has changed");
     // By an edit of the other file the route is hidden: its warning comes with the analysis.
-    editor.change(&words, 2, "let first = text == \"x\"\n");
+    editor.change(&words, 2, "let wanted = text == \"x\"\n");
     assert_eq!(told(&mut editor), [1, 1]);
     assert_eq!(lenses(&mut editor), Some(1));
     assert_eq!(editor.stop(), Some(0));

@@ -317,9 +317,13 @@ route odd when
 n > 2
 ";
     let ran = Folder::new().fed(&["repl"], lines).expect(0);
-    let told: Vec<&str> = ran.out.lines().filter(|line| !line.starts_with([' ', '✓', '✗', '?', '–'])).collect();
-    assert_eq!(told[..4], ["added", "why: big → h", "", "added"], "{}", ran.out);
-    assert_eq!(ran.out.matches("added").count(), 3, "{}", ran.out);
-    assert!(ran.out.contains("[the rules:5:9]") || ran.out.contains("E0101"), "an empty line ends it: {}", ran.out);
+    let told: Vec<&str> =
+        ran.out.lines().filter(|line| ["added", "why: "].iter().any(|told| line.starts_with(told))).collect();
+    assert_eq!(told[..4], ["added", "why: big → h", "added", "added"], "{}", ran.out);
+    assert!(
+        ran.out.contains("[the rules:5:9]") || ran.out.contains("E0101"),
+        "an empty line ends it: {}",
+        ran.out
+    );
     assert!(ran.out.contains("\"n > 2\""), "a text is a message: {}", ran.out);
 }
