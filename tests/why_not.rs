@@ -95,7 +95,8 @@ fn check(rules: &str, route: &str, message: Json, expected: &[&str]) {
     let found = own.main().why_not(route, &message).expect("there is such a route");
     let Remedy::Change { fields, smallest: true, .. } = &found.remedy else { panic!("{found:#?}") };
     let said = fields.iter().map(|field| {
-        format!("{} is {}, needs {} ({})", field.field, field.is, field.needs.join(" and "), field.would_be)
+        let needs: Vec<&str> = field.needs.iter().map(|need| need.as_str()).collect();
+        format!("{} is {}, needs {} ({})", field.field, field.is, needs.join(" and "), field.would_be)
     });
     assert_eq!(said.collect::<Vec<_>>(), expected);
 }

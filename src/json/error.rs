@@ -86,7 +86,7 @@ impl JsonError {
         }
     }
 
-    /// The same mistake with its texts in that language, as whoever shows it wants them.
+    /// The same with its words in a language.
     #[must_use]
     pub fn told_in(&self, language: Language) -> JsonError {
         let (message, help) = (self.message.in_language(language), self.help.in_language(language));

@@ -241,7 +241,7 @@ impl<'r> Coverage<'r> {
             (_, 0) => {
                 let mut before: Vec<(&String, &usize)> = seen.before.iter().collect();
                 before.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-                let names = listed(before.iter().take(NAMED).map(|(name, _)| said!("`{name}`")));
+                let names = listed(before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")));
                 let names = if before.len() > NAMED { said!("{names} and others") } else { names };
                 said!("never tried, hidden by {names}, chosen before it each time")
             }

@@ -238,7 +238,7 @@ fn samples(studio: &Studio, known: &Known, rules: &Rules, replay: Option<&Replay
             line,
             message: if studio.show_private { message } else { rules.masked_message(&message) },
             key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NONE)),
-            summary: explanation.summary(),
+            summary: explanation.summary_in(language()),
             explanation,
         })
     };

@@ -30,6 +30,11 @@ fn what_is_said_of_rules_and_messages_is_said_in_the_language_of_the_page() {
     let replay = format!("/api/replays/{id}");
     let check = |text: &str| json!({"rules": 0, "file": "desk.rules", "text": text, "findings": true});
     let decide = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": }"});
+    let missing = json!({"version": {"rules": 0}, "entry": "tone", "message": "{}"});
+    let other = json!({"version": {"rules": 0}, "entry": "nowhere", "message": "{}"});
+    let near = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"invoice\"}"});
+    let payload = json!({"version": {"rules": 0}, "entry": "respond", "message": "{\"response\": 3}"});
+    let refund = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"a refund\"}"});
     let report = json!({"version": {"rules": 0}});
     let kept = json!({"rules": 0, "stamp": "another", "messages": []});
     for (method, path, body, place) in [
@@ -42,6 +47,12 @@ fn what_is_said_of_rules_and_messages_is_said_in_the_language_of_the_page() {
             "/diagnostics/0/fixes/0/title",
         ),
         ("POST", "/api/decide", decide, "/message"),
+        ("POST", "/api/decide", missing, "/left_out/0/reason"),
+        ("POST", "/api/decide", other, "/message"),
+        ("POST", "/api/decide", payload, "/violations/0/message"),
+        ("POST", "/api/decide", refund.clone(), "/explanation/trace/routes/0/when/children/1/because/0"),
+        ("POST", "/api/decide", refund, "/summary"),
+        ("POST", "/api/near", near, "/0/fields/0/needs/0"),
         ("GET", replay.as_str(), Json::Null, "/refusals/0/message"),
         ("GET", replay.as_str(), Json::Null, "/counts/2/never"),
         ("POST", "/api/report", report, "/coverage/1/gap"),

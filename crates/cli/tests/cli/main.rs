@@ -4,6 +4,7 @@
 mod bad_input;
 mod build;
 mod check;
+mod chinese;
 mod columns;
 mod coverage;
 mod diff;

@@ -14,7 +14,7 @@ use rulec::internals::diag::said;
 use rulec::internals::ide::complete::ItemKind;
 use rulec::internals::ide::{Edit, Entry, actions, tokens};
 use rulec::internals::syntax::format as formatter;
-use rulec::{Code, FileId, Rules, Severity, TestOutcome, run_tests};
+use rulec::{Code, FileId, RenderOptions, Rules, Severity, TestOutcome, run_tests};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
     let hints = known.analysis.hints(file).into_iter().map(|hint| Hint {
         at: places.unit(hint.at as usize),
         text: hint.text,
-        why: hint.why.to_owned(),
+        why: words(&hint.why),
     });
     let outline = known.analysis.index.outline(file);
     Ok(Checked {
@@ -116,11 +116,16 @@ fn coloured(known: &Known, file: FileId) -> Vec<usize> {
     found.into_iter().filter_map(numbers).flatten().collect()
 }
 
+/// Explanations as text, in the language of the page.
+fn in_language() -> RenderOptions {
+    RenderOptions { language: language(), ..RenderOptions::default() }
+}
+
 /// The tests of a rule set, which are run.
 pub(crate) fn tests(known: &Known, rules: &Rules) -> Vec<TestRun> {
     let test = |outcome: TestOutcome| TestRun {
         place: known.place(outcome.span),
-        why: outcome.explanation.as_ref().map(ToString::to_string),
+        why: outcome.explanation.as_ref().map(|explanation| explanation.render(&in_language())),
         name: outcome.name,
         passed: outcome.passed,
         expected: outcome.expected,

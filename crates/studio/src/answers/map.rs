@@ -7,7 +7,7 @@ use crate::api::{
 };
 use crate::keys;
 use crate::known::Known;
-use crate::language::told;
+use crate::language::{told, words};
 use crate::refusal::Answer;
 use crate::state::Studio;
 use rulec::internals::index::plan::Found;
@@ -102,12 +102,8 @@ impl<'k> Maker<'k> {
     fn new(known: &'k Known, rules: &'k Rules) -> Maker<'k> {
         let plans = rules.plan();
         let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
-            let (by, what, shared) = match &route.found {
-                Found::Key { keys, posting, .. } => ("key", keys.join(" or "), posting.saturating_sub(1)),
-                Found::Bits { values } => ("bits", values.join(", "), 0),
-                Found::Always { because } => ("always", because.clone(), 0),
-            };
-            (RuleId(route.rule), HowFound { by: by.to_owned(), what, shared })
+            let ((by, what), shared) = (route.found.told(), route.found.shared());
+            (RuleId(route.rule), HowFound { by: by.to_owned(), what: words(&what), shared })
         });
         let steps = rules.cost().into_iter().flat_map(|table| {
             let name = table.table;

@@ -6,7 +6,7 @@ use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
 use crate::keys;
 use crate::known::Known;
 use crate::language::told;
-use crate::refusal::{Answer, Refused, as_it_is};
+use crate::refusal::{Answer, Refused};
 use crate::state::Studio;
 use rulec::internals::diag::said;
 use rulec::internals::sema::hir::{Cond, CondKind, Part, ROUTES, Rule, TableKind};
@@ -76,7 +76,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     }));
     let overlaps = match table.kind {
         TableKind::Flows | TableKind::Requirements => Default::default(),
-        _ => rules.overlaps(name).map_err(|error| Refused::missing(as_it_is(error)))?,
+        _ => rules.overlaps(name).map_err(|error| Refused::missing(error.in_words().clone()))?,
     };
     let more_overlaps = !overlaps.all && table.kind != TableKind::Flows;
     let overlaps = overlaps.pairs.into_iter().map(|pair| Overlap {
