@@ -37,7 +37,7 @@ pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
     let hints = known.analysis.hints(file).into_iter().map(|hint| Hint {
         at: places.unit(hint.at as usize),
         text: hint.text,
-        why: hint.why.to_owned(),
+        why: hint.why.to_string(),
     });
     let outline = known.analysis.index.outline(file);
     Ok(Checked {

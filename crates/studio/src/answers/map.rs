@@ -9,7 +9,6 @@ use crate::keys;
 use crate::known::Known;
 use crate::refusal::Answer;
 use crate::state::Studio;
-use rulec::internals::index::plan::Found;
 use rulec::internals::sema::hir::{
     FLOWS, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger,
 };
