@@ -235,7 +235,7 @@ impl Default for Message {
     }
 }
 
-/// What it is made of says what it is: the English text follows from that.
+/// Messages are equal that are made of the same: the English text follows from that.
 impl PartialEq for Message {
     fn eq(&self, other: &Message) -> bool {
         self.parts() == other.parts()

@@ -54,7 +54,7 @@ pub fn told(error: &clap::Error) -> Option<String> {
     };
     let mut lines = vec![said!("error: {mistake}")];
     let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    if let Some(near) = near.into_iter().find_map(|kind| quoted(kind)) {
+    if let Some(near) = near.into_iter().find_map(quoted) {
         lines.push(said!("  did you mean {near}?"));
     }
     if let Some(possible) = text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {

@@ -16,6 +16,7 @@ mod formats;
 mod hostile;
 mod import;
 mod kinds;
+mod lenses;
 mod lsp;
 mod meaning;
 mod pages;

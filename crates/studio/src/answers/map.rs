@@ -10,7 +10,6 @@ use crate::known::Known;
 use crate::language::{told, words};
 use crate::refusal::Answer;
 use crate::state::Studio;
-use rulec::internals::index::plan::Found;
 use rulec::internals::sema::hir::{
     FLOWS, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger,
 };
