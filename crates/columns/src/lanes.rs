@@ -111,10 +111,9 @@ impl Lane<'_> {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         let there = nulls.map_or(u64::MAX, |nulls| bits(nulls.inner(), &rows));
         let simple = self.promised.is_none()
-            && self
-                .slots
-                .iter()
-                .all(|(slot, kinds)| self.reader.spread(rows.clone(), *kinds, block.cells(*slot, there)));
+            && self.slots.iter().all(|(slot, kinds)| {
+                self.reader.spread(rows.clone(), bump, *kinds, block.cells(*slot, there))
+            });
         if simple {
             return;
         }
