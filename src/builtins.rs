@@ -42,7 +42,7 @@ pub struct FnInfo {
     pub example: (&'static str, &'static str),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FnResult {
     /// Always of these kinds.
     Kinds(KindSet),
@@ -61,7 +61,7 @@ pub enum FnResult {
     /// An int, or with a hash of another system a number.
     Bucket,
     /// The same, and missing for some arguments though they are there: why, as a sentence.
-    Maybe(&'static FnResult, &'static str),
+    Maybe(&'static FnResult, Message),
 }
 
 impl FnInfo {
@@ -70,8 +70,8 @@ impl FnInfo {
     }
 
     /// Why it is missing for some arguments though they are there; `None` when it never is.
-    pub fn missing(&self) -> Option<&'static str> {
-        match self.result {
+    pub fn missing(&self) -> Option<&Message> {
+        match &self.result {
             FnResult::Maybe(_, why) => Some(why),
             _ => None,
         }
@@ -95,7 +95,7 @@ impl FnInfo {
 }
 
 impl FnResult {
-    fn ty(self, args: &[Ty]) -> Ty {
+    fn ty(&self, args: &[Ty]) -> Ty {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
         // Where none can be a number there is nothing.
         let numbers = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
@@ -103,7 +103,7 @@ impl FnResult {
             numbers => Ty::plain(numbers),
         };
         match self {
-            FnResult::Kinds(kinds) => Ty::plain(kinds),
+            FnResult::Kinds(kinds) => Ty::plain(*kinds),
             FnResult::Strings => Ty::list(Ty::STRING),
             FnResult::Ints => Ty::list(Ty::INT),
             FnResult::ValuesOfFirst => Ty::list(element()),
@@ -178,16 +178,16 @@ functions! {
     Replace "replace" ("text": K::STRING, "old": K::STRING, "new": K::STRING) false -> Kinds(K::STRING), Scan, words::replace,
         "The text with every `old` in it replaced; an empty `old` is nowhere.",
         r#"replace(text, "-", "") == "abc""# on r#"{"text":"a-b-c"}"#;
-    Substring "substring" ("text": K::STRING, "from": K::INT; "length": K::INT) false -> Maybe(&Kinds(K::STRING), "it starts outside the text"), Scan, words::substring,
+    Substring "substring" ("text": K::STRING, "from": K::INT; "length": K::INT) false -> Maybe(&Kinds(K::STRING), said!("it starts outside the text")), Scan, words::substring,
         "The characters from one on, the first is 0, to the end or so many; `-3` is the third from the end. Missing when it starts outside the text.",
         r#"substring(text, 1, 2) == "bc" and substring(text, -2) == "de""# on r#"{"text":"abcde"}"#;
-    IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), "it is not in the text"), Scan, words::index_of,
+    IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), said!("it is not in the text")), Scan, words::index_of,
         "How many characters stand before the first `wanted` in the text; missing when it is not there.",
         r#"index_of(text, "你") == 2"# on r#"{"text":"a 你好"}"#;
-    Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER), "the text writes no number"), Scan, words::number,
+    Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER), said!("the text writes no number")), Scan, words::number,
         "The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing when it writes none. A number is itself.",
         r#"number(ctx.age) >= 18"# on r#"{"ctx":{"age":" 42"}}"#;
-    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), "the text writes no version"), Scan, words::version,
+    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), said!("the text writes no version")), Scan, words::version,
         "The version that a text writes, to compare by semantic versioning: 1.10.0 is greater than 1.9.0 and than 1.10.0-rc.1. `v1.2` is 1.2.0. Missing when it writes none.",
         r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
     Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
@@ -232,13 +232,13 @@ functions! {
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
         "The list without the texts that stand in the other list.",
         r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
-    Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, "an element is no number, or the sum is too large"), Scan, shape::sum,
+    Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, said!("an element is no number, or the sum is too large")), Scan, shape::sum,
         "The sum of the numbers of a list, 0 of an empty one; missing when an element is no number.",
         r#"sum(ctx.prices) == 3.5"# on r#"{"ctx":{"prices":[1,2.5]}}"#;
-    First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, "there is no such element"), Scalar, |args, _| shape::end(args, false),
+    First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, said!("there is no such element")), Scalar, |args, _| shape::end(args, false),
         "The first element of a list; missing when it is empty.",
         r#"first(ctx.tags) == "a""# on r#"{"ctx":{"tags":["a","b"]}}"#;
-    Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst, "there is no such element"), Scalar, |args, _| shape::end(args, true),
+    Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst, said!("there is no such element")), Scalar, |args, _| shape::end(args, true),
         "The last element of a list; missing when it is empty.",
         r#"last(ctx.tags) == "b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
@@ -251,13 +251,13 @@ functions! {
         "The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\".",
         r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on
         r#"{"ctx":{"node":{"config":{"url":"a"}},"updates":{"config.url":"b"}}}"#;
-    StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Maybe(&Kinds(K::STRING), "the text does not start with the prefix"), Scan, words::strip_prefix,
+    StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Maybe(&Kinds(K::STRING), said!("the text does not start with the prefix")), Scan, words::strip_prefix,
         "What follows the prefix; missing when the text does not start with it.",
         r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
-    Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), "the text is blank"), Scan, words::nonblank,
+    Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), said!("the text is blank")), Scan, words::nonblank,
         "The text, or missing when it is blank.",
         r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
-    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), "the text is no address with a host"), Scan, words::url_host,
+    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), said!("the text is no address with a host")), Scan, words::url_host,
         "The host an address such as \"https://user@Example.com:8443/x\" leads to, in lower case, as browsers read it; missing without `scheme://host`.",
         r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
     Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,

@@ -9,6 +9,7 @@ mod tests;
 
 pub use render::RenderOptions;
 
+use crate::diag::Language;
 use crate::eval::Evaluator;
 use crate::sema::hir::{Outcome, TableId};
 use crate::trace::{HostFailed, Operand, Source, TableTrace, Tracer};
@@ -154,7 +155,21 @@ pub fn explain(
 impl Explanation {
     /// The explanation in a sentence, with a line for each route that came near.
     pub fn summary(&self) -> String {
-        summary::summary(self)
+        self.summary_in(Language::English)
+    }
+
+    /// The same in a language.
+    pub fn summary_in(&self, language: Language) -> String {
+        summary::summary(self, language)
+    }
+
+    /// The same with its sentences in a language; those that the author wrote stay as they are.
+    #[must_use]
+    pub fn told_in(mut self, language: Language) -> Explanation {
+        if language != Language::English {
+            self.trace.tell_in(language);
+        }
+        self
     }
 
     /// The explanation as a tree in plain text.
@@ -164,8 +179,9 @@ impl Explanation {
 }
 
 /// The handler that was chosen, with its arguments.
-fn headline_target(explanation: &Explanation) -> Option<String> {
-    explanation.target.as_ref().map(|target| format!("{target}{}", render::arguments(&explanation.args)))
+fn headline_target(explanation: &Explanation, language: Language) -> Option<String> {
+    let args = || render::arguments(&explanation.args, language);
+    explanation.target.as_ref().map(|target| format!("{target}{}", args()))
 }
 
 impl fmt::Display for Explanation {

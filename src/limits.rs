@@ -138,6 +138,12 @@ impl Exceeded {
         self.limit.info().name
     }
 
+    /// The excess in words, which each language has its own for.
+    pub fn in_words(&self) -> Message {
+        let (row, Exceeded { amount, most, .. }) = (self.limit.info(), self);
+        said!("{amount} {} are more than the {most} that `{}` allows", row.unit, row.name)
+    }
+
     /// The amount that was found, in the limit's unit.
     pub fn amount(&self) -> u64 {
         self.amount
@@ -160,8 +166,7 @@ pub(crate) fn add(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
 
 impl std::fmt::Display for Exceeded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let row = self.limit.info();
-        write!(f, "{} {} are more than the {} that `{}` allows", self.amount, row.unit, self.most, row.name)
+        f.write_str(&self.in_words())
     }
 }
 

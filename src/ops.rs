@@ -8,6 +8,7 @@
 
 use crate::arena::Arena;
 use crate::codec::impl_codec;
+use crate::diag::{Message, listed};
 use crate::meaning;
 use crate::ty::KindSet;
 use crate::value::{Tri, Value};
@@ -364,12 +365,12 @@ impl Op {
 }
 
 /// The operators that take a modifier, for a sentence: "`a`, `b` and `c`".
-pub fn taking(modifier: impl Fn(Accepts) -> bool) -> String {
+pub fn taking(modifier: impl Fn(Accepts) -> bool) -> Message {
     let rows = TABLE.iter().filter(|row| modifier(row.accepts));
-    let names: Vec<String> = rows.map(|row| format!("`{}`", row.spelling)).collect();
-    match names.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => names.concat(),
+    let mut names: Vec<Message> = rows.map(|row| said!("`{}`", row.spelling)).collect();
+    match names.pop() {
+        Some(last) if !names.is_empty() => said!("{} and {last}", listed(names)),
+        last => last.unwrap_or_default(),
     }
 }
 

@@ -60,7 +60,12 @@ impl<'a, 's> Tracer<'a, 's> {
                     skipped.push(SkippedCondition {
                         branch: rule.name.to_string(),
                         condition: node.text,
-                        reason: node.because.join("; "),
+                        reason: node
+                            .because
+                            .iter()
+                            .cloned()
+                            .reduce(|all, one| said!("{all}; {one}"))
+                            .unwrap_or_default(),
                     });
                 }
             }

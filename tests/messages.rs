@@ -126,7 +126,16 @@ fn a_message_is_told_in_each_language_with_what_stands_in_it() {
         found = 3
     );
     assert_eq!(message.told_in(Language::English), "expected a list after `size`, found 3");
-    assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是列表，却是3");
+    assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是列表，却是 3");
+    // A brace that is no hole was left out.
+    let brace = Message::fixed("`{`");
+    let message = said!(
+        "expected {expected} after `{before}`, found {found}",
+        expected = brace,
+        before = name,
+        found = inner
+    );
+    assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是 `{`，却是列表");
     let (braces, verbatim) = (said!("{{}} {name}"), Message::verbatim("{name}"));
     assert_eq!((braces.as_str(), verbatim.as_str()), ("{} size", "{name}"));
     let twice = Message::new("{a}{a}", vec![Hole::Text("x".into()), Hole::Text("y".into())]);

@@ -126,8 +126,8 @@ fn page() -> String {
     page.push_str("\n## Functions\n\n| function | gives | what it computes | example |\n|---|---|---|---|\n");
     for row in builtins::TABLE {
         let partial = if row.missing().is_some() { ", or missing" } else { "" };
-        let result = match row.result {
-            FnResult::Maybe(result, _) => *result,
+        let result = match &row.result {
+            FnResult::Maybe(result, _) => result,
             result => result,
         };
         let result = match result {

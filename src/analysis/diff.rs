@@ -11,6 +11,7 @@ use super::sequence::{Answers, Leaf, Reader, Sequence, is_entry};
 use super::solver::{Answer, Goal, Questions, Solver};
 use super::twins::twins;
 use crate::decision::Choice;
+use crate::diag::Message;
 use crate::sema::hir::{Program, TableId, TableKind, Trigger};
 use crate::value::{Value, identical};
 use serde::Serialize;
@@ -24,7 +25,7 @@ pub struct Diff {
     /// lead to count where they are reached.
     pub entries: Vec<EntryDiff>,
     /// The parts that were not compared, in words.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// The difference in one thing that is decided by.
@@ -162,7 +163,7 @@ pub(crate) fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
         let before = read(old.program, tables.0, None, halves.0);
         let after = read(new.program, tables.1, Some(&*both.conditions), halves.1);
         let (Some(before), Some(after)) = (before, after) else {
-            diff.notes.push(format!("`{name}` is not compared: too many ways lead through its tables"));
+            diff.notes.push(said!("`{name}` is not compared: too many ways lead through its tables"));
             continue;
         };
         let sides = [
@@ -232,30 +233,30 @@ fn intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
     }
 }
 
-fn notes(old: &Program, new: &Program, notes: &mut Vec<String>) {
+fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
     let any = |has: fn(&Program) -> bool| has(old) || has(new);
     let mut left_out = Vec::new();
     if any(|program| !program.payloads.is_empty()) {
-        left_out.push("payload kinds");
+        left_out.push(said!("payload kinds"));
     }
     if any(|program| !program.workflows.is_empty()) {
-        left_out.push("workflows");
+        left_out.push(said!("workflows"));
     }
-    if !left_out.is_empty() {
-        notes.push(format!("{} are not compared", left_out.join(" and ")));
+    if let Some(left_out) =
+        left_out.into_iter().reduce(|one, other| said!("{first} and {second}", first = one, second = other))
+    {
+        notes.push(said!("{left_out} are not compared"));
     }
     if old.limits != new.limits {
-        notes.push("the limits of a decision differ, so nothing is proven".to_owned());
+        notes.push(said!("the limits of a decision differ, so nothing is proven"));
     }
     if old.analysis != new.analysis {
-        notes
-            .push("what `request` is made of differs: conditions that ask it are taken to differ".to_owned());
+        notes.push(said!("what `request` is made of differs: conditions that ask it are taken to differ"));
     }
     if any(|program| program.externs.iter().any(|host| host.feature.is_none())) {
-        notes.push(
+        notes.push(said!(
             "host functions are taken to be the same before and after, and to be missing where a message is tried"
-                .to_owned(),
-        );
+        ));
     }
 }
 

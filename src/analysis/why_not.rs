@@ -6,6 +6,7 @@ use super::report::Report;
 use super::sequence::{Answers, Leaf, Reader, Sequence};
 use super::solver::Solver;
 use crate::decision::Choice;
+use crate::diag::Message;
 use crate::ops::{Op, TestMode};
 use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, TableId, Term};
 use crate::source::SourceMap;
@@ -78,7 +79,7 @@ pub struct FieldChange {
     /// A value that would do; null for none.
     pub would_be: Json,
     /// The needs of the rules, in words, such as "more than 3".
-    pub needs: Vec<String>,
+    pub needs: Vec<Message>,
     /// True when the field is `@private`: its values are not to be shown.
     pub private: bool,
 }
@@ -201,13 +202,13 @@ struct Words<'w> {
     before: &'w Json,
     after: &'w Json,
     /// Each with the fields it is about.
-    found: Vec<(Vec<Vec<Arc<str>>>, String)>,
+    found: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
 impl Words<'_> {
     /// The needs about a field.
-    fn about(&self, keys: &[Arc<str>]) -> Vec<String> {
-        let mut needs: Vec<String> = Vec::new();
+    fn about(&self, keys: &[Arc<str>]) -> Vec<Message> {
+        let mut needs: Vec<Message> = Vec::new();
         for (fields, need) in &self.found {
             let touches = |other: &Vec<Arc<str>>| other.starts_with(keys) || keys.starts_with(other);
             if fields.iter().any(touches) && !needs.contains(need) {
@@ -233,7 +234,7 @@ impl Words<'_> {
         self.units(cond, true, &mut |words, unit, want| {
             if comes_out_of(words, unit, words.before, want) != comes_out_of(words, unit, words.after, want) {
                 let quoted = words.report.quote(unit.span);
-                let need = format!("another value, since `{name}` is tried before: `{quoted}`");
+                let need = said!("another value, since `{name}` is tried before: `{quoted}`");
                 words.found.push((words.fields(unit), need));
             }
         });
@@ -266,19 +267,19 @@ impl Words<'_> {
     }
 
     /// The need of a test: for comparisons with a value in words, else as the author wrote it.
-    fn need(&self, cond: &Cond, want: bool) -> String {
+    fn need(&self, cond: &Cond, want: bool) -> Message {
         let in_words = match &cond.kind {
             CondKind::Test(test) => self.comparison(test, want),
             _ => None,
         };
         let quoted = self.report.quote(cond.span);
         in_words.unwrap_or_else(|| match want {
-            true => format!("`{quoted}`"),
-            false => format!("`{quoted}` not to hold"),
+            true => said!("`{quoted}`"),
+            false => said!("`{quoted}` not to hold"),
         })
     }
 
-    fn comparison(&self, test: &Predicate, want: bool) -> Option<String> {
+    fn comparison(&self, test: &Predicate, want: bool) -> Option<Message> {
         let is_field = matches!(test.left, Expr { kind: ExprKind::Slot(_), .. });
         if !is_field || test.mode != TestMode::default() {
             return None;
@@ -290,16 +291,16 @@ impl Words<'_> {
             Operand::Range { .. } => return None,
         };
         Some(match (test.op, holds) {
-            (None, true) => "to be true".to_owned(),
-            (None, false) => "to be false".to_owned(),
-            (Some(Op::Lt), true) | (Some(Op::Ge), false) => format!("less than {right}"),
-            (Some(Op::Le), true) | (Some(Op::Gt), false) => format!("at most {right}"),
-            (Some(Op::Gt), true) | (Some(Op::Le), false) => format!("more than {right}"),
-            (Some(Op::Ge), true) | (Some(Op::Lt), false) => format!("at least {right}"),
-            (Some(Op::Eq), true) | (Some(Op::Ne), false) => format!("to be {right}"),
-            (Some(Op::Ne), true) | (Some(Op::Eq), false) => format!("to be there, and not {right}"),
-            (Some(Op::IsMissing), true) | (Some(Op::IsPresent), false) => "to be missing".to_owned(),
-            (Some(Op::IsPresent), true) | (Some(Op::IsMissing), false) => "to be there".to_owned(),
+            (None, true) => said!("to be true"),
+            (None, false) => said!("to be false"),
+            (Some(Op::Lt), true) | (Some(Op::Ge), false) => said!("less than {right}"),
+            (Some(Op::Le), true) | (Some(Op::Gt), false) => said!("at most {right}"),
+            (Some(Op::Gt), true) | (Some(Op::Le), false) => said!("more than {right}"),
+            (Some(Op::Ge), true) | (Some(Op::Lt), false) => said!("at least {right}"),
+            (Some(Op::Eq), true) | (Some(Op::Ne), false) => said!("to be {right}"),
+            (Some(Op::Ne), true) | (Some(Op::Eq), false) => said!("to be there, and not {right}"),
+            (Some(Op::IsMissing), true) | (Some(Op::IsPresent), false) => said!("to be missing"),
+            (Some(Op::IsPresent), true) | (Some(Op::IsMissing), false) => said!("to be there"),
             _ => return None,
         })
     }

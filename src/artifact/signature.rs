@@ -3,6 +3,7 @@
 //! What is signed is the header and the hash of the content. The keys are those of other tools (`openssl genpkey -algorithm
 //! ed25519`): PKCS #8 and SPKI as PEM.
 
+use crate::diag::Message;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use ed25519_dalek::{Signature, Signer};
 use std::fmt;
@@ -18,20 +19,29 @@ pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 
 /// A text that holds no key of the kind that is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.in_words())]
 #[non_exhaustive]
 pub enum KeyError {
     /// A public key was given.
-    #[error("it holds a public key, and signing wants the private one")]
     Public,
     /// A private key was given, which others should not see.
-    #[error("it holds a private key, and verifying wants the public one alone")]
     Private,
     /// It is locked with a password.
-    #[error("its key is locked with a password, which rulec cannot ask for")]
     Encrypted,
     /// It is no key, or one of another kind.
-    #[error("it holds no Ed25519 key as PEM, which begins with `-----BEGIN`")]
     Unknown,
+}
+
+impl KeyError {
+    /// The reason, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        match self {
+            KeyError::Public => said!("it holds a public key, and signing wants the private one"),
+            KeyError::Private => said!("it holds a private key, and verifying wants the public one alone"),
+            KeyError::Encrypted => said!("its key is locked with a password, which rulec cannot ask for"),
+            KeyError::Unknown => said!("it holds no Ed25519 key as PEM, which begins with `-----BEGIN`"),
+        }
+    }
 }
 
 impl SigningKey {

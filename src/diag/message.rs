@@ -8,16 +8,28 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 /// A sentence or phrase for people. It reads as its English text; [`Message::told_in`] gives that of another language.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Message {
+#[derive(Clone)]
+pub struct Message(Form);
+
+/// Small, since errors hold messages.
+#[derive(Clone)]
+enum Form {
+    /// A template without holes or braces, which is the English text.
+    Fixed(&'static str),
+    Made(Box<Made>),
+}
+
+#[derive(Clone)]
+struct Made {
     template: Cow<'static, str>,
     /// The content of each hole, in the template's order.
     holes: Vec<Hole>,
-    /// The English text; empty where it is the template.
+    /// The English text.
     english: String,
 }
 
@@ -45,13 +57,13 @@ static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 impl Message {
     /// A message of a template and what stands in its holes; `said!` writes this.
     pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
-        let english = fill(template, template, |at| text_in(&holes, at, Language::English));
-        Message { template: Cow::Borrowed(template), holes, english }
+        let english = fill(template, template, String::push_str, |at| text_in(&holes, at, Language::English));
+        Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), holes, english })))
     }
 
     /// A message without holes or braces; `said!` writes this.
     pub const fn fixed(template: &'static str) -> Message {
-        Message { template: Cow::Borrowed(template), holes: Vec::new(), english: String::new() }
+        Message(Form::Fixed(template))
     }
 
     /// A text that is the same in every language, such as a name, or the words of the operating system.
@@ -61,7 +73,10 @@ impl Message {
 
     /// The English text.
     pub fn as_str(&self) -> &str {
-        if self.english.is_empty() && self.holes.is_empty() { &self.template } else { &self.english }
+        match &self.0 {
+            Form::Fixed(template) => template,
+            Form::Made(made) => &made.english,
+        }
     }
 
     /// The text in that language; in English where the catalogue has none.
@@ -69,8 +84,15 @@ impl Message {
         match language {
             Language::English => Cow::Borrowed(self.as_str()),
             Language::Chinese => {
-                let template = CHINESE.get(&*self.template).map_or(&*self.template, String::as_str);
-                Cow::Owned(fill(&self.template, template, |at| text_in(&self.holes, at, language)))
+                let (original, holes) = self.parts();
+                match (&self.0, CHINESE.get(original)) {
+                    // Its braces are none of a hole.
+                    (Form::Fixed(text), None) => Cow::Borrowed(*text),
+                    (_, told) => {
+                        let template = told.map_or(original, String::as_str);
+                        Cow::Owned(fill(original, template, spaced, |at| text_in(holes, at, language)))
+                    }
+                }
             }
         }
     }
@@ -81,6 +103,14 @@ impl Message {
         match language {
             Language::English => self.clone(),
             _ => Message::verbatim(self.told_in(language)),
+        }
+    }
+
+    /// The template, and what stands in its holes.
+    fn parts(&self) -> (&str, &[Hole]) {
+        match &self.0 {
+            Form::Fixed(template) => (template, &[]),
+            Form::Made(made) => (&made.template, &made.holes),
         }
     }
 
@@ -155,24 +185,69 @@ pub fn holes(template: &str) -> Vec<String> {
 }
 
 /// A template, in whatever language, with the holes filled as those of the original are.
-fn fill<'t>(original: &str, template: &str, text: impl Fn(usize) -> Cow<'t, str>) -> String {
+fn fill<'t>(
+    original: &str,
+    template: &str,
+    put: fn(&mut String, &str),
+    text: impl Fn(usize) -> Cow<'t, str>,
+) -> String {
     // Each is taken once, so that what damaged bytes nest does not grow without bound.
     let mut names: Vec<Option<String>> = holes(original).into_iter().map(Some).collect();
     let mut own = holes(template).into_iter();
     let mut out = String::new();
     for piece in pieces(template) {
         match piece {
-            Piece::Text(text) => out.push_str(text),
+            Piece::Text(text) => put(&mut out, text),
             Piece::Hole(_) => {
                 let name = own.next();
                 if let Some(at) = names.iter().position(|known| known.is_some() && *known == name) {
                     names[at] = None;
-                    out.push_str(&text(at));
+                    put(&mut out, &text(at));
                 }
             }
         }
     }
     out
+}
+
+/// Puts a piece behind others, with the space that Chinese typography has between its characters and code or numbers, and
+/// without one between two of its characters.
+fn spaced(out: &mut String, piece: &str) {
+    let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let other = |c: char| c.is_ascii_alphanumeric() || c == '`';
+    let is_text = |text: &str| text.starts_with(han);
+    if is_text(piece) && out.strip_suffix(' ').is_some_and(|before| before.ends_with(han)) {
+        out.pop();
+    }
+    let behind = piece.strip_prefix(' ').filter(|behind| out.ends_with(han) && is_text(behind));
+    let piece = behind.unwrap_or(piece);
+    if let (Some(before), Some(behind)) = (out.chars().next_back(), piece.chars().next())
+        && (han(before) && other(behind) || other(before) && han(behind))
+    {
+        out.push(' ');
+    }
+    out.push_str(piece);
+}
+
+impl Default for Message {
+    fn default() -> Message {
+        Message::fixed("")
+    }
+}
+
+/// Messages are equal that are made of the same: the English text follows from that.
+impl PartialEq for Message {
+    fn eq(&self, other: &Message) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Message {}
+
+impl Hash for Message {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
 }
 
 impl Deref for Message {
@@ -254,8 +329,9 @@ texts! {
 
 impl Codec for Message {
     fn write(&self, to: &mut Writer) {
-        to.text(&self.template);
-        self.holes.write(to);
+        let (template, holes) = self.parts();
+        to.text(template);
+        holes.to_vec().write(to);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -263,9 +339,9 @@ impl Codec for Message {
         if self::holes(&template).len() != holes.len() {
             return Err(DecodeError("a message has other holes than its template"));
         }
-        let english = fill(&template, &template, |at| text_in(&holes, at, Language::English));
-        let english = if holes.is_empty() && english == template { String::new() } else { english };
-        Ok(Message { template: Cow::Owned(template), holes, english })
+        let english =
+            fill(&template, &template, String::push_str, |at| text_in(&holes, at, Language::English));
+        Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), holes, english }))))
     }
 }
 

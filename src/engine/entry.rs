@@ -7,7 +7,7 @@ use super::input::{Input, Record};
 use super::session::{Call, Session};
 use super::set::{Handle, Shared};
 use super::workspace;
-use crate::diag::nearest;
+use crate::diag::{Message, listed, nearest};
 use crate::explain::{self, Explanation};
 use crate::json::JsonError;
 use crate::sema::hir::{Outcome, Program, TableId, TableKind};
@@ -18,31 +18,36 @@ use std::collections::BTreeSet;
 
 /// There is no entry of that name, or no statement of that name in an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {what} `{name}`; {hint}")]
+#[error("{words}")]
 pub struct UnknownEntry {
-    what: &'static str,
-    name: String,
-    hint: String,
+    words: Message,
 }
 
 impl UnknownEntry {
     pub(super) fn new(name: &str, known: &[&str]) -> UnknownEntry {
-        UnknownEntry::of("entry", "the entries are", name, known)
+        let words = said!("there is no entry `{name}`; {}", hint(name, known, said!("the entries are")));
+        UnknownEntry { words }
     }
 
     /// That an entry has no statement of that name.
     pub(super) fn statement(name: &str, known: &[&str]) -> UnknownEntry {
-        UnknownEntry::of("route", "there are", name, known)
+        let words = said!("there is no route `{name}`; {}", hint(name, known, said!("there are")));
+        UnknownEntry { words }
     }
 
-    fn of(what: &'static str, there_are: &str, name: &str, known: &[&str]) -> UnknownEntry {
-        let hint = match (nearest(name, known.iter().copied()), known) {
-            (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, []) => "there are none of its kind".to_owned(),
-            (None, known) if known.len() > 20 => format!("{there_are} {}, …", known[..20].join(", ")),
-            (None, known) => format!("{there_are} {}", known.join(", ")),
-        };
-        UnknownEntry { what, name: name.to_owned(), hint }
+    /// The mistake and the remedy, which each language has its own words for.
+    pub fn in_words(&self) -> &Message {
+        &self.words
+    }
+}
+
+/// The name that is near, or those there are.
+fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
+    match (nearest(name, known.iter().copied()), known) {
+        (Some(near), _) => said!("did you mean `{near}`?"),
+        (None, []) => said!("there are none of its kind"),
+        (None, known) if known.len() > 20 => said!("{there_are} {}, …", listed(&known[..20])),
+        (None, known) => said!("{there_are} {}", listed(known)),
     }
 }
 
@@ -163,7 +168,7 @@ impl<'r> Entry<'r> {
         let skipped =
             set.refer(message, |evaluator| Tracer::new(evaluator, &set.sources, false).skipped(self.table));
         for SkippedCondition { branch, condition, reason, .. } in &skipped {
-            tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason, "skipped");
+            tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason = reason.as_str(), "skipped");
         }
         skipped
     }

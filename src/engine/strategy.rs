@@ -1,5 +1,6 @@
 //! The choice of the engine that decides.
 
+use crate::diag::Message;
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,7 +21,7 @@ pub enum Tier {
 
 /// An engine that cannot decide here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the engine `{tier}` is not available: {why}; choose `auto` or `vm`")]
+#[error("{}", self.in_words())]
 pub struct TierUnavailable {
     tier: Tier,
     why: String,
@@ -29,6 +30,11 @@ pub struct TierUnavailable {
 impl TierUnavailable {
     pub(super) fn new(tier: Tier, why: impl fmt::Display) -> TierUnavailable {
         TierUnavailable { tier, why: why.to_string() }
+    }
+
+    /// The reason and the remedy, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        said!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.why)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::show::{operand, plain, thousands, value};
 use super::{Explanation, IntentTrace, headline_target};
+use crate::diag::{Language, Message};
 use crate::sema::hir::TableKind;
 use crate::text::{on_one_line, width};
 use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
@@ -19,13 +20,18 @@ pub struct RenderOptions {
     pub width: usize,
     /// The number of routes of a table that are shown although they did not lead to the choice; the rest are counted.
     pub max_routes: usize,
+    /// The language of what is not the author's own.
+    pub language: Language,
 }
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        RenderOptions { color: false, width: 120, max_routes: 50 }
+        RenderOptions { color: false, width: 120, max_routes: 50, language: Language::English }
     }
 }
+
+/// The columns of the titles of the head, with the gap behind them.
+const TITLE: usize = 10;
 
 /// The widest text beside which notes are still lined up.
 const WIDEST: usize = 52;
@@ -47,68 +53,77 @@ struct Line {
 struct Tree {
     lines: Vec<Line>,
     max_routes: usize,
+    language: Language,
 }
 
 pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> String {
-    let paint = Paint(options.color);
+    let (paint, language) = (Paint(options.color), options.language);
     let mut out = String::new();
-    headline(explanation, paint, &mut out);
-    let mut tree = Tree { lines: Vec::new(), max_routes: options.max_routes };
+    headline(explanation, paint, language, &mut out);
+    let mut tree = Tree { lines: Vec::new(), max_routes: options.max_routes, language };
     tree.table(&explanation.trace, 0);
     if let Some(intents) = &explanation.intents {
         tree.intents(intents);
     }
     lay_out(&tree.lines, options, &mut out);
     for failure in &explanation.host_failures {
-        let text = format!("! {} failed: {}", on_one_line(&failure.function), plain(&failure.message, 200));
-        let _ = writeln!(out, "{}", paint.warn(&text));
+        let why = plain(&failure.message, 200);
+        let text = said!("! {} failed: {why}", on_one_line(&failure.function));
+        let _ = writeln!(out, "{}", paint.warn(&text.told_in(language)));
     }
     out
 }
 
-fn headline(explanation: &Explanation, paint: Paint, out: &mut String) {
+fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &mut String) {
+    let tell = |message: &Message| message.told_in(language).into_owned();
     let mut steps: Vec<String> = Vec::new();
     for table in &explanation.tables {
         if *table != crate::sema::hir::ROUTES {
             // Only tables of routes are jumped to: the entry alone may be anything else.
             let kind = if steps.is_empty() { explanation.trace.kind } else { TableKind::Routes };
             steps.push(match kind {
-                TableKind::Routes | TableKind::Requirements => format!("table {table}"),
-                TableKind::Choice => format!("choice {table}"),
-                TableKind::Router => format!("router {table}"),
+                TableKind::Routes | TableKind::Requirements => tell(&said!("table {table}")),
+                TableKind::Choice => tell(&said!("choice {table}")),
+                TableKind::Router => tell(&said!("router {table}")),
                 TableKind::Flows => table.clone(),
             });
         }
     }
     steps.push(match &explanation.chosen {
         Some(chosen) => chosen.clone(),
-        None => "nothing was chosen".to_owned(),
+        None => tell(&said!("nothing was chosen")),
     });
-    steps.extend(headline_target(explanation));
-    let _ = writeln!(out, "why: {}", paint.strong(&on_one_line(&steps.join(" → "))));
+    steps.extend(headline_target(explanation, language));
+    let steps = paint.strong(&on_one_line(&steps.join(" → ")));
+    let _ = writeln!(out, "{}", tell(&said!("why: {steps}")));
+    let mut entry = |title: &Message, text: &str| {
+        let padding = " ".repeat(TITLE.saturating_sub(width(&tell(title))));
+        let _ = writeln!(out, "  {}{padding}{text}", tell(title));
+    };
     if !explanation.metadata.is_empty() {
-        let _ = writeln!(out, "  metadata  {}", value(&Json::Object(explanation.metadata.clone())));
+        entry(&said!("metadata"), &value(&Json::Object(explanation.metadata.clone()), language));
     }
     if !explanation.requires.is_empty() {
         let permissions: Vec<String> = explanation.requires.iter().map(|one| plain(one, 200)).collect();
-        let _ = writeln!(out, "  requires  {}", permissions.join(", "));
+        entry(&said!("requires"), &permissions.join(", "));
     }
     for name in &explanation.missing_args {
-        let text = format!("! the argument {} is missing, so it is null", on_one_line(name));
-        let _ = writeln!(out, "  {}", paint.warn(&text));
+        let text = said!("! the argument {} is missing, so it is null", on_one_line(name));
+        entry(&Message::verbatim(paint.warn(&tell(&text))), "");
     }
     for (position, field) in explanation.message.iter().enumerate() {
-        let title = if position == 0 { "message " } else { "        " };
-        let _ = writeln!(out, "  {title}  {}", operand(field));
+        let title = if position == 0 { said!("message") } else { Message::default() };
+        entry(&title, &operand(field, language));
     }
     out.push('\n');
 }
 
-pub(super) fn arguments(args: &Map<String, Json>) -> String {
+pub(super) fn arguments(args: &Map<String, Json>, language: Language) -> String {
     if args.is_empty() {
         return String::new();
     }
-    let args: Vec<String> = args.iter().map(|(name, json)| format!("{name}: {}", value(json))).collect();
+    let args: Vec<String> =
+        args.iter().map(|(name, json)| format!("{name}: {}", value(json, language))).collect();
     format!("({})", args.join(", "))
 }
 
@@ -131,9 +146,13 @@ impl Tree {
         &mut self.lines[at]
     }
 
+    fn tell(&self, message: &Message) -> String {
+        message.told_in(self.language).into_owned()
+    }
+
     fn table(&mut self, table: &TableTrace, depth: usize) {
         if table.searched_before {
-            self.line(depth, Mark::Skipped, "searched above: it chooses nothing");
+            self.line(depth, Mark::Skipped, self.tell(&said!("searched above: it chooses nothing")));
             return;
         }
         let mut left_out = 0;
@@ -145,8 +164,8 @@ impl Tree {
             }
         }
         if left_out > 0 {
-            let text = format!("… and {} more that did not lead to the choice", count(table.kind, left_out));
-            self.push(depth, None, text);
+            let text = said!("… and {} more that did not lead to the choice", count(table.kind, left_out));
+            self.push(depth, None, self.tell(&text));
         }
         if let Some(default) = &table.default {
             let reached = default.result == Mark::True;
@@ -160,35 +179,37 @@ impl Tree {
             }
         }
         if !table.chose {
-            let text = format!("table {} chooses nothing", table.table);
             let text = match depth {
                 0 if table.table == crate::sema::hir::ROUTES => {
-                    "no route holds and there is no default".to_owned()
+                    said!("no route holds and there is no default")
                 }
-                0 => format!("nothing in {} holds", table.table),
-                _ => text,
+                0 => said!("nothing in {} holds", table.table),
+                _ => said!("table {} chooses nothing", table.table),
             };
-            self.line(depth, Mark::False, text);
+            self.line(depth, Mark::False, self.tell(&text));
         }
         if table.not_tried > 0 {
-            let text = format!("not tried: {} behind the chosen one", count(table.kind, table.not_tried));
-            self.line(depth, Mark::Skipped, text);
+            let text = said!("not tried: {} behind the chosen one", count(table.kind, table.not_tried));
+            self.line(depth, Mark::Skipped, self.tell(&text));
         }
         if let [first, rest @ ..] = table.disabled.as_slice() {
             let names = rest.iter().take(4).fold(first.clone(), |names, name| names + ", " + name);
-            let more =
-                if rest.len() > 4 { format!(", … {} in all", table.disabled.len()) } else { String::new() };
-            self.line(depth, Mark::Skipped, format!("disabled: {names}{more}"));
+            let text = match rest.len() > 4 {
+                true => said!("disabled: {names}, … {} in all", table.disabled.len()),
+                false => said!("disabled: {names}"),
+            };
+            self.line(depth, Mark::Skipped, self.tell(&text));
         }
     }
 
     /// The intent flows, asked behind the patterns.
     fn intents(&mut self, asked: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = asked;
-        let text = format!("intent flows, by their scores (threshold {threshold}, margin {margin})");
-        self.push(0, None, text);
+        let text = said!("intent flows, by their scores (threshold {threshold}, margin {margin})");
+        self.push(0, None, self.tell(&text));
         if ranked.is_empty() {
-            self.line(1, Mark::False, "none has anything in common with the text");
+            let text = said!("none has anything in common with the text");
+            self.line(1, Mark::False, self.tell(&text));
         }
         for intent in ranked {
             let mark = if intent.chosen { Mark::True } else { Mark::False };
@@ -201,13 +222,16 @@ impl Tree {
     fn route(&mut self, route: &RouteTrace, depth: usize) {
         let mut reasons = Vec::new();
         if route.result == Mark::Unknown {
-            reasons_of(&route.when, &mut reasons);
+            reasons_of(&route.when, self.language, &mut reasons);
         }
+        let aside = match route.priority {
+            0 => String::new(),
+            priority => self.tell(&said!("(priority {priority})")),
+        };
+        let unknown = reasons.first().map(|first| self.tell(&said!("unknown: {first}")));
         let line = self.line(depth, route.result, route.route.clone());
         line.strong = true;
-        if route.priority != 0 {
-            line.aside = format!("(priority {})", route.priority);
-        }
+        line.aside = aside;
         if route.chosen || route.result == Mark::True {
             let gap = if line.aside.is_empty() { "" } else { " " };
             // A branch is its own answer.
@@ -215,10 +239,10 @@ impl Tree {
                 let _ = write!(line.aside, "{gap}→ {}", on_one_line(&route.to));
             }
         }
-        match reasons.first() {
-            Some(first) => {
+        match unknown {
+            Some(unknown) => {
                 line.warn = true;
-                line.notes.push(format!("unknown: {first}"));
+                line.notes.push(unknown);
             }
             None => {
                 let doc = route.docs.lines().next().unwrap_or("").trim();
@@ -227,7 +251,7 @@ impl Tree {
         }
         self.body(&route.when, depth + 1);
         if let Some(inner) = &route.table {
-            self.push(depth + 1, None, format!("table {}", inner.table));
+            self.push(depth + 1, None, self.tell(&said!("table {}", inner.table)));
             self.table(inner, depth + 1);
         }
     }
@@ -245,21 +269,22 @@ impl Tree {
     }
 
     fn node(&mut self, node: &TraceNode, depth: usize) {
-        let text = plain(&node.text, 72);
+        let (text, language) = (plain(&node.text, 72), self.language);
+        let tell = |message: &Message| message.told_in(language).into_owned();
         match node.note {
             Some(Note::Decided) => {
                 let line = self.line(depth, Mark::Skipped, text);
-                return line.notes.push("skipped: an earlier operand decided".to_owned());
+                return line.notes.push(tell(&said!("skipped: an earlier operand decided")));
             }
             Some(Note::ShownAbove) => {
                 let line = self.line(depth, node.result, text);
-                return line.notes.push("as above".to_owned());
+                return line.notes.push(tell(&said!("as above")));
             }
             Some(Note::LeftOut) => {
                 let line = self.line(depth, Mark::Skipped, text);
                 line.warn = true;
-                line.notes.push("left out".to_owned());
-                line.notes.extend(node.because.iter().map(|sentence| plain(sentence, 200)));
+                line.notes.push(tell(&said!("left out")));
+                line.notes.extend(sentences(node, language));
                 return;
             }
             None => {}
@@ -267,8 +292,8 @@ impl Tree {
         match node.kind {
             NodeKind::And | NodeKind::Or | NodeKind::AllUsable | NodeKind::AnyUsable => {
                 let all = matches!(node.kind, NodeKind::And | NodeKind::AllUsable);
-                let title = if all { "all of" } else { "any of" };
-                self.line(depth, node.result, title);
+                let title = if all { said!("all of") } else { said!("any of") };
+                self.line(depth, node.result, tell(&title));
                 for child in &node.children {
                     self.node(child, depth + 1);
                 }
@@ -288,21 +313,21 @@ impl Tree {
                 let line = self.line(depth, node.result, title);
                 match simple {
                     Some(child) => {
-                        annotate(line, child, None);
+                        annotate(line, child, None, language);
                         self.counted(&child.operands, depth + 1);
                     }
                     None => node.children.iter().for_each(|child| self.node(child, depth + 1)),
                 }
             }
             NodeKind::Constant | NodeKind::Test | NodeKind::Any | NodeKind::All => {
-                annotate(self.line(depth, node.result, text), node, None);
+                annotate(self.line(depth, node.result, text), node, None, language);
                 self.counted(&node.operands, depth + 1);
                 if let Some(elements) = &node.elements {
                     self.elements(elements, depth + 1);
                 }
             }
             NodeKind::Let | NodeKind::Call => {
-                annotate(self.line(depth, node.result, text), node, None);
+                annotate(self.line(depth, node.result, text), node, None, language);
                 for child in &node.children {
                     self.body(child, depth + 1);
                 }
@@ -319,62 +344,75 @@ impl Tree {
 
     fn elements(&mut self, elements: &Elements, depth: usize) {
         for item in &elements.shown {
-            let line = self.line(depth, item.when.result, plain(&operand(&item.element), 72));
+            let language = self.language;
+            let line = self.line(depth, item.when.result, plain(&operand(&item.element, language), 72));
             if matches!(item.when.kind, NodeKind::Test) {
-                annotate(line, &item.when, Some(&item.element.text));
+                annotate(line, &item.when, Some(&item.element.text), language);
                 self.counted(&item.when.operands, depth + 1);
             } else {
                 self.body(&item.when, depth + 1);
             }
         }
-        let more = |count: usize, what: &str| {
-            format!("… {} more element{} {what}", thousands(count), if count == 1 { "" } else { "s" })
+        let counted = |count: usize| match count {
+            1 => said!("… 1 more element"),
+            count => said!("… {} more elements", thousands(count)),
         };
         if elements.more > 0 {
-            self.push(depth, None, more(elements.more, "asked"));
+            let text = said!("{} asked", counted(elements.more));
+            self.push(depth, None, self.tell(&text));
         }
         if elements.skipped > 0 {
-            self.line(depth, Mark::Skipped, more(elements.skipped, "skipped: an earlier one decided"));
+            let text = said!("{} skipped: an earlier one decided", counted(elements.skipped));
+            self.line(depth, Mark::Skipped, self.tell(&text));
         }
     }
 }
 
+/// The reasons of a condition's own, in sentences.
+fn sentences(node: &TraceNode, language: Language) -> impl Iterator<Item = String> {
+    node.because.iter().map(move |sentence| plain(&sentence.told_in(language), 200))
+}
+
 /// The values beside a question; why it is unknown, instead of the values that are missing.
-fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>) {
+fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>, language: Language) {
     let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
     line.warn = !node.because.is_empty();
-    line.notes.extend(node.because.iter().map(|sentence| plain(sentence, 200)));
+    line.notes.extend(sentences(node, language));
     for given in node.operands.iter().filter(wanted) {
         if !(given.missing && line.warn) {
-            line.notes.push(operand(given));
+            line.notes.push(operand(given, language));
         }
     }
     if let Some(found) = &node.found {
-        line.notes.push(format!("found \"{}\"", plain(found, 40)));
+        line.notes.push(said!("found \"{}\"", plain(found, 40)).told_in(language).into_owned());
     }
 }
 
 /// The reasons of a condition's being unknown, in the order they were met.
-fn reasons_of(node: &TraceNode, reasons: &mut Vec<String>) {
+fn reasons_of(node: &TraceNode, language: Language, reasons: &mut Vec<String>) {
     if node.result != Mark::Unknown {
         return;
     }
-    reasons.extend(node.because.iter().map(|sentence| plain(sentence, 200)));
-    node.children.iter().for_each(|child| reasons_of(child, reasons));
+    reasons.extend(sentences(node, language));
+    node.children.iter().for_each(|child| reasons_of(child, language, reasons));
     if let Some(elements) = &node.elements {
-        elements.shown.iter().for_each(|element| reasons_of(&element.when, reasons));
+        elements.shown.iter().for_each(|element| reasons_of(&element.when, language, reasons));
     }
 }
 
 /// A number of routes, or of what the table has in their place.
-fn count(kind: TableKind, count: usize) -> String {
-    let (one, many) = match kind {
-        TableKind::Routes | TableKind::Requirements => ("route", "routes"),
-        TableKind::Choice => ("branch", "branches"),
-        TableKind::Flows => ("pattern", "patterns"),
-        TableKind::Router => ("case", "cases"),
-    };
-    format!("{} {}", thousands(count), if count == 1 { one } else { many })
+fn count(kind: TableKind, count: usize) -> Message {
+    let (number, one) = (thousands(count), count == 1);
+    match kind {
+        TableKind::Routes | TableKind::Requirements if one => said!("1 route"),
+        TableKind::Routes | TableKind::Requirements => said!("{number} routes"),
+        TableKind::Choice if one => said!("1 branch"),
+        TableKind::Choice => said!("{number} branches"),
+        TableKind::Flows if one => said!("1 pattern"),
+        TableKind::Flows => said!("{number} patterns"),
+        TableKind::Router if one => said!("1 case"),
+        TableKind::Router => said!("{number} cases"),
+    }
 }
 
 /// Lines up the notes in one column; those that do not fit go below.

@@ -1,6 +1,7 @@
 //! Values and texts as they are printed: short, on one line, and harmless to a terminal whatever the
 //! message holds.
 
+use crate::diag::{Language, Message};
 use crate::text::printable::{escape, is_invisible, steers};
 use crate::trace::Operand;
 use serde_json::Value as Json;
@@ -12,68 +13,80 @@ const TEXT_LIMIT: usize = 60;
 const ITEM_LIMIT: usize = 5;
 
 /// `ctx.n = 3`, `ctx.n is missing`
-pub(super) fn operand(operand: &Operand) -> String {
+pub(super) fn operand(operand: &Operand, language: Language) -> String {
     let name = plain(&operand.text, 50);
     match &operand.value {
-        None => format!("{name} is missing"),
+        None => said!("{name} is missing").told_in(language).into_owned(),
         Some(value) => {
-            let mut shown = String::new();
-            show(value, operand.length, operand.masked && value.is_string(), 0, &mut shown);
-            format!("{name} = {shown}")
+            let mut shown = Shown { text: String::new(), language };
+            shown.add(value, operand.length, operand.masked && value.is_string(), 0);
+            format!("{name} = {}", shown.text)
         }
     }
 }
 
-pub(super) fn value(json: &Json) -> String {
-    let mut shown = String::new();
-    show(json, None, false, 0, &mut shown);
-    shown
+pub(super) fn value(json: &Json, language: Language) -> String {
+    let mut shown = Shown { text: String::new(), language };
+    shown.add(json, None, false, 0);
+    shown.text
 }
 
-fn show(json: &Json, length: Option<usize>, masked: bool, depth: usize, out: &mut String) {
-    match json {
-        Json::String(text) if masked => out.push_str(text),
-        Json::String(text) => {
-            let _ = write!(out, "\"{}\"", plain(text, TEXT_LIMIT));
-            let length = length.unwrap_or_else(|| text.chars().count());
-            if length > TEXT_LIMIT {
-                let _ = write!(out, " ({} characters)", thousands(length));
+/// A value as it is printed, in a language.
+struct Shown {
+    text: String,
+    language: Language,
+}
+
+impl Shown {
+    fn tell(&mut self, message: &Message) {
+        self.text.push_str(&message.told_in(self.language));
+    }
+
+    fn add(&mut self, json: &Json, length: Option<usize>, masked: bool, depth: usize) {
+        match json {
+            Json::String(text) if masked => self.text.push_str(text),
+            Json::String(text) => {
+                let _ = write!(self.text, "\"{}\"", plain(text, TEXT_LIMIT));
+                let length = length.unwrap_or_else(|| text.chars().count());
+                if length > TEXT_LIMIT {
+                    self.tell(&said!(" ({} characters)", thousands(length)));
+                }
             }
-        }
-        Json::Array(items) => {
-            out.push('[');
-            let length = length.unwrap_or(items.len());
-            if depth > 2 && !items.is_empty() {
-                out.push('…');
-            } else {
-                for (position, item) in items.iter().take(ITEM_LIMIT).enumerate() {
-                    out.push_str(if position > 0 { ", " } else { "" });
-                    show(item, None, false, depth + 1, out);
+            Json::Array(items) => {
+                self.text.push('[');
+                let length = length.unwrap_or(items.len());
+                if depth > 2 && !items.is_empty() {
+                    self.text.push('…');
+                } else {
+                    for (position, item) in items.iter().take(ITEM_LIMIT).enumerate() {
+                        self.text.push_str(if position > 0 { ", " } else { "" });
+                        self.add(item, None, false, depth + 1);
+                    }
+                    if length > ITEM_LIMIT {
+                        self.tell(&said!(", … {} in all", thousands(length)));
+                    }
+                }
+                self.text.push(']');
+            }
+            Json::Object(map) => {
+                let length = length.unwrap_or(map.len());
+                if map.is_empty() || depth > 2 {
+                    return self.text.push_str(if map.is_empty() { "{}" } else { "{…}" });
+                }
+                self.text.push_str("{ ");
+                for (position, (key, item)) in map.iter().take(ITEM_LIMIT).enumerate() {
+                    self.text.push_str(if position > 0 { ", " } else { "" });
+                    let _ = write!(self.text, "{}: ", plain(key, TEXT_LIMIT));
+                    self.add(item, None, false, depth + 1);
                 }
                 if length > ITEM_LIMIT {
-                    let _ = write!(out, ", … {} in all", thousands(length));
+                    self.tell(&said!(", … {} keys in all", thousands(length)));
                 }
+                self.text.push_str(" }");
             }
-            out.push(']');
-        }
-        Json::Object(map) => {
-            let length = length.unwrap_or(map.len());
-            if map.is_empty() || depth > 2 {
-                return out.push_str(if map.is_empty() { "{}" } else { "{…}" });
+            other => {
+                let _ = write!(self.text, "{other}");
             }
-            out.push_str("{ ");
-            for (position, (key, item)) in map.iter().take(ITEM_LIMIT).enumerate() {
-                out.push_str(if position > 0 { ", " } else { "" });
-                let _ = write!(out, "{}: ", plain(key, TEXT_LIMIT));
-                show(item, None, false, depth + 1, out);
-            }
-            if length > ITEM_LIMIT {
-                let _ = write!(out, ", … {} keys in all", thousands(length));
-            }
-            out.push_str(" }");
-        }
-        other => {
-            let _ = write!(out, "{other}");
         }
     }
 }

@@ -3,27 +3,27 @@
 
 use super::show::{operand, plain};
 use super::{Explanation, headline_target};
+use crate::diag::{Language, Message, listed};
 use crate::sema::hir::{ROUTES, TableKind};
 use crate::text::on_one_line;
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
-use std::fmt::Write;
+use std::borrow::Cow;
 
 /// The conditions of one route, and the near misses, that are told.
 const TOLD: usize = 3;
 
 /// The sentence, and a line for each near miss.
-pub(super) fn summary(explanation: &Explanation) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "{}", chosen(explanation));
+pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
+    let mut lines = vec![chosen(explanation, language)];
     for name in &explanation.missing_args {
-        let _ = writeln!(out, "! the argument {} is missing, so it is null", on_one_line(name));
+        lines.push(said!("! the argument {} is missing, so it is null", on_one_line(name)));
     }
     if let Some(intents) = &explanation.intents {
         let ranked = intents.ranked.iter().take(TOLD);
         let ranked: Vec<String> =
             ranked.map(|intent| format!("{} {:.4}", on_one_line(&intent.name), intent.score)).collect();
-        let ranked = if ranked.is_empty() { "none is like the text".to_owned() } else { ranked.join(", ") };
-        let _ = writeln!(out, "intent flows, from {} on: {ranked}", intents.threshold);
+        let ranked = if ranked.is_empty() { said!("none is like the text") } else { listed(ranked) };
+        lines.push(said!("intent flows, from {} on: {ranked}", intents.threshold));
     }
     let mut missed = Vec::new();
     misses(&explanation.trace, &mut missed);
@@ -34,54 +34,60 @@ pub(super) fn summary(explanation: &Explanation) -> String {
     missed.retain(|miss| if near { miss.near } else { by_default });
     missed.sort_by_key(|miss| miss.failed.len());
     if !missed.is_empty() {
-        let _ = writeln!(out, "{}", if near { "near misses:" } else { "tried:" });
+        lines.push(if near { said!("near misses:") } else { said!("tried:") });
     }
     for miss in missed.iter().take(TOLD) {
-        let failed: Vec<String> = miss.failed.iter().take(TOLD).map(|node| failure(node)).collect();
-        let _ = writeln!(out, "  {}: {}", on_one_line(&miss.route.route), failed.join("; "));
+        let failed = miss.failed.iter().take(TOLD).map(|node| failure(node, language));
+        let failed = failed.reduce(|one, other| said!("{one}; {other}")).unwrap_or_default();
+        lines.push(said!("  {}: {failed}", on_one_line(&miss.route.route)));
     }
     if missed.len() > TOLD {
-        let _ = writeln!(out, "  … and {} more", missed.len() - TOLD);
+        lines.push(said!("  … and {} more", missed.len() - TOLD));
     }
     for failure in &explanation.host_failures {
-        let _ =
-            writeln!(out, "! {} failed: {}", on_one_line(&failure.function), plain(&failure.message, 200));
+        let why = plain(&failure.message, 200);
+        lines.push(said!("! {} failed: {why}", on_one_line(&failure.function)));
     }
-    out
+    lines.iter().flat_map(|line| [line.told_in(language), Cow::Borrowed("\n")]).collect()
 }
 
-fn chosen(explanation: &Explanation) -> String {
-    let target = headline_target(explanation).map_or_else(String::new, |target| format!(" → {target}"));
+fn chosen(explanation: &Explanation, language: Language) -> Message {
+    let target = headline_target(explanation, language);
+    let target = target.map_or_else(String::new, |target| format!(" → {target}"));
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let Some(name) = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name)) else {
         let what = match explanation.trace.kind {
-            TableKind::Choice => "no branch fits",
-            TableKind::Flows => "no pattern is found",
-            _ if explanation.entry != ROUTES => "nothing in it holds",
-            _ => "no route holds and there is no default",
+            TableKind::Choice => said!("no branch fits"),
+            TableKind::Flows => said!("no pattern is found"),
+            _ if explanation.entry != ROUTES => said!("nothing in it holds"),
+            _ => said!("no route holds and there is no default"),
         };
-        return format!("nothing is chosen: {what}");
+        return said!("nothing is chosen: {what}");
     };
+    let (name, target) = (on_one_line(name), on_one_line(&target).into_owned());
     let way: Vec<&str> = explanation.path.iter().map(String::as_str).collect();
-    let by = if way.is_empty() { String::new() } else { format!(" by `{}`", way.join("`, `")) };
-    let start = on_one_line(&format!("`{name}` is chosen{by}{target}")).into_owned();
-    let mut told: Vec<String> = Vec::new();
+    let start = match way.as_slice() {
+        [] => said!("`{name}` is chosen{target}"),
+        way => {
+            let way = on_one_line(&way.join("`, `")).into_owned();
+            said!("`{name}` is chosen by `{way}`{target}")
+        }
+    };
+    let mut told: Vec<Message> = Vec::new();
     let mut count = 0;
     for route in taken(&explanation.trace) {
         let mut held = Vec::new();
         reasons(&route.when, Mark::True, &mut held);
         count += held.len();
-        told.extend(held.iter().map(|node| success(node)));
+        told.extend(held.iter().map(|node| success(node, language)));
     }
-    match told.is_empty() {
-        _ if intent.is_some() => format!("{start}, by its likeness to the text"),
-        true if explanation.trace.routes.is_empty() => start,
-        true => format!("{start}, since nothing before it holds"),
-        false => {
-            told.truncate(TOLD);
-            let more = if count > TOLD { format!(", and {} more", count - TOLD) } else { String::new() };
-            format!("{start}, because {}{more}", told.join(" and "))
-        }
+    told.truncate(TOLD);
+    match told.into_iter().reduce(|one, other| said!("{one} and {other}")) {
+        _ if intent.is_some() => said!("{start}, by its likeness to the text"),
+        None if explanation.trace.routes.is_empty() => start,
+        None => said!("{start}, since nothing before it holds"),
+        Some(told) if count > TOLD => said!("{start}, because {told}, and {} more", count - TOLD),
+        Some(told) => said!("{start}, because {told}"),
     }
 }
 
@@ -152,33 +158,38 @@ fn text(node: &TraceNode) -> String {
     if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
 }
 
-fn success(node: &TraceNode) -> String {
-    let values = values(node);
-    format!("`{}`{}", text(node), if values.is_empty() { String::new() } else { format!(" ({values})") })
+fn success(node: &TraceNode, language: Language) -> Message {
+    match values(node, language) {
+        values if values.is_empty() => said!("`{}`", text(node)),
+        values => said!("`{}` ({values})", text(node)),
+    }
 }
 
-fn failure(node: &TraceNode) -> String {
+fn failure(node: &TraceNode, language: Language) -> Message {
     if node.result == Mark::Unknown {
-        let because = because(node).map_or_else(String::new, |because| format!(": {}", plain(because, 200)));
-        return format!("`{}` is unknown{because}", text(node));
+        return match because(node) {
+            Some(because) => {
+                said!("`{}` is unknown: {}", text(node), plain(&because.told_in(language), 200))
+            }
+            None => said!("`{}` is unknown", text(node)),
+        };
     }
-    match values(node) {
-        values if values.is_empty() => format!("`{}` does not hold", text(node)),
-        values => format!("`{}` does not hold ({values})", text(node)),
+    match values(node, language) {
+        values if values.is_empty() => said!("`{}` does not hold", text(node)),
+        values => said!("`{}` does not hold ({values})", text(node)),
     }
 }
 
 /// The first reason why a node, or a part of it, is unknown.
-fn because(node: &TraceNode) -> Option<&str> {
-    let own = node.because.first().map(String::as_str);
-    own.or_else(|| node.children.iter().find_map(because))
+fn because(node: &TraceNode) -> Option<&Message> {
+    node.because.first().or_else(|| node.children.iter().find_map(because))
 }
 
 /// The values that a test was asked of.
-fn values(node: &TraceNode) -> String {
+fn values(node: &TraceNode, language: Language) -> String {
     let own = node.operands.iter().chain(match node.children.as_slice() {
         [child] => child.operands.iter(),
         _ => [].iter(),
     });
-    own.take(TOLD).map(operand).collect::<Vec<_>>().join(", ")
+    own.take(TOLD).map(|one| operand(one, language)).collect::<Vec<_>>().join(", ")
 }

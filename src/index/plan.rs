@@ -7,6 +7,7 @@ use super::bitmap::MAX_COLUMNS;
 use super::build::{Access, Builder};
 use super::cost;
 use crate::bytecode::Chunk;
+use crate::diag::{Message, listed};
 use crate::ops::Anchor;
 use crate::sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
 use hashbrown::HashMap;
@@ -44,7 +45,7 @@ pub struct RoutePlan {
 pub enum Found {
     /// Keys: one of them stands in every message that the route holds for.
     Key {
-        keys: Vec<String>,
+        keys: Vec<Message>,
         /// The number of routes that the keys lead to.
         posting: usize,
         /// The share of messages that hold one: a guess.
@@ -53,7 +54,29 @@ pub enum Found {
     /// Bits of values, which leave few routes to be tried.
     Bits { values: Vec<String> },
     /// Nothing: it is tried for every message.
-    Always { because: String },
+    Always { because: Message },
+}
+
+impl Found {
+    /// The way's name, and what is looked up or why nothing is, in words.
+    pub fn told(&self) -> (&'static str, Message) {
+        match self {
+            Found::Key { keys, .. } => {
+                let keys = keys.iter().cloned().reduce(|one, other| said!("{one} or {other}"));
+                ("key", keys.unwrap_or_default())
+            }
+            Found::Bits { values } => ("bits", listed(values)),
+            Found::Always { because } => ("always", because.clone()),
+        }
+    }
+
+    /// The number of other routes that the keys lead to as well.
+    pub fn shared(&self) -> usize {
+        match self {
+            Found::Key { posting, .. } => posting.saturating_sub(1),
+            _ => 0,
+        }
+    }
 }
 
 /// More alternatives than these are counted, not listed.
@@ -132,13 +155,13 @@ impl Writer<'_> {
         Shown { writer: self, expr: operand }.to_string()
     }
 
-    fn keys(&self, way: &[u32]) -> Vec<String> {
+    fn keys(&self, way: &[u32]) -> Vec<Message> {
         let mut atoms: Vec<&Atom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
         atoms.sort_unstable();
         atoms.dedup();
         // A text that may be a list is looked at in two ways for the same words.
         let texts = atoms.iter().any(|atom| matches!(atom, Atom::Literal(..)));
-        let mut keys: Vec<String> = atoms
+        let mut keys: Vec<Message> = atoms
             .iter()
             .filter(|atom| !texts || !matches!(atom, Atom::Element(..)))
             .map(|atom| self.key(atom))
@@ -146,35 +169,37 @@ impl Writer<'_> {
         if keys.len() > MAX_SHOWN {
             let more = keys.len() - MAX_SHOWN + 1;
             keys.truncate(MAX_SHOWN - 1);
-            keys.push(format!("{more} more"));
+            keys.push(said!("{more} more"));
         }
         keys
     }
 
-    fn key(&self, atom: &Atom) -> String {
+    fn key(&self, atom: &Atom) -> Message {
         match atom {
             Atom::Literal(subject, number) => {
                 let (anchor, literal) = self.literals[*subject as usize][*number as usize];
-                let stands = match anchor {
-                    Anchor::Anywhere => "holds",
-                    Anchor::Start => "begins with",
-                    Anchor::End => "ends with",
-                };
-                format!("{} {stands} {literal:?}", self.value_of(self.atoms.subjects[*subject as usize].pred))
+                let value = self.value_of(self.atoms.subjects[*subject as usize].pred);
+                let literal = format!("{literal:?}");
+                match anchor {
+                    Anchor::Anywhere => said!("{value} holds {literal}"),
+                    Anchor::Start => said!("{value} begins with {literal}"),
+                    Anchor::End => said!("{value} ends with {literal}"),
+                }
             }
             Atom::Class(attribute, class) => {
-                let name =
-                    self.classes[*attribute as usize].get(class).map_or("another value", String::as_str);
-                format!("{} is {name}", self.value_of(self.atoms.attributes[*attribute as usize].pred))
+                let name = self.classes[*attribute as usize].get(class);
+                let name = name.map_or_else(|| said!("another value"), Message::verbatim);
+                said!("{} is {name}", self.value_of(self.atoms.attributes[*attribute as usize].pred))
             }
             Atom::Element(attribute, text) => {
-                format!("{} has {text:?}", self.value_of(self.atoms.attributes[*attribute as usize].pred))
+                let value = self.value_of(self.atoms.attributes[*attribute as usize].pred);
+                said!("{value} has {}", format!("{text:?}"))
             }
         }
     }
 
     /// Why nothing rules a route out.
-    fn because(&self, route: &NRoute) -> String {
+    fn because(&self, route: &NRoute) -> Message {
         let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
         let mut open = vec![route.cond];
         while let Some(cond) = open.pop() {
@@ -187,13 +212,13 @@ impl Writer<'_> {
             }
         }
         let reason = match (constant, negated, walks, others) {
-            (true, ..) => "it always holds",
-            (_, true, false, false) => "it says only what must not be",
-            (_, _, true, _) => "it walks over the elements of a list",
-            _ => "no part of it names a text or value that every message it holds for must have",
+            (true, ..) => said!("it always holds"),
+            (_, true, false, false) => said!("it says only what must not be"),
+            (_, _, true, _) => said!("it walks over the elements of a list"),
+            _ => said!("no part of it names a text or value that every message it holds for must have"),
         };
-        let cost = cost::condition(self.normal, route.cond);
-        format!("{reason}; about {cost:.0} ns a message")
+        let cost = format!("{:.0}", cost::condition(self.normal, route.cond));
+        said!("{reason}; about {cost} ns a message")
     }
 }
 

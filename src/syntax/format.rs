@@ -23,6 +23,7 @@ mod tests;
 
 use super::lex::Token;
 use super::parse::{Outline, Piece, outline};
+use crate::diag::Message;
 use gap::{Gaps, Place};
 use layout::Writer;
 use std::ops::Range;
@@ -43,10 +44,17 @@ pub struct Formatted {
 
 /// The formatter's own mistake: the text would no longer say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("formatting would change what it says at line {line}")]
+#[error("{}", self.in_words())]
 pub struct Changed {
     /// The line of the old text, from 1.
     pub line: usize,
+}
+
+impl Changed {
+    /// The mistake, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        said!("formatting would change what it says at line {}", self.line)
+    }
 }
 
 /// Lays out a rules file. Formatting what comes out changes nothing more.

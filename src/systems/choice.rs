@@ -23,7 +23,7 @@
 //! assert_eq!(rules.entry("mood")?.decide(&message).branch(), Some("angry"));
 //!
 //! assert_eq!(tool(&rules, "size")?["function"]["name"], "size");
-//! let why: Vec<String> = reasons(&rules, "size", &json!({"steps": {"read": {"total": 7}}}))?.collect();
+//! let why: Vec<_> = reasons(&rules, "size", &json!({"steps": {"read": {"total": 7}}}))?.collect();
 //! assert_eq!(why[0], "`large` is not taken: `steps.read.total as number >= 100` does not hold.");
 //! assert_eq!(why[1], "`small` is taken, since nothing else fits.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,7 +38,7 @@ pub use reason::reasons;
 pub use tool::tool;
 
 use super::prompt::{PickTool, branch_prompt};
-use crate::diag::nearest;
+use crate::diag::{Message, listed, nearest};
 use crate::engine::{Entry, Rules};
 use crate::sema::hir::{self, ANSWERS, TableKind};
 use serde_json::Value as Json;
@@ -54,11 +54,10 @@ pub struct Question {
 
 /// There is no choice of that name, or none of the kind that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the rules hold no choice `{name}`{what}; {hint}")]
+#[error("{words}")]
 pub struct UnknownChoice {
     name: String,
-    what: &'static str,
-    hint: String,
+    words: Message,
 }
 
 impl UnknownChoice {
@@ -66,32 +65,52 @@ impl UnknownChoice {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// The mistake and the remedy, which each language has its own words for.
+    pub fn in_words(&self) -> &Message {
+        &self.words
+    }
 }
 
 /// Why a message holds no answer of use to a question; the default branch is taken then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.in_words())]
 #[non_exhaustive]
 pub enum NoAnswer {
     /// Nobody has answered.
-    #[error("no model has answered: the message has no `{ANSWERS}.{choice}`")]
     Missing {
         /// The choice.
         choice: String,
     },
     /// The answer is no text.
-    #[error("the answer is {found}, where the id of a branch is wanted")]
     NoText {
         /// The answer as JSON.
         found: String,
     },
     /// The answer is the id of no branch.
-    #[error("the answer `{answer}` is no branch; the branches are {known}")]
     NoBranch {
         /// The answer.
         answer: String,
         /// The ids.
         known: String,
     },
+}
+
+impl NoAnswer {
+    /// The reason, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        match self {
+            NoAnswer::Missing { choice } => {
+                said!("no model has answered: the message has no `{ANSWERS}.{choice}`")
+            }
+            NoAnswer::NoText { found } => {
+                said!("the answer is {found}, where the id of a branch is wanted")
+            }
+            NoAnswer::NoBranch { answer, known } => {
+                said!("the answer `{answer}` is no branch; the branches are {known}")
+            }
+        }
+    }
 }
 
 impl Question {
@@ -104,8 +123,9 @@ impl Question {
         match found {
             Some(question) => Ok(Question { rules: rules.clone(), question: question.clone() }),
             None => {
-                let (name, what, hint) = (name.to_owned(), " that a model makes", hint(rules, name));
-                Err(UnknownChoice { name, what, hint })
+                let words =
+                    said!("the rules hold no choice `{name}` that a model makes; {}", hint(rules, name));
+                Err(UnknownChoice { name: name.to_owned(), words })
             }
         }
     }
@@ -196,28 +216,28 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
         let names: Vec<&str> = choices.map(|table| &*table.name).collect();
-        let hint = suggested(name, &names, "`choice NAME { default branch ID … }` is one");
-        UnknownChoice { name: name.to_owned(), what: "", hint }
+        let hint = suggested(name, &names, said!("`choice NAME {{ default branch ID … }}` is one"));
+        UnknownChoice { name: name.to_owned(), words: said!("the rules hold no choice `{name}`; {hint}") }
     })
 }
 
 /// Says what may have been meant by a name that no choice has which a model makes.
-fn hint(rules: &Rules, name: &str) -> String {
+fn hint(rules: &Rules, name: &str) -> Message {
     if choice(rules, name).is_ok() {
-        return format!("`{name}` decides by its conditions: ask `Rules::entry` for it");
+        return said!("`{name}` decides by its conditions: ask `Rules::entry` for it");
     }
     let names: Vec<&str> = rules.program().questions.iter().map(|question| &*question.name).collect();
-    suggested(name, &names, "`choice NAME ask \"question\" { … }` is one")
+    suggested(name, &names, said!("`choice NAME ask \"question\" {{ … }}` is one"))
 }
 
 /// The name that is near, or all there are.
-fn suggested(name: &str, names: &[&str], example: &str) -> String {
+fn suggested(name: &str, names: &[&str], example: Message) -> Message {
     match nearest(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if names.is_empty() => format!("there is none at all: {example}"),
+        Some(near) => said!("did you mean `{near}`?"),
+        None if names.is_empty() => said!("there is none at all: {example}"),
         None => {
-            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            format!("there is {}", names.join(", "))
+            let names = names.iter().map(|name| format!("`{name}`"));
+            said!("there is {}", listed(names))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Conditions that come as texts while the program runs, such as those on the edges of a plan: compiled and
 //! type-checked like the condition of a route, and decided by the same engines.
 
+use crate::diag::Message;
 use crate::engine::{CompileError, Rules};
 use serde_json::Value as Json;
 use std::fmt::Write;
@@ -34,25 +35,27 @@ pub struct Condition {
 #[non_exhaustive]
 pub struct ConditionError {
     /// The mistake, in words.
-    pub message: String,
+    pub message: Message,
     /// The remedy, where one is known.
-    pub help: Option<String>,
+    pub help: Option<Message>,
 }
 
 impl ConditionError {
-    fn new(message: impl Into<String>, help: impl Into<String>) -> ConditionError {
-        ConditionError { message: message.into(), help: Some(help.into()) }
+    fn new(message: Message, help: Message) -> ConditionError {
+        ConditionError { message, help: Some(help) }
     }
 
     /// The first mistake that was found.
     fn of(error: &CompileError) -> ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
-            || ConditionError::new("it does not compile", "write a condition such as `rows > 10`"),
-            |found| ConditionError {
-                message: found.message.to_string(),
-                help: found.help.as_deref().map(str::to_owned),
+            || {
+                ConditionError::new(
+                    said!("it does not compile"),
+                    said!("write a condition such as `rows > 10`"),
+                )
             },
+            |found| ConditionError { message: found.message.clone(), help: found.help.clone() },
         )
     }
 }
@@ -65,18 +68,24 @@ impl Condition {
     /// When it is no condition, or uses one name at types that exclude each other.
     pub fn compile(text: &str) -> Result<Condition, ConditionError> {
         if text.trim().is_empty() {
-            return Err(ConditionError::new("the condition is empty", "leave it out, or write one"));
+            return Err(ConditionError::new(
+                said!("the condition is empty"),
+                said!("leave it out, or write one"),
+            ));
         }
         if text.len() > MAX_BYTES {
-            let message = format!("the condition has {} bytes, more than {MAX_BYTES}", text.len());
-            return Err(ConditionError::new(message, "write a shorter one"));
+            let message = said!("the condition has {} bytes, more than {MAX_BYTES}", text.len());
+            return Err(ConditionError::new(message, said!("write a shorter one")));
         }
         let text = paths_of(text)?;
         let rules = Rules::from_text(&format!("route {RULE} when (\n{text}\n) -> {RULE}"))
             .map_err(|error| ConditionError::of(&error))?;
         let program = rules.program();
         if program.rules.len() != 1 || program.tables.len() != 1 {
-            return Err(ConditionError::new("it is more than a condition", "write the condition alone"));
+            return Err(ConditionError::new(
+                said!("it is more than a condition"),
+                said!("write the condition alone"),
+            ));
         }
         Ok(Condition { rules })
     }
@@ -93,8 +102,8 @@ fn paths_of(text: &str) -> Result<String, ConditionError> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let Some((path, behind)) = after.split_once('}') else {
-            let help = "close it, as in `${fetch.output.status}`";
-            return Err(ConditionError::new("a `${` without its `}`", help));
+            let help = said!("close it, as in `${{fetch.output.status}}`");
+            return Err(ConditionError::new(said!("a `${{` without its `}}`"), help));
         };
         let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
         let quoted = quote.filter(|quote| behind.starts_with(*quote));
@@ -109,8 +118,9 @@ fn paths_of(text: &str) -> Result<String, ConditionError> {
 fn path_of(path: &str, made: &mut String) -> Result<(), ConditionError> {
     for (at, name) in path.split('.').enumerate() {
         if name.is_empty() || name.contains(['`', '\n', '"', '\'']) {
-            let message = format!("`${{{path}}}` names nothing");
-            return Err(ConditionError::new(message, "write names joined by dots: `${fetch.output.status}`"));
+            let message = said!("`${{{path}}}` names nothing");
+            let help = said!("write names joined by dots: `${{fetch.output.status}}`");
+            return Err(ConditionError::new(message, help));
         }
         let dot = if at > 0 { "." } else { "" };
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

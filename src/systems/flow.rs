@@ -33,6 +33,7 @@ pub use test::run_tests;
 use super::prompt::{PickTool, intent_prompt, intent_prompt_for};
 use crate::arena::Arena;
 use crate::classifier::{self, Classifier, Options, Ranked, TrainError, Verdict};
+use crate::diag::Message;
 use crate::engine::{Entry, FlowHit, Rules};
 use crate::explain::{Explanation, IntentTrace, RankedIntent};
 use crate::limits::{self, Exceeded};
@@ -95,16 +96,27 @@ pub enum Found<'m> {
 
 /// Why there is no matcher.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", self.in_words())]
 #[non_exhaustive]
 pub enum MatcherError {
     /// The rules hold no `flow` statement.
-    #[error(
-        "the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`"
-    )]
     NoFlow,
     /// The classifier cannot be trained on the intent flows.
-    #[error("the intent flows cannot be told apart by the classifier: {0}")]
     Classifier(#[from] TrainError),
+}
+
+impl MatcherError {
+    /// The mistake and the remedy, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        match self {
+            MatcherError::NoFlow => said!(
+                "the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`"
+            ),
+            MatcherError::Classifier(error) => {
+                said!("the intent flows cannot be told apart by the classifier: {}", error.to_string())
+            }
+        }
+    }
 }
 
 impl FlowMatcher {

@@ -45,7 +45,7 @@ pub(in crate::systems) use schema::type_schema;
 pub use test::run_tests;
 pub use why::Why;
 
-use crate::diag::nearest;
+use crate::diag::{Message, listed, nearest};
 use crate::engine::Rules;
 use crate::json::{self, JsonError};
 use crate::limits;
@@ -75,34 +75,31 @@ pub struct Judge {
 
 /// Why there is no judge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.in_words())]
 #[non_exhaustive]
 pub enum JudgeError {
     /// No `payload` statement has that name.
-    #[error("there is no payload kind `{name}`; {hint}")]
     UnknownKind {
         /// The name that was asked for.
         name: String,
         /// A near name, or the names that there are.
-        hint: String,
+        hint: Message,
     },
     /// The rules declare no such input.
-    #[error("the rules declare no input `{name}`; {hint}")]
     UnknownInput {
         /// The name that was given.
         name: String,
         /// A near name, or the names that there are.
-        hint: String,
+        hint: Message,
     },
     /// An option that the rules do not declare.
-    #[error("there is no option `{name}`; {hint}")]
     UnknownOption {
         /// The name that was given.
         name: String,
         /// A near name, or the names that there are.
-        hint: String,
+        hint: Message,
     },
     /// An input or option of another type than declared.
-    #[error("`{path}` must be {expected}, and is {found}")]
     WrongType {
         /// The field, such as `options.sandbox`.
         path: String,
@@ -113,12 +110,26 @@ pub enum JudgeError {
     },
 }
 
-fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: &str) -> String {
+impl JudgeError {
+    /// The mistake and the remedy, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        match self {
+            JudgeError::UnknownKind { name, hint } => said!("there is no payload kind `{name}`; {hint}"),
+            JudgeError::UnknownInput { name, hint } => said!("the rules declare no input `{name}`; {hint}"),
+            JudgeError::UnknownOption { name, hint } => said!("there is no option `{name}`; {hint}"),
+            JudgeError::WrongType { path, expected, found } => {
+                said!("`{path}` must be {expected}, and is {found}")
+            }
+        }
+    }
+}
+
+fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: Message) -> Message {
     let names: Vec<&str> = names.collect();
     match nearest(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if names.is_empty() => format!("there are no {what}"),
-        None => format!("the {what} are {}", names.join(", ")),
+        Some(near) => said!("did you mean `{near}`?"),
+        None if names.is_empty() => said!("there are no {what}"),
+        None => said!("the {what} are {}", listed(names)),
     }
 }
 
@@ -126,7 +137,7 @@ fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: &str) -> Str
 #[doc(hidden)]
 pub fn unknown_kind(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
-    JudgeError::UnknownKind { name: name.to_owned(), hint: hint(name, names, "kinds") }
+    JudgeError::UnknownKind { name: name.to_owned(), hint: hint(name, names, said!("kinds")) }
 }
 
 impl Judge {
@@ -155,7 +166,7 @@ impl Judge {
     pub fn options(self, mut options: Json) -> Result<Judge, JudgeError> {
         if let (Some(record), Json::Object(given)) = (self.declared("options")?, &mut options) {
             if let Some(name) = given.keys().find(|name| record.get(name).is_none()) {
-                let hint = hint(name, record.fields.iter().map(|field| &*field.name), "options");
+                let hint = hint(name, record.fields.iter().map(|field| &*field.name), said!("options"));
                 return Err(JudgeError::UnknownOption { name: name.clone(), hint });
             }
             // An option given as null is one that is not set.
@@ -193,7 +204,7 @@ impl Judge {
         match input.get(name) {
             Some(field) => Ok(field.ty.fields()),
             None => {
-                let hint = hint(name, input.fields.iter().map(|field| &*field.name), "inputs");
+                let hint = hint(name, input.fields.iter().map(|field| &*field.name), said!("inputs"));
                 Err(JudgeError::UnknownInput { name: name.to_owned(), hint })
             }
         }

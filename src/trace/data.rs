@@ -2,6 +2,7 @@
 //! fields are added, never renamed.
 
 use super::quote::Location;
+use crate::diag::{Language, Message};
 use crate::sema::hir::TableKind;
 use crate::value::Tri;
 use serde::Serialize;
@@ -159,7 +160,7 @@ pub struct TraceNode {
     pub found: Option<String>,
     /// The reasons why a predicate is unknown, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub because: Vec<String>,
+    pub because: Vec<Message>,
     /// The reason why there is no more to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
@@ -204,6 +205,30 @@ pub struct Elements {
     pub skipped: usize,
 }
 
+impl TableTrace {
+    /// Puts its sentences into a language.
+    pub(crate) fn tell_in(&mut self, language: Language) {
+        let default = self.default.iter_mut().filter_map(|default| default.table.as_mut());
+        let mut inner: Vec<&mut TableTrace> = default.map(|table| &mut **table).collect();
+        for route in &mut self.routes {
+            route.when.tell_in(language);
+            inner.extend(route.table.as_deref_mut());
+        }
+        inner.into_iter().for_each(|table| table.tell_in(language));
+    }
+}
+
+impl TraceNode {
+    fn tell_in(&mut self, language: Language) {
+        self.because.iter_mut().for_each(|sentence| *sentence = sentence.in_language(language));
+        self.children.iter_mut().for_each(|child| child.tell_in(language));
+        let counted = self.operands.iter_mut().filter_map(|operand| operand.elements.as_mut());
+        for elements in self.elements.iter_mut().chain(counted) {
+            elements.shown.iter_mut().for_each(|element| element.when.tell_in(language));
+        }
+    }
+}
+
 impl Elements {
     /// The number of elements that were asked.
     pub(super) fn asked(&self) -> usize {
@@ -235,7 +260,7 @@ pub struct SkippedCondition {
     /// The author's own text, on one line.
     pub condition: String,
     /// The reason, in a sentence: the values that are missing.
-    pub reason: String,
+    pub reason: Message,
 }
 
 /// A host function that failed; its result counted as missing.

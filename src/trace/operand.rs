@@ -3,6 +3,7 @@
 use super::record::Traced;
 use super::{Elements, Operand};
 use crate::builtins::Function;
+use crate::diag::Message;
 use crate::limits::Exceeded;
 use crate::ops::{Meaning, Op, Right};
 use crate::predicate::{self, How};
@@ -90,7 +91,7 @@ impl<'a> Traced<'a, '_> {
         predicate: &'a Predicate,
         values: &[Value<'a>],
         span: Span,
-        because: &mut Vec<String>,
+        because: &mut Vec<Message>,
     ) {
         let left = values.first().copied().unwrap_or(Value::Missing);
         let wanted = match predicate.op {
@@ -104,7 +105,7 @@ impl<'a> Traced<'a, '_> {
         if !left_fits {
             because.push(self.not_of(&predicate.left, left, wanted));
         } else if no_address {
-            because.push(self.not_a(&predicate.left, left, "an address"));
+            because.push(self.not_a(&predicate.left, left, said!("an address")));
         }
         for (operand, &value) in predicate.operands().zip(values).skip(1) {
             let sentence = match &predicate.right {
@@ -119,8 +120,10 @@ impl<'a> Traced<'a, '_> {
         }
         if because.is_empty() {
             because.push(match self.predicate_beyond(predicate, values) {
-                Some(exceeded) => format!("{} counts as missing: {exceeded}", self.text(predicate.left.span)),
-                None => format!("{} cannot be decided", self.text(span)),
+                Some(exceeded) => {
+                    said!("{} counts as missing: {}", self.text(predicate.left.span), exceeded.in_words())
+                }
+                None => said!("{} cannot be decided", self.text(span)),
             });
         }
     }
@@ -143,9 +146,9 @@ impl<'a> Traced<'a, '_> {
         left_fits: bool,
         operand: &'a Expr,
         right: Value<'a>,
-    ) -> Option<String> {
+    ) -> Option<Message> {
         let op = predicate.op?;
-        let noun = if op == Op::InNetwork { "network" } else { "text" };
+        let noun = if op == Op::InNetwork { said!("network") } else { said!("text") };
         if predicate.mode.quantity.is_some() {
             let Some(mut elements) = right.elements() else {
                 return Some(self.not_of(operand, right, KindSet::LIST));
@@ -153,10 +156,10 @@ impl<'a> Traced<'a, '_> {
             let Meaning::Predicate(holds) = op.info().meaning else { return None };
             let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
             let at = elements.position(unfit).filter(|_| left_fits)?;
-            return Some(format!("element {at} of {} is no {noun}", self.text(operand.span)));
+            return Some(said!("element {at} of {} is no {noun}", self.text(operand.span)));
         }
         if op == Op::InNetwork && right.as_str().is_some_and(|text| network::network(text).is_none()) {
-            return Some(self.not_a(operand, right, "a network"));
+            return Some(self.not_a(operand, right, said!("a network")));
         }
         let forms = op.info().forms;
         let form = forms.iter().find(|form| left.kind().is_some_and(|kind| form.left.has(kind)))?;
@@ -174,24 +177,24 @@ impl<'a> Traced<'a, '_> {
             return Some(self.not_of(operand, right, wanted));
         }
         let (this, other) = (self.describe(&predicate.left, left), self.describe(operand, right));
-        Some(format!("{} is {this}, and {} is {other}", self.name(&predicate.left), self.name(operand)))
+        Some(said!("{} is {this}, and {} is {other}", self.name(&predicate.left), self.name(operand)))
     }
 
     /// Says why the value is not of the kinds wanted: it is missing, or of another kind.
-    pub(super) fn not_of(&mut self, expr: &'a Expr, value: Value<'a>, wanted: KindSet) -> String {
+    pub(super) fn not_of(&mut self, expr: &'a Expr, value: Value<'a>, wanted: KindSet) -> Message {
         if value.is_missing() {
             return self.why_missing(expr);
         }
-        self.not_a(expr, value, &with_article(wanted))
+        self.not_a(expr, value, with_article(wanted))
     }
 
-    fn not_a(&mut self, expr: &'a Expr, value: Value<'a>, wanted: &str) -> String {
+    fn not_a(&mut self, expr: &'a Expr, value: Value<'a>, wanted: Message) -> Message {
         let what = self.describe(expr, value);
-        format!("{} is {what}, where {wanted} is wanted", self.name(expr))
+        said!("{} is {what}, where {wanted} is wanted", self.name(expr))
     }
 
     /// Says why the expression has no value.
-    fn why_missing(&mut self, expr: &'a Expr) -> String {
+    fn why_missing(&mut self, expr: &'a Expr) -> Message {
         let program = self.program();
         if let Some(beyond) = self.beyond_a_limit(expr) {
             return beyond;
@@ -203,7 +206,7 @@ impl<'a> Traced<'a, '_> {
             ExprKind::Op(Op::Coalesce, left, right) => {
                 let left = self.why_missing(left);
                 match right {
-                    Some(right) => format!("{left}, and {}", self.why_missing(right)),
+                    Some(right) => said!("{left}, and {}", self.why_missing(right)),
                     None => left,
                 }
             }
@@ -229,21 +232,21 @@ impl<'a> Traced<'a, '_> {
             }
             ExprKind::Let(id) => match program.let_body(*id) {
                 Term::Expr(body) => self.why_missing(body),
-                Term::Cond(_) => format!("{} is unknown", self.text(expr.span)),
+                Term::Cond(_) => said!("{} is unknown", self.text(expr.span)),
             },
-            ExprKind::Cond(_) => format!("{} is unknown", self.text(expr.span)),
+            ExprKind::Cond(_) => said!("{} is unknown", self.text(expr.span)),
             ExprKind::If { cond, then, other } => {
                 let taken = if self.aside(|eval| eval.cond(cond)).holds() { then } else { other };
                 self.why_missing(taken)
             }
             ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::List(_) => {
-                format!("{} is missing", self.text(expr.span))
+                said!("{} is missing", self.text(expr.span))
             }
         }
     }
 
     /// Says by which limit a value counts as missing though its parts are there, if that is so.
-    fn beyond_a_limit(&mut self, expr: &'a Expr) -> Option<String> {
+    fn beyond_a_limit(&mut self, expr: &'a Expr) -> Option<Message> {
         let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
             return None;
         };
@@ -255,11 +258,11 @@ impl<'a> Traced<'a, '_> {
             _ => false,
         });
         let exceeded = beyond.filter(|_| value.is_missing() && !of_part)?;
-        Some(format!("{} counts as missing: {exceeded}", self.text(expr.span)))
+        Some(said!("{} counts as missing: {}", self.text(expr.span), exceeded.in_words()))
     }
 
     /// Says why the base of a field or element has no such one.
-    fn why_inside_missing(&mut self, base: &'a Expr, expr: &'a Expr) -> String {
+    fn why_inside_missing(&mut self, base: &'a Expr, expr: &'a Expr) -> Message {
         if let Some(why) = self.why_not_found(expr) {
             return why;
         }
@@ -271,15 +274,15 @@ impl<'a> Traced<'a, '_> {
         };
         match (value.list_len(), value) {
             (Some(length), _) if wanted.has(Kind::List) => {
-                format!("{} has no such element: the list has {length}", self.text(expr.span))
+                said!("{} has no such element: the list has {length}", self.text(expr.span))
             }
-            (_, Value::Dict(_) | Value::Entries(_)) => format!("{} is missing", self.text(expr.span)),
+            (_, Value::Dict(_) | Value::Entries(_)) => said!("{} is missing", self.text(expr.span)),
             _ => self.not_of(base, value, wanted),
         }
     }
 
     /// Says why a host function, or one of the request analysis, gave no value.
-    fn why_call_missing(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> String {
+    fn why_call_missing(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
         // It is not called at all when an argument is missing.
         if let Some(missing) = args.iter().find(|arg| self.value_of(arg).is_missing()) {
             return self.why_missing(missing);
@@ -291,10 +294,10 @@ impl<'a> Traced<'a, '_> {
         let failures = &self.hosts.failures;
         match failures.iter().rposition(|failure| failure.function == *name) {
             Some(at) if self.observer.private_failures.get(at) == Some(&false) => {
-                format!("the host function {name} failed: {}", failures[at].message)
+                said!("the host function {name} failed: {}", failures[at].message)
             }
-            Some(_) => format!("the host function {name} failed"),
-            None => format!("the host function {name} gave no value of its type"),
+            Some(_) => said!("the host function {name} failed"),
+            None => said!("the host function {name} gave no value of its type"),
         }
     }
 
@@ -304,7 +307,7 @@ impl<'a> Traced<'a, '_> {
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,
         whole: &'a Expr,
-    ) -> String {
+    ) -> Message {
         for (part, wanted) in parts {
             let value = self.value_of(part);
             if value.read(wanted).is_missing() {
@@ -314,28 +317,28 @@ impl<'a> Traced<'a, '_> {
         let text = self.text(whole.span);
         match &whole.kind {
             ExprKind::Call(function, args) => self.why_no_result(*function, args, text),
-            _ => format!("{text} has no result for these values"),
+            _ => said!("{text} has no result for these values"),
         }
     }
 
     /// Says why a function of values that are there and of the right kinds is missing.
-    fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> String {
+    fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.value_of(arg);
             let unknown = match (*param, value) {
-                ("zone", Value::Str(name)) if !zone::is_zone(name) => "a time zone",
-                ("hash", Value::Str(name)) if Hash::named(name).is_none() => "a hash",
+                ("zone", Value::Str(name)) if !zone::is_zone(name) => said!("a time zone"),
+                ("hash", Value::Str(name)) if Hash::named(name).is_none() => said!("a hash"),
                 _ => continue,
             };
             return self.not_a(arg, value, unknown);
         }
         match function.info().missing() {
-            Some(why) => format!("{text} is missing: {why}"),
-            None => format!("{text} has no result for these values"),
+            Some(why) => said!("{text} is missing: {why}"),
+            None => said!("{text} has no result for these values"),
         }
     }
 
-    fn why_slot_missing(&mut self, id: SlotId) -> String {
+    fn why_slot_missing(&mut self, id: SlotId) -> Message {
         let slot = &self.program().slots[id.index()];
         let found = self.raw(id);
         if let Some(kind) = found.kind() {
@@ -343,10 +346,10 @@ impl<'a> Traced<'a, '_> {
                 Some(_) => with_article(KindSet::of(kind)),
                 None => describe(&self.observer.privacy.raw_field(slot, found), found),
             };
-            return format!("{} is {what}, where {} is wanted", slot.name(), with_article(slot.kinds));
+            return said!("{} is {what}, where {} is wanted", slot.name(), with_article(slot.kinds));
         }
         if slot.root.is_some() {
-            return format!("{} is missing", slot.name());
+            return said!("{} is missing", slot.name());
         }
         // The outermost record that is not there says more than the field.
         let mut value = Value::from_json(self.message());
@@ -354,33 +357,33 @@ impl<'a> Traced<'a, '_> {
             let null = matches!(value, Value::Dict(map) if map.contains_key(&**key));
             value = value.field(key);
             if value.is_missing() {
-                let state = if null { "null" } else { "missing" };
                 let here = slot.path[..=depth].join(".");
+                let here = if null { said!("{here} is null") } else { said!("{here} is missing") };
                 return if depth + 1 == slot.path.len() {
-                    format!("{here} is {state}")
+                    here
                 } else {
-                    format!("{} is missing: {here} is {state}", slot.name())
+                    said!("{} is missing: {here}", slot.name())
                 };
             }
             if !matches!(value, Value::Dict(_)) {
                 let here = slot.path[..=depth].join(".");
                 let kind = value.kind().map_or(KindSet::EMPTY, KindSet::of);
-                return format!("{} is missing: {here} is {}", slot.name(), with_article(kind));
+                return said!("{} is missing: {here} is {}", slot.name(), with_article(kind));
             }
         }
-        format!("{} is missing", slot.name())
+        said!("{} is missing", slot.name())
     }
 
-    fn why_var_missing(&mut self, id: VarId, expr: &'a Expr) -> String {
+    fn why_var_missing(&mut self, id: VarId, expr: &'a Expr) -> Message {
         let name = self.text(expr.span);
         match self.element(id).map(|(_, value)| value) {
             Some(value) if !value.is_missing() => {
                 let private = self.observer.privacy.is_private(expr);
                 let ty = self.observer.privacy.ty(expr);
                 let shown = self.observer.privacy.shown(name.clone(), value, private, &ty);
-                format!("{name} is {}, not {}", describe(&shown, value), with_article(expr.ty.kinds))
+                said!("{name} is {}, not {}", describe(&shown, value), with_article(expr.ty.kinds))
             }
-            _ => format!("{name} is null"),
+            _ => said!("{name} is null"),
         }
     }
 
@@ -393,19 +396,19 @@ impl<'a> Traced<'a, '_> {
     }
 
     /// `"7", a string`
-    fn describe(&mut self, expr: &Expr, value: Value<'_>) -> String {
+    fn describe(&mut self, expr: &Expr, value: Value<'_>) -> Message {
         let shown = self.observer.privacy.operand(String::new(), value, expr);
         describe(&shown, value)
     }
 }
 
 /// `"7", a string`; only the kind of what is long or masked.
-fn describe(shown: &Operand, value: Value<'_>) -> String {
+fn describe(shown: &Operand, value: Value<'_>) -> Message {
     let kind = with_article(value.kind().map_or(KindSet::EMPTY, KindSet::of));
     match &shown.value {
         Some(json) if !shown.masked => {
             let text = json.to_string();
-            if text.chars().count() <= 40 { format!("{text}, {kind}") } else { kind }
+            if text.chars().count() <= 40 { said!("{text}, {kind}") } else { kind }
         }
         _ => kind,
     }
@@ -416,12 +419,11 @@ fn family(value: Value<'_>) -> KindSet {
 }
 
 /// `a string or list`, `an int`
-fn with_article(kinds: KindSet) -> String {
-    let text = kinds.to_string();
-    if text == "nothing" {
-        return text;
+fn with_article(kinds: KindSet) -> Message {
+    match kinds == KindSet::EMPTY {
+        true => kinds.in_words(),
+        false => Ty::plain(kinds).with_article(),
     }
-    format!("{} {text}", if text.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
 }
 
 /// True for a constant that is written as the name of a list or `let` rather than written out.

@@ -1,34 +1,34 @@
 //! Sentences on why the request analysis gives no value.
 
 use super::record::Traced;
+use crate::diag::Message;
 use crate::sema::hir::{Expr, ExprKind};
 use crate::sema::request::{BEST, Feature, INTENT, SCORE};
 use crate::value::Value;
 
 impl<'a> Traced<'a, '_> {
     /// Says why a value of the analysis is missing although there is a text; `None` for another value.
-    pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<String> {
+    pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
         match &expr.kind {
             ExprKind::Field(base, name)
                 if self.feature(base) == Some(Feature::Intent) && **name == *INTENT =>
             {
                 let found = self.value_of(base);
                 let (Value::Str(best), Value::Float(score)) = (found.field(BEST), found.field(SCORE)) else {
-                    return (!found.is_missing())
-                        .then(|| "nothing in the text points to any intent".to_owned());
+                    return (!found.is_missing()).then(|| said!("nothing in the text points to any intent"));
                 };
                 Some(match self.observer.privacy.is_private(base) {
-                    true => "no intent is clear enough".to_owned(),
-                    false => format!("no intent is clear enough; the nearest is {best} with {score}"),
+                    true => said!("no intent is clear enough"),
+                    false => said!("no intent is clear enough; the nearest is {best} with {score}"),
                 })
             }
             ExprKind::Extern(id, _) => match self.feature(expr)? {
                 Feature::Entity(at) => {
                     let program = self.program();
                     let name = program.analysis.entities.get(at).map(|entity| &*entity.name);
-                    Some(format!("there is no {} in the text", name.unwrap_or_default()))
+                    Some(said!("there is no {} in the text", name.unwrap_or_default()))
                 }
-                _ => Some(format!("{} has nothing to give", self.program().externs[id.index()].name)),
+                _ => Some(said!("{} has nothing to give", self.program().externs[id.index()].name)),
             },
             _ => None,
         }

@@ -1,11 +1,14 @@
 //! `rulec bench`: how long decisions take on this machine, for the messages of a file.
 
 use super::files::RulesArgs;
+use super::language::{counted, tell};
 use super::run::{entry, tier};
 use super::stream;
-use super::term::{Format, Out, Term, plural};
+use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::builder::RangedU64ValueParser;
+use rulec::internals::diag::said;
+use rulec::internals::text;
 use rulec::{Session, Tier};
 use serde_json::{Value as Json, json};
 use std::hint::black_box;
@@ -57,10 +60,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         false => left += 1,
     })?;
     if lines.is_empty() {
-        return Err(CliError::error(format!("`{}` holds no message", args.input.display())));
+        return Err(CliError::error(said!("`{}` holds no message", args.input.display())));
     }
     if left > 0 {
-        term.note(&format!("only the first {KEPT} messages are measured; {left} are left out"));
+        term.note(&said!("only the first {KEPT} messages are measured; {left} are left out"));
     }
     let measured = measure(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
     let figures = Figures { rules: rules.program().rules.len(), loaded, lines: &lines, measured };
@@ -135,14 +138,22 @@ impl Figures<'_> {
             });
             return out.json_line(&figures.to_string());
         }
-        let (rules, messages) = (plural(self.rules, "rule"), plural(self.lines.len(), "message"));
-        out.line(&format!("{rules} loaded in {loaded:.1} ms; {messages} of {bytes} bytes on average"))?;
-        out.line(&format!(
-            "{per_second:.0} decisions a second on one thread ({mean:.0} ns each, {decided} made)"
-        ))?;
-        let percentiles = [("half within", 0.5), ("90% within", 0.9), ("99% within", 0.99), ("longest", 1.0)];
-        percentiles
-            .into_iter()
-            .try_for_each(|(name, share)| out.line(&format!("  {name:<12} {:>9} ns", at(share))))
+        let (rules, lines) = (self.rules, self.lines.len());
+        let rules = counted(rules, said!("1 rule"), said!("{rules} rules"));
+        let messages = counted(lines, said!("1 message"), said!("{lines} messages"));
+        let loaded = format!("{loaded:.1}");
+        out.tell(&said!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
+        let (per_second, mean) = (format!("{per_second:.0}"), format!("{mean:.0}"));
+        out.tell(&said!("{per_second} decisions a second on one thread ({mean} ns each, {decided} made)"))?;
+        let percentiles = [
+            (said!("half within"), 0.5),
+            (said!("90% within"), 0.9),
+            (said!("99% within"), 0.99),
+            (said!("longest"), 1.0),
+        ];
+        percentiles.into_iter().try_for_each(|(name, share)| {
+            let padding = " ".repeat(12_usize.saturating_sub(text::width(&tell(&name))));
+            out.line(&format!("  {}{padding} {:>9} ns", tell(&name), at(share)))
+        })
     }
 }

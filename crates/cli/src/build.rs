@@ -2,9 +2,11 @@
 
 use super::files::{self, RulesArgs};
 use super::keys::KeyPlace;
-use super::term::{Out, Term, plural};
+use super::language::counted;
+use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::internals::artifact;
+use rulec::internals::diag::said;
 use std::path::{Path, PathBuf};
 
 /// Compile rules to a file that loads faster and needs nothing else
@@ -34,13 +36,15 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     if args.output.is_none() && args.rules.is_piped() {
-        return Err(CliError::usage("name the file to write with `-o`: the rules come from standard input"));
+        return Err(CliError::usage(said!(
+            "name the file to write with `-o`: the rules come from standard input"
+        )));
     }
     let rules = args.rules.load(term)?;
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));
     let shown = path.display();
     if is_same(&path, &args.rules.path) {
-        return Err(CliError::usage(format!(
+        return Err(CliError::usage(said!(
             "`{shown}` is the rules file itself; name another file with `-o`"
         )));
     }
@@ -51,9 +55,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     };
     files::replace(&path, &bytes)?;
     let hash = artifact::content_hash(&bytes).map(|hash| artifact::hexadecimal(&hash)).unwrap_or_default();
-    let rules = plural(rules.program().rules.len(), "rule");
-    let signed = key.map(|key| format!(", signed with {}", key.verifying_key())).unwrap_or_default();
-    out.line(&format!("{shown}: {rules}, {}, sha256 {hash}{signed}", plural(bytes.len(), "byte")))?;
+    let (rules, bytes) = (rules.program().rules.len(), bytes.len());
+    let rules = counted(rules, said!("1 rule"), said!("{rules} rules"));
+    let built = said!("{shown}: {rules}, {bytes} bytes, sha256 {hash}");
+    out.tell(&match key {
+        Some(key) => said!("{built}, signed with {}", key.verifying_key().to_string()),
+        None => built,
+    })?;
     Ok(Status::Fine)
 }
 

@@ -5,7 +5,7 @@ mod cost;
 use super::compiled::Compiled;
 use super::files;
 use super::fix::Fixes;
-use super::language::{counted, tell};
+use super::language::counted;
 use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -97,7 +97,7 @@ impl Args {
                     settings.levels.retain(|_, level| *level != Level::Warn);
                 }
                 Named::Code(code) if self.allow.contains(code) => {
-                    return Err(CliError::usage(format!("`{code}` is both denied and allowed")));
+                    return Err(CliError::usage(said!("`{code}` is both denied and allowed")));
                 }
                 Named::Code(code) => drop(settings.levels.insert(*code, Level::Deny)),
             }
@@ -129,7 +129,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let mut all_settings = FoundSettings::default();
     let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
     for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
-        let settings = args.settings(all_settings.of(&compiled.target.path).map_err(CliError::usage)?)?;
+        let settings = args.settings(all_settings.of(&compiled.target.path).map_err(CliError::foreign)?)?;
         let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
         analysed.push((compiled, settings, compiled.analyse(options)));
     }
@@ -154,7 +154,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     close(term, compiled.len(), &tally);
     let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
     if let (Some(first), Format::Human) = (first, args.format) {
-        term.say(&tell(&said!("more about a code: `rulec explain {}`", first.diagnostic.code)));
+        term.say(&said!("more about a code: `rulec explain {}`", first.diagnostic.code));
     }
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + dear) {
@@ -194,7 +194,7 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
         if quota.left_out > 0 {
             let file = own[0].compiled.target.shown();
             let more = said!("… and {} more in {file}; `--format json` lists all", quota.left_out);
-            out.line(&tell(&more))?;
+            out.tell(&more)?;
             out.line("")?;
         }
     }
@@ -204,10 +204,10 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
 fn close(term: &Term, files: usize, tally: &Tally) {
     let mut found = Vec::new();
     if tally.errors > 0 {
-        found.push(counted(tally.errors, said!("error"), said!("errors")));
+        found.push(counted(tally.errors, said!("1 error"), said!("{} errors", tally.errors)));
     }
     if tally.warnings > 0 {
-        let warnings = counted(tally.warnings, said!("warning"), said!("warnings"));
+        let warnings = counted(tally.warnings, said!("1 warning"), said!("{} warnings", tally.warnings));
         found.push(match tally.denied {
             0 => warnings,
             denied if denied == tally.warnings => said!("{warnings} (denied)"),
@@ -215,12 +215,12 @@ fn close(term: &Term, files: usize, tally: &Tally) {
         });
     }
     if tally.dear > 0 {
-        let tables = counted(tally.dear, said!("table"), said!("tables"));
+        let tables = counted(tally.dear, said!("1 table"), said!("{} tables", tally.dear));
         found.push(said!("{tables} over `max-cost`"));
     }
-    let files = counted(files, said!("file"), said!("files"));
-    term.say(&tell(&match found.is_empty() {
+    let files = counted(files, said!("1 file"), said!("{files} files"));
+    term.say(&match found.is_empty() {
         true => said!("{files} checked: all well"),
         false => said!("{files} checked: {}", listed(found)),
-    }));
+    });
 }

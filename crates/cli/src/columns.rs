@@ -61,10 +61,9 @@ fn by_extension(path: Option<&Path>) -> String {
 /// Says how a program comes by columns.
 #[cfg(not(feature = "columns"))]
 pub fn refuse() -> CliError {
-    CliError::usage(
-        "this `rulec` reads and writes JSON lines alone; for Parquet, Arrow and CSV build it with \
-         `cargo install --path crates/cli --features columns`",
-    )
+    CliError::usage(rulec::internals::diag::said!(
+        "this `rulec` reads and writes JSON lines alone; for Parquet, Arrow and CSV build it with `cargo install --path crates/cli --features columns`"
+    ))
 }
 
 #[cfg(feature = "columns")]

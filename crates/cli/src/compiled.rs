@@ -2,6 +2,7 @@
 
 use super::{CliError, standard};
 use rulec::internals::artifact;
+use rulec::internals::diag::said;
 use rulec::internals::engine::{MAX_ARTIFACT_BYTES, open_regular};
 use rulec::internals::loader::MAX_FILE_BYTES;
 use rulec::{
@@ -110,7 +111,7 @@ impl Target {
             (compiler.compile_path(&self.path), false)
         };
         if wants_signature && !is_artifact {
-            let message = format!(
+            let message = said!(
                 "`{shown}` is a text of rules, which has no signature; `--verify` is for what `rulec build --sign` wrote"
             );
             return Err(CliError::usage(message));
@@ -141,7 +142,7 @@ impl Target {
         }
         let root = self.root.as_deref().unwrap_or(Path::new("."));
         let files = DiskLoader::new(root).map_err(|error| {
-            CliError::usage(format!("the root folder `{}` cannot be used: {error}", root.display()))
+            CliError::usage(said!("the root folder `{}` cannot be used: {error}", root.display()))
         })?;
         Ok((compiler.compile_with(&Piped { bytes, files }, STDIN), false))
     }

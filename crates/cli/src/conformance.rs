@@ -4,6 +4,7 @@ use super::term::Out;
 use super::{CliError, Status, files, run};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
+use rulec::internals::diag::said;
 use rulec::internals::json;
 use rulec_conformance::{KINDS, Kind, Setting, kind};
 use std::path::PathBuf;
@@ -43,23 +44,29 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
         None => None,
         Some(path) => {
             let (bytes, name) = files::read(path)?;
-            Some(json::parse_bytes(&bytes).map_err(|error| CliError::usage(format!("{name}: {error}")))?)
+            Some(
+                json::parse_bytes(&bytes)
+                    .map_err(|error| CliError::usage(said!("{name}: {}", error.in_words())))?,
+            )
         }
     };
     let (bytes, name) = files::read(&args.cases)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::usage(format!(
+        CliError::usage(said!(
             "`{name}` is not UTF-8: the byte at offset {at} starts no character; save it as UTF-8"
         ))
     })?;
     let report = args.kind.run(&text, &Setting { tiers: vec![args.engine], context });
     if args.list_failures {
         for failure in &report.failures {
-            let name = if failure.name.is_empty() { String::new() } else { format!("{}: ", failure.name) };
-            out.line(&format!("line {}: {name}{}", failure.line, failure.message))?;
+            let (line, message) = (failure.line, &failure.message);
+            out.tell(&match failure.name.as_str() {
+                "" => said!("line {line}: {message}"),
+                name => said!("line {line}: {name}: {message}"),
+            })?;
         }
     }
-    out.line(&format!("{} passed, {} failed", report.passed, report.failures.len()))?;
+    out.tell(&said!("{} passed, {} failed", report.passed, report.failures.len()))?;
     Ok(if report.failures.is_empty() { Status::Fine } else { Status::Errors })
 }

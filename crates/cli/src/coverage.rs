@@ -1,9 +1,10 @@
 //! Coverage as text, as lcov's records, and as a page of HTML. Each names the files as the user would.
 
 use super::compiled::Compiled;
+use super::language::{counted, language, tell};
 use super::markup::escaped;
-use super::term::plural;
-use rulec::{FileId, Finding};
+use rulec::internals::diag::said;
+use rulec::{FileId, Finding, Message};
 use rulec_inspect::coverage::{Coverage, Item, times};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,23 +12,44 @@ use std::fmt::Write;
 /// A line for each thing that was not seen, and how much was.
 pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
-    let share = |items: &[Item]| {
-        let seen = items.iter().filter(|item| item.gap.is_none()).count();
-        format!("{seen} of {}", items.len())
-    };
-    let decided = plural(coverage.decisions(), "decision");
-    let (chosen, both) = (share(&routes), share(&conditions));
-    let mut out = format!(
-        "{}: {chosen} routes chosen, {both} conditions seen both true and false, by {decided}\n",
-        compiled.target.shown()
+    let seen = |items: &[Item]| items.iter().filter(|item| item.gap.is_none()).count();
+    let shares = said!(
+        "{} of {} routes chosen, {} of {} conditions seen both true and false",
+        seen(&routes),
+        routes.len(),
+        seen(&conditions),
+        conditions.len()
     );
+    let file = compiled.target.shown();
+    let text = said!("{file}: {shares}, by {}", decisions(coverage.decisions()));
+    let mut out = format!("{}\n", tell(&text));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
         let at = coverage.rules().sources().position(item.span);
         let file = compiled.name(item.span.file);
-        let _ = writeln!(out, "  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, item.what, item.name);
+        let text = said!("  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, word(item), item.name);
+        let _ = writeln!(out, "{}", tell(&text));
     }
     out
+}
+
+/// The kind of an item, in words.
+pub fn word(item: &Item) -> Message {
+    match item.what {
+        "route" => said!("route"),
+        "branch" => said!("branch"),
+        "case" => said!("case"),
+        "pattern" => said!("pattern"),
+        "flow" => said!("flow"),
+        "default" => said!("default"),
+        "rule" => said!("rule"),
+        _ => said!("condition"),
+    }
+}
+
+/// A number of decisions.
+pub fn decisions(count: usize) -> Message {
+    counted(count, said!("1 decision"), said!("{count} decisions"))
 }
 
 /// The records of lcov: what can be chosen as functions, the two sides of each condition as branches.
@@ -75,27 +97,39 @@ pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
 }
 
 /// The look of the page: green was seen, yellow in part, red never.
-const HEAD: &str = "<!doctype html>
-<html lang=\"en\">
-<head>
-<meta charset=\"utf-8\">
-<title>Coverage of the rules</title>
-<style>
+const STYLE: &str = "<style>
 body { font: 14px/1.5 system-ui, sans-serif; margin: 2em; }
 pre { font: 13px/1.5 ui-monospace, monospace; border: 1px solid #ccc; padding: 0.5em 0; overflow-x: auto; }
 pre i { color: #888; display: inline-block; width: 4em; text-align: right; margin-right: 1em; font-style: normal; user-select: none; }
 .all { background: #dcf5dc; } .part { background: #fff0bf; } .none { background: #ffd6d6; }
 table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-align: left; vertical-align: top; }
 </style>
-</head>
-<body>
-<h1>Coverage of the rules</h1>
-<p>Point at a colour to see the counts. <span class=\"all\">Seen</span>, <span class=\"part\">seen in part</span>, <span class=\"none\">never</span>.</p>
 ";
+
+/// The page up to the first file.
+fn head() -> String {
+    let (title, code) = (said!("Coverage of the rules"), language().code());
+    let title = tell(&title);
+    let [point, all, part, none] =
+        [said!("Point at a colour to see the counts."), said!("seen"), said!("seen in part"), said!("never")]
+            .map(|text| tell(&text).into_owned());
+    format!(
+        "<!doctype html>
+<html lang=\"{code}\">
+<head>
+<meta charset=\"utf-8\">
+<title>{title}</title>
+{STYLE}</head>
+<body>
+<h1>{title}</h1>
+<p>{point} <span class=\"all\">{all}</span>, <span class=\"part\">{part}</span>, <span class=\"none\">{none}</span>.</p>
+"
+    )
+}
 
 /// A page that needs no other file.
 pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
-    let mut out = HEAD.to_owned();
+    let mut out = head();
     for (compiled, coverage, findings) in files {
         let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
         for (file, source) in coverage.rules().sources().iter() {
@@ -104,14 +138,16 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
                 continue;
             }
             let _ = writeln!(out, "<h2>{}</h2>", escaped(&compiled.name(file)));
-            out += "<table>\n<tr><th>Line</th><th></th><th>Not seen</th></tr>\n";
+            let (line, not_seen) = (said!("Line"), said!("Not seen"));
+            let (line, not_seen) = (tell(&line), tell(&not_seen));
+            let _ = writeln!(out, "<table>\n<tr><th>{line}</th><th></th><th>{not_seen}</th></tr>");
             for item in routes.iter().chain(&conditions).filter(|item| item.span.file == file) {
                 let (Some(gap), line) = (&item.gap, source.position(item.span.start).line) else { continue };
-                let (name, gap) = (escaped(&item.name), escaped(gap));
+                let (name, gap, word) = (escaped(&item.name), escaped(&tell(gap)), word(item));
                 let _ = writeln!(
                     out,
                     "<tr><td>{line}</td><td>{} <code>{name}</code></td><td>{gap}</td></tr>",
-                    item.what
+                    tell(&word)
                 );
             }
             out += "</table>\n";
@@ -159,7 +195,7 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
             (Some(_), _) => "part",
         };
         let title = title(item);
-        let _ = write!(out, "<span class=\"{class}\" title=\"{}\">", escaped(&title));
+        let _ = write!(out, "<span class=\"{class}\" title=\"{}\">", escaped(&tell(&title)));
         put(&mut out, &text[start..end]);
         out += "</span>";
         at = end;
@@ -168,16 +204,16 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
     out + "</pre>\n"
 }
 
-fn title(item: &Item) -> String {
+fn title(item: &Item) -> Message {
     let counts = match item.what {
         "condition" => {
-            format!("true {}, false {}, asked {}", times(item.yes), times(item.no), times(item.tried))
+            said!("true {}, false {}, asked {}", times(item.yes), times(item.no), times(item.tried))
         }
-        "rule" => format!("broken {}, kept {}", times(item.yes), times(item.no)),
-        _ => format!("chosen {}, tried {}", times(item.yes), times(item.tried)),
+        "rule" => said!("broken {}, kept {}", times(item.yes), times(item.no)),
+        _ => said!("chosen {}, tried {}", times(item.yes), times(item.tried)),
     };
     match &item.gap {
-        Some(gap) => format!("{counts}; {gap}"),
+        Some(gap) => said!("{counts}; {gap}"),
         None => counts,
     }
 }

@@ -1,15 +1,17 @@
 //! `rulec diff`: what a new version of rules answers otherwise than the old one.
 
 use super::files::RulesArgs;
+use super::language::{counted, tell};
 use super::lines::Lines;
 use super::run::entry;
 use super::stream::open;
-use super::term::{Format, Out, Term, paint, plural};
+use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
+use rulec::internals::diag::{listed, said};
 use rulec::internals::json;
-use rulec::internals::text::{on_one_line, printable};
-use rulec::{Decision, Entry};
+use rulec::internals::text::{on_one_line, printable, width};
+use rulec::{Decision, Entry, Message};
 use rulec_inspect::log;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -98,7 +100,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let verdict = diff.verdict();
     let flipped = replay.as_ref().is_some_and(|replay| !replay.flips.is_empty());
     match args.format {
-        Format::Json => out.json(&Report { diff: &diff, verdict, replay }, "difference")?,
+        Format::Json => out.json(&Report { diff: &diff, verdict, replay })?,
         Format::Human => {
             write(&diff, term.color_out(), out)?;
             if let Some(replay) = &replay {
@@ -122,21 +124,21 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         out.line("")?;
     }
     for note in &diff.notes {
-        out.line(&format!("note: {note}"))?;
+        out.tell(&said!("note: {note}"))?;
     }
     let sum = |of: fn(&EntryDiff) -> usize| diff.entries.iter().map(of).sum::<usize>();
-    let compared = format!(
-        "{} before and {} after",
-        plural(sum(|entry| entry.statements.0), "statement"),
-        sum(|entry| entry.statements.1)
-    );
-    out.line(&match diff.verdict() {
-        Verdict::Same => format!("no difference in meaning: proven for every message ({compared})"),
-        Verdict::Different => format!("some messages are answered otherwise ({compared})"),
-        Verdict::Undecided => format!(
-            "no message was found that is answered otherwise, but that there is none is not proven: {} of {} stayed open ({compared})",
+    let (before, after) = (sum(|entry| entry.statements.0), sum(|entry| entry.statements.1));
+    let compared = match before {
+        1 => said!("1 statement before and {after} after"),
+        _ => said!("{before} statements before and {after} after"),
+    };
+    out.tell(&match diff.verdict() {
+        Verdict::Same => said!("no difference in meaning: proven for every message ({compared})"),
+        Verdict::Different => said!("some messages are answered otherwise ({compared})"),
+        Verdict::Undecided => said!(
+            "no message was found that is answered otherwise, but that there is none is not proven: {} of {} questions stayed open ({compared})",
             sum(|entry| entry.open),
-            plural(sum(|entry| entry.asked), "question")
+            sum(|entry| entry.asked)
         ),
     })
 }
@@ -146,16 +148,16 @@ fn counts(changes: &[&Change]) -> String {
         [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed, ChangeKind::Moved, ChangeKind::Renamed];
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
     let parts = kinds.iter().map(|kind| (count(*kind), word(*kind))).filter(|(count, _)| *count > 0);
-    parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+    tell(&listed(parts.map(|(count, word)| said!("{count} {word}")))).into_owned()
 }
 
-fn word(kind: ChangeKind) -> &'static str {
+fn word(kind: ChangeKind) -> Message {
     match kind {
-        ChangeKind::Added => "added",
-        ChangeKind::Removed => "removed",
-        ChangeKind::Changed => "changed",
-        ChangeKind::Moved => "moved",
-        ChangeKind::Renamed => "renamed",
+        ChangeKind::Added => said!("added"),
+        ChangeKind::Removed => said!("removed"),
+        ChangeKind::Changed => said!("changed"),
+        ChangeKind::Moved => said!("moved"),
+        ChangeKind::Renamed => said!("renamed"),
     }
 }
 
@@ -165,40 +167,45 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
         ChangeKind::Removed => ("-", "31"),
         _ => ("~", "33"),
     };
-    let was = change.was.as_ref().map_or_else(String::new, |was| format!(" (was {})", on_one_line(was)));
+    let was = change.was.as_ref().map(|was| said!(" (was {})", on_one_line(was))).unwrap_or_default();
     let verdict = match (change.kind, change.verdict) {
-        (ChangeKind::Renamed, _) | (_, Verdict::Different) => "",
-        (_, Verdict::Same) => ": no message is answered otherwise",
-        (_, Verdict::Undecided) => ": no message was found that is answered otherwise",
+        (ChangeKind::Renamed, _) | (_, Verdict::Different) => Message::default(),
+        (_, Verdict::Same) => said!(": no message is answered otherwise"),
+        (_, Verdict::Undecided) => said!(": no message was found that is answered otherwise"),
     };
+    let word = word(change.kind);
+    let word = tell(&word);
+    let padding = " ".repeat(8_usize.saturating_sub(width(&word)));
     out.styled(&format!(
-        "  {} {:<8} {}{was}{verdict}",
+        "  {} {word}{padding} {}{}{}",
         paint(color, hue, sign),
-        word(change.kind),
-        paint(color, "1", &on_one_line(&change.route))
+        paint(color, "1", &on_one_line(&change.route)),
+        tell(&was),
+        tell(&verdict)
     ))?;
     for example in &change.examples {
         out.line(&format!("      {}", example.message))?;
-        out.line(&format!("        before  {}", said(&example.before)))?;
-        out.line(&format!("        after   {}", said(&example.after)))?;
+        out.tell(&said!("        before  {}", shown(&example.before)))?;
+        out.tell(&said!("        after   {}", shown(&example.after)))?;
     }
     Ok(())
 }
 
 /// A decision in a few words: what was chosen, and where it leads.
-fn said(decision: &Json) -> String {
+fn shown(decision: &Json) -> String {
     let text = |key: &str| decision.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
     let Some(chosen) = text("chosen").or(text("branch")).or(text("name")) else {
         return match decision.get("next") {
             Some(next) => {
-                format!("to {next}{}", if decision["loopback"] == true { " (loopback)" } else { "" })
+                let back = if decision["loopback"] == true { " (loopback)" } else { "" };
+                tell(&said!("to {next}{back}")).into_owned()
             }
-            None => "nothing".to_owned(),
+            None => tell(&said!("nothing")).into_owned(),
         };
     };
-    let mut said = on_one_line(chosen).into_owned();
+    let mut shown = on_one_line(chosen).into_owned();
     if let Some(target) = text("target").or(text("flow")) {
-        said.push_str(&format!(" → {}", on_one_line(target)));
+        shown.push_str(&format!(" → {}", on_one_line(target)));
     }
     for (key, open, close) in [("args", "(", ")"), ("metadata", " { ", " }")] {
         let Some(Json::Object(map)) = decision.get(key) else { continue };
@@ -206,9 +213,9 @@ fn said(decision: &Json) -> String {
             continue;
         }
         let parts: Vec<String> = map.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        said.push_str(&format!("{open}{}{close}", parts.join(", ")));
+        shown.push_str(&format!("{open}{}{close}", parts.join(", ")));
     }
-    printable(&said).into_owned()
+    printable(&shown).into_owned()
 }
 
 /// Decides every message by both versions.
@@ -265,26 +272,33 @@ fn data(decision: &Decision) -> Json {
 fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliError> {
     let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
     out.line("")?;
-    out.line(&format!(
+    out.tell(&said!(
         "{} replayed: {} answered otherwise",
-        plural(replay.messages, "message"),
-        if flipped == 0 { "none".to_owned() } else { flipped.to_string() }
+        messages(replay.messages),
+        if flipped == 0 { said!("none") } else { Message::verbatim(flipped.to_string()) }
     ))?;
     for flip in &replay.flips {
         let names = format!("{} → {}", on_one_line(&flip.before), on_one_line(&flip.after));
         out.styled(&format!("  {:>6}  {}", flip.count, paint(color, "1", &names)))?;
         for example in &flip.examples {
-            out.line(&format!("          line {}: {}", example.line, example.message))?;
+            out.tell(&said!("          line {}: {}", example.line, example.message))?;
         }
     }
     if replay.refused > 0 {
-        out.line(&format!("  {} left out: no message", plural(replay.refused, "line")))?;
+        let refused = replay.refused;
+        let lines = counted(refused, said!("1 line"), said!("{refused} lines"));
+        out.tell(&said!("  {lines} left out: no message"))?;
     }
     if replay.masked > 0 {
-        let masked = plural(replay.masked, "message");
-        out.line(&format!(
+        let masked = messages(replay.masked);
+        out.tell(&said!(
             "  {masked} with masked values of private fields, which were decided as they stand"
         ))?;
     }
     Ok(())
+}
+
+/// A number of messages.
+fn messages(count: usize) -> Message {
+    counted(count, said!("1 message"), said!("{count} messages"))
 }

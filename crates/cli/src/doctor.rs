@@ -3,10 +3,12 @@
 use super::compiled::Compiled;
 use super::coverage;
 use super::files;
+use super::language::counted;
 use super::stream;
-use super::term::{Out, Term, plural};
+use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::{AnalysisOptions, TableKind};
+use rulec::internals::diag::said;
+use rulec::{AnalysisOptions, Message, TableKind};
 use rulec_inspect::coverage::Coverage;
 use rulec_inspect::log;
 use serde_json::{Map, Value as Json};
@@ -52,11 +54,11 @@ struct Window {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(format!("`{path}` is a folder; name the rules file that decided")));
+        return Err(CliError::usage(said!("`{path}` is a folder; name the rules file that decided")));
     }
     let compiled = files::compile(std::slice::from_ref(&args.rules), args.root.as_deref())?;
     let [(compiled, _)] = compiled.as_slice() else {
-        return Err(CliError::usage("name one rules file"));
+        return Err(CliError::usage(said!("name one rules file")));
     };
     let Ok(rules) = &compiled.result else {
         files::show_errors(compiled, term);
@@ -68,7 +70,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let refused = stream::objects(&args.log, term, |number, line| window.see(number, line, &mut coverage))?;
     if window.decisions == 0 {
         let log = args.log.display();
-        return Err(CliError::error(format!(
+        return Err(CliError::error(said!(
             "`{log}` holds no decision by these rules: a line of the decision log has an `entry` that they have, and a `route`"
         )));
     }
@@ -113,36 +115,39 @@ impl Window {
     }
 
     fn show(&self, compiled: &Compiled, coverage: &Coverage<'_>, out: &mut Out) -> Result<(), CliError> {
-        let decisions = plural(self.decisions, "decision");
-        out.line(&match (&self.first, &self.last) {
-            (Some(first), Some(last)) => format!("{decisions} from {first} to {last}"),
-            _ => format!("{decisions}, of no known time"),
+        let decisions = coverage::decisions(self.decisions);
+        out.tell(&match (&self.first, &self.last) {
+            (Some(first), Some(last)) => said!("{decisions} from {first} to {last}"),
+            _ => said!("{decisions}, of no known time"),
         })?;
         if self.foreign > 0 {
-            out.line(&format!("{} left out: of no entry of these rules", plural(self.foreign, "line")))?;
+            out.tell(&said!("{} left out: of no entry of these rules", lines(self.foreign)))?;
         }
         if let Some(line) = self.example {
-            let otherwise = plural(self.otherwise, "decision");
-            out.line(&format!(
+            let otherwise = coverage::decisions(self.otherwise);
+            out.tell(&said!(
                 "{otherwise} would come out otherwise by these rules, the first at line {line}: they have changed since, or a masked value decides"
             ))?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
         if self.bare == self.decisions {
-            out.line("the log holds no messages, so nothing is known of conditions")?;
+            out.tell(&said!("the log holds no messages, so nothing is known of conditions"))?;
             for item in coverage.routes(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
                 let at = coverage.rules().sources().position(item.span);
                 let file = compiled.name(item.span.file);
-                out.line(&format!(
-                    "  {file}:{}:{}  {} `{}`: never chosen",
-                    at.line, at.column, item.what, item.name
-                ))?;
+                let (line, column, word) = (at.line, at.column, coverage::word(item));
+                out.tell(&said!("  {file}:{line}:{column}  {word} `{}`: never chosen", item.name))?;
             }
             return Ok(());
         }
         if self.bare > 0 {
-            out.line(&format!("{} without a message count for routes alone", plural(self.bare, "line")))?;
+            out.tell(&said!("{} without a message count for routes alone", lines(self.bare)))?;
         }
         out.text(coverage::text(compiled, coverage, &findings).trim_end_matches('\n'))
     }
+}
+
+/// A number of lines.
+fn lines(count: usize) -> Message {
+    counted(count, said!("1 line"), said!("{count} lines"))
 }

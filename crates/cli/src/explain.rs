@@ -3,7 +3,8 @@
 use super::language::language;
 use super::term::{Out, Term, paint};
 use super::{CliError, Status};
-use rulec::Code;
+use rulec::internals::diag::{listed, said};
+use rulec::{Code, Message};
 
 /// Explain a diagnostic code, with a wrong and a right example
 #[derive(clap::Args)]
@@ -48,7 +49,7 @@ fn find(text: &str) -> Option<Code> {
     })
 }
 
-fn unknown(text: &str) -> String {
+fn unknown(text: &str) -> Message {
     let wanted = text.trim().to_ascii_uppercase();
     // One character off comes first, then what shares the range.
     let off_by = |code: &str| code.chars().zip(wanted.chars()).filter(|(a, b)| a != b).count();
@@ -58,9 +59,9 @@ fn unknown(text: &str) -> String {
     near.extend(codes().filter(|code| !one_off(code) && code.get(..3) == wanted.get(..3)));
     near.truncate(5);
     match near.is_empty() {
-        true => format!("there is no code `{text}`; `rulec explain` lists all"),
+        true => said!("there is no code `{text}`; `rulec explain` lists all"),
         false => {
-            format!("there is no code `{text}`; near it are {} (`rulec explain` lists all)", near.join(", "))
+            said!("there is no code `{text}`; near it are {} (`rulec explain` lists all)", listed(near))
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use super::compiled::{Compiled, STDIN, Target};
 use super::keys::KeyPlace;
+use super::language::counted;
 use super::report::{found, human};
-use super::term::{Term, plural};
+use super::term::Term;
 use super::{CliError, Status, standard};
 use rulec::internals::artifact;
+use rulec::internals::diag::{Argument, said};
 use rulec::internals::engine::{open_regular, read_limited};
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::loader::MAX_FILE_BYTES;
@@ -13,7 +15,6 @@ use rulec::internals::threads;
 use rulec::{LoadError, Rules};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
-use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
@@ -42,7 +43,7 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
         let mut found = Vec::new();
         walk(path, &mut found)?;
         if found.is_empty() {
-            return Err(CliError::usage(format!("there is no `.rules` file below `{}`", path.display())));
+            return Err(CliError::usage(said!("there is no `.rules` file below `{}`", path.display())));
         }
         found.sort();
         let root = root.unwrap_or(path).to_path_buf();
@@ -58,8 +59,7 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
 /// Finds rule files; hidden folders are left out, and links to folders not followed, since they may
 /// lead in a circle.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    let refused =
-        |error: io::Error| CliError::usage(format!("`{}` cannot be read: {error}", folder.display()));
+    let refused = |error: io::Error| CliError::usage(said!("`{}` cannot be read: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         let name = entry.file_name();
@@ -104,26 +104,26 @@ fn imported(all: &[Compiled]) -> Vec<bool> {
 }
 
 /// That a file that was named cannot be used.
-pub fn unreadable(name: &str, error: impl Display) -> CliError {
-    CliError::usage(format!("`{name}` cannot be read: {error}"))
+pub fn unreadable(name: &str, error: &impl Argument) -> CliError {
+    CliError::usage(said!("`{name}` cannot be read: {error}"))
 }
 
 /// That compiled rules were named where data is wanted.
 pub fn compiled_rules(name: &str) -> CliError {
-    CliError::usage(format!("`{name}` holds compiled rules, where JSON is wanted"))
+    CliError::usage(said!("`{name}` holds compiled rules, where JSON is wanted"))
 }
 
 /// That a file cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
     let shown = path.display();
     CliError::usage(match error.kind() {
-        _ if path.is_dir() => format!("`{shown}` is a folder; name a file"),
-        io::ErrorKind::NotFound => format!("`{shown}` cannot be written: there is no such folder"),
+        _ if path.is_dir() => said!("`{shown}` is a folder; name a file"),
+        io::ErrorKind::NotFound => said!("`{shown}` cannot be written: there is no such folder"),
         io::ErrorKind::PermissionDenied => {
-            format!("`{shown}` cannot be written: you have no permission to write there")
+            said!("`{shown}` cannot be written: you have no permission to write there")
         }
-        io::ErrorKind::AlreadyExists => format!("`{shown}` is there already; `--force` writes over it"),
-        _ => format!("`{shown}` cannot be written: {error}"),
+        io::ErrorKind::AlreadyExists => said!("`{shown}` is there already; `--force` writes over it"),
+        _ => said!("`{shown}` cannot be written: {error}"),
     })
 }
 
@@ -146,25 +146,27 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
         (read_limited(path).map_err(|error| refused(&name, &error))?, name)
     };
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(unreadable(&name, LoadError::TooLarge(bytes.len() as u64)));
+        return Err(unreadable(&name, &LoadError::TooLarge(bytes.len() as u64).in_words()));
     }
     if artifact::is_artifact(&bytes) {
-        return Err(CliError::usage(format!("`{name}` holds compiled rules, where their text is wanted")));
+        return Err(CliError::usage(said!("`{name}` holds compiled rules, where their text is wanted")));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let message =
-            format!("`{name}` is not UTF-8: the byte at offset {at} (line {line}) starts no character");
-        CliError::usage(message + "; save the file as UTF-8")
+        CliError::usage(said!(
+            "`{name}` is not UTF-8: the byte at offset {at} (line {line}) starts no character; save the file as UTF-8"
+        ))
     })
 }
 
 fn refused(name: &str, error: &LoadError) -> CliError {
     CliError::usage(match error {
-        LoadError::Folder => format!("`{name}` is a folder; name a file"),
-        LoadError::NotRegular => format!("`{name}` cannot be read: {error}; `-` reads standard input"),
-        _ => format!("`{name}` cannot be read: {error}"),
+        LoadError::Folder => said!("`{name}` is a folder; name a file"),
+        LoadError::NotRegular => {
+            said!("`{name}` cannot be read: {}; `-` reads standard input", error.in_words())
+        }
+        _ => said!("`{name}` cannot be read: {}", error.in_words()),
     })
 }
 
@@ -178,11 +180,11 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is enough for the reader to refuse the text.
     let limit = json::MAX_BYTES as u64;
     if path == Path::new("-") {
-        return Ok((standard::read(limit)?, "standard input".to_owned()));
+        return Ok((standard::read(limit)?, standard::name()));
     }
     let (name, mut bytes) = (path.display().to_string(), Vec::new());
     let read = open(path)?.0.take(limit + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(&name, error))?;
+    read.map_err(|error| unreadable(&name, &error))?;
     if artifact::is_artifact(&bytes) {
         return Err(compiled_rules(&name));
     }
@@ -254,7 +256,7 @@ impl RulesArgs {
         let target = self.target();
         let path = target.shown();
         if self.path.is_dir() {
-            return Err(CliError::usage(format!("`{path}` is a folder; name one rules file")));
+            return Err(CliError::usage(said!("`{path}` is a folder; name one rules file")));
         }
         let key = self.verify.as_ref().map(KeyPlace::verifying).transpose()?;
         let compiled = target.compile_trusting(key)?;
@@ -266,7 +268,8 @@ impl RulesArgs {
         let warnings = rules.warnings().len();
         if warnings > 0 {
             let path = &self.path.display();
-            term.note(&format!("`{path}` has {}; see `rulec check {path}`", plural(warnings, "warning")));
+            let count = counted(warnings, said!("1 warning"), said!("{warnings} warnings"));
+            term.note(&said!("`{path}` has {count}; see `rulec check {path}`"));
         }
         note_missing_functions(rules, term);
         Ok(rules.clone())
@@ -286,6 +289,6 @@ pub fn note_missing_functions(rules: &Rules, term: &Term) {
     let names: Vec<String> = foreign.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {
         let names = names.join(", ");
-        term.note(&format!("only an embedding program can call {names}; here the results count as missing"));
+        term.note(&said!("only an embedding program can call {names}; here the results count as missing"));
     }
 }

@@ -2,9 +2,11 @@
 //! rule set has more errors than before is not made, so that what was right stays right.
 
 use super::compiled::Compiled;
-use super::term::{Out, plural};
+use super::language::counted;
+use super::term::Out;
 use super::{CliError, files, patch};
-use rulec::{Applicability, Diagnostic};
+use rulec::internals::diag::said;
+use rulec::{Applicability, Diagnostic, Message};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -32,7 +34,9 @@ impl Fixes {
     /// Finds the repairs, in the files named and no others; what is compiled then is the repaired text.
     pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
-            return Err(CliError::usage("`--fix` writes files, and standard input is none; name a file"));
+            return Err(CliError::usage(said!(
+                "`--fix` writes files, and standard input is none; name a file"
+            )));
         }
         let named: HashSet<PathBuf> =
             compiled.iter().filter_map(|(compiled, _)| compiled.target.path.canonicalize().ok()).collect();
@@ -112,9 +116,11 @@ impl Fixes {
         self.old.values().try_for_each(|(path, _)| files::replace(path, self.texts[path].as_bytes()))
     }
 
-    pub fn summary(&self, is_dry: bool) -> String {
-        let (made, files) = (plural(self.made, "repair"), plural(self.old.len(), "file"));
-        if is_dry { format!("{made} would be made in {files}") } else { format!("{made} made in {files}") }
+    pub fn summary(&self, is_dry: bool) -> Message {
+        let (made, files) = (self.made, self.old.len());
+        let made = counted(made, said!("1 repair"), said!("{made} repairs"));
+        let files = counted(files, said!("1 file"), said!("{files} files"));
+        if is_dry { said!("{made} would be made in {files}") } else { said!("{made} made in {files}") }
     }
 }
 

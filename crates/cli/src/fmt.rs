@@ -1,8 +1,10 @@
 //! `rulec fmt`: rule files in the one style.
 
 use super::compiled::STDIN;
-use super::term::{Out, Term, plural};
+use super::language::counted;
+use super::term::{Out, Term};
 use super::{CliError, Status, files, mistake, patch};
+use rulec::internals::diag::said;
 use rulec::internals::syntax::format::{Formatted, format};
 use std::path::{Path, PathBuf};
 
@@ -45,10 +47,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
     }
     out.flush()?;
-    let would = if args.check || args.diff { "would be formatted" } else { "formatted" };
     let piped = args.paths.iter().all(|path| path == Path::new("-"));
     if !piped || args.check {
-        term.say(&format!("{} {would}, {same} as they should be", plural(changed, "file")));
+        let files = counted(changed, said!("1 file"), said!("{changed} files"));
+        term.say(&match args.check || args.diff {
+            true => said!("{files} would be formatted, {same} as they should be"),
+            false => said!("{files} formatted, {same} as they should be"),
+        });
     }
     Ok(match refused {
         Some(status) => status,
@@ -64,7 +69,7 @@ fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, Cl
     let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
         status: Status::Broken,
-        message: Some(format!("`{name}` stays as it is: {changed}; {}", mistake::REPORT)),
+        message: Some(said!("`{name}` stays as it is: {}; {}", changed.in_words(), mistake::REPORT)),
     })?;
     note_left(&name, &formatted, term);
     let changed = formatted.text != text;
@@ -89,9 +94,10 @@ fn note_left(name: &str, formatted: &Formatted, term: &Term) {
     let lines: Vec<String> = formatted.left.iter().take(SHOWN).map(usize::to_string).collect();
     let more = if formatted.left.len() > SHOWN { " …" } else { "" };
     if !lines.is_empty() {
-        let (count, lines) = (plural(formatted.left.len(), "statement"), lines.join(", "));
+        let (count, lines) = (formatted.left.len(), lines.join(", "));
+        let count = counted(count, said!("1 statement"), said!("{count} statements"));
         let typed = if name == STDIN { "-" } else { name };
-        term.note(&format!(
+        term.note(&said!(
             "{count} of `{name}` with errors left as written, at line {lines}{more}; see `rulec check {typed}`"
         ));
     }

@@ -14,6 +14,7 @@ use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::ValueEnum;
 use rulec::Rules;
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::TableKind;
 use rulec_inspect::drawing::{self, Drawing};
 
@@ -58,7 +59,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         if drawings.len() > 1 {
             let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
             let names = names.join(", ");
-            return Err(CliError::usage(format!("a picture shows one; choose it by `--name`: {names}")));
+            return Err(CliError::usage(said!("a picture shows one; choose it by `--name`: {names}")));
         }
         out.source(&drawings.iter().map(svg::svg).collect::<String>())?;
         return Ok(Status::Fine);
@@ -94,7 +95,7 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
         }
         let known = workflows().map(|workflow| &*workflow.name).chain(tables());
         let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        return Err(CliError::usage(format!(
+        return Err(CliError::usage(said!(
             "there is nothing of the name `{name}` to draw; there are {known}"
         )));
     }
@@ -107,7 +108,9 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
         );
     }
     match drawings.is_empty() {
-        true => Err(CliError::usage("the rules hold no workflow, route, choice, router or flow to draw")),
+        true => {
+            Err(CliError::usage(said!("the rules hold no workflow, route, choice, router or flow to draw")))
+        }
         false => Ok(drawings),
     }
 }

@@ -4,6 +4,8 @@ use super::files;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::Message;
+use rulec::internals::diag::said;
 use rulec::internals::json;
 use rulec::internals::syntax::format::format;
 use rulec_import::{ImportError, System};
@@ -51,19 +53,19 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             ImportError::Internal("a text that is not UTF-8 was read".to_owned())
         })),
     };
-    let imported = imported.map_err(|error| CliError::error(format!("{name}: {error}")))?;
+    let imported = imported.map_err(|error| CliError::error(said!("{name}: {}", error.in_words())))?;
     // In the one style, so that nothing is left for `rulec fmt` to do.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     match &args.output {
         None => out.write(text.as_bytes())?,
         Some(path) => {
             write(path, args.force, &text)?;
-            term.say(&format!("wrote `{}`", path.display()));
+            term.say(&said!("wrote `{}`", path.display()));
         }
     }
     out.flush()?;
     for note in &imported.notes {
-        term.note(note);
+        term.note(&Message::verbatim(note));
     }
     Ok(Status::Fine)
 }

@@ -3,7 +3,8 @@
 
 use super::stream;
 use super::term::Term;
-use super::{CliError, files};
+use super::{CliError, files, standard};
+use rulec::internals::diag::said;
 use rulec::internals::syntax::format::format;
 use rulec::internals::value::parse_datetime;
 use serde_json::{Map, Value as Json};
@@ -12,8 +13,10 @@ use std::path::Path;
 
 /// Levels of a schema's references; deeper ones, or those in a circle, are left open.
 const MAX_DEPTH: usize = 16;
-/// Objects with more keys than this, all of one type and each in few samples, are dicts.
+/// Objects with more keys than this, each in less than half of the samples, are dicts.
 const MANY_KEYS: usize = 12;
+/// In fewer samples no key is rare; a schema has named its properties, and counts as one.
+const FEW_SEEN: usize = 3;
 /// Bytes of a JSON Schema.
 const MAX_SCHEMA: usize = 64 << 20;
 
@@ -49,7 +52,7 @@ struct Field {
 /// The `input` block for the messages of a file, and the number of lines that are none.
 pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (None, "standard input".to_owned())
+        (None, standard::name())
     } else {
         (Some(files::read(path)), path.display().to_string())
     };
@@ -71,7 +74,7 @@ pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
         }
     };
     let Ty::Record(record) = ty else {
-        return Err(CliError::error(format!(
+        return Err(CliError::error(said!(
             "`{name}` holds neither messages, which are JSON objects, nor a JSON Schema of one"
         )));
     };
@@ -243,7 +246,8 @@ impl Record {
     /// Keys that are data and no names make a dict: many of them, each in few of the objects, or such as are no names.
     fn as_dict(&self) -> Option<String> {
         let rare = self.fields.len() > MANY_KEYS
-            && self.fields.values().all(|field| field.times * 2 < self.times.max(3));
+            && self.times >= FEW_SEEN
+            && self.fields.values().all(|field| field.times * 2 < self.times);
         let is_data = self.fields.is_empty() || self.fields.keys().any(|key| !is_name(key)) || rare;
         let value = || self.fields.values().map(|field| field.ty.clone()).fold(Ty::Unknown, join);
         is_data.then(|| format!("dict<{}>", value().shown()))

@@ -2,6 +2,7 @@
 
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
+use rulec::internals::diag::{listed, said};
 use std::path::PathBuf;
 
 /// Begin a project: rules with tests, and a CI job that checks them
@@ -38,11 +39,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .collect();
     // Nothing is written if not all can be.
     if !there.is_empty() && !args.force {
-        let (what, them) = match there.len() {
-            1 => ("is there already", "it"),
-            _ => ("are there already", "them"),
-        };
-        return Err(CliError::usage(format!("{} {what}; `--force` writes over {them}", there.join(", "))));
+        let files = listed(&there);
+        return Err(CliError::usage(match there.len() {
+            1 => said!("{files} is there already; `--force` writes over it"),
+            _ => said!("{files} are there already; `--force` writes over them"),
+        }));
     }
     for (name, text) in FILES {
         let path = args.folder.join(name);
@@ -54,6 +55,6 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     out.flush()?;
     let rules = args.folder.join("rules");
-    term.note(&format!("now: `rulec test {}`", rules.display()));
+    term.note(&said!("now: `rulec test {}`", rules.display()));
     Ok(Status::Fine)
 }

@@ -4,12 +4,14 @@
 use super::columns::Answering;
 use super::columns::ColumnArgs;
 use super::files;
+use super::language::{counted, language};
 use super::stream::{StreamArgs, Worker, write_json};
-use super::term::{Out, Term, plural};
+use super::term::{Out, Term};
 use super::{CliError, Status};
+use rulec::internals::diag::said;
 use rulec::internals::json::{self, JsonError};
 use rulec::payload::{Judge, Judgement, Outcome, kinds};
-use rulec::{Code, Rules};
+use rulec::{Code, Message, Rules};
 #[cfg(feature = "columns")]
 use rulec_columns::AnswerColumns;
 use serde::Serialize;
@@ -33,12 +35,12 @@ pub struct JudgeArgs {
 impl JudgeArgs {
     /// A judge of payloads of a kind, with the context and options of the files.
     pub fn judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
-        let mut judge = Judge::new(rules, kind).map_err(CliError::usage)?;
+        let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.in_words()))?;
         if let Some(path) = &self.context {
-            judge = judge.context(read(path)?).map_err(CliError::usage)?;
+            judge = judge.context(read(path)?).map_err(|error| CliError::usage(error.in_words()))?;
         }
         if let Some(path) = &self.options {
-            judge = judge.options(read(path)?).map_err(CliError::usage)?;
+            judge = judge.options(read(path)?).map_err(|error| CliError::usage(error.in_words()))?;
         }
         Ok(if self.strict { judge.strict() } else { judge })
     }
@@ -66,24 +68,23 @@ impl Judges {
             kinds(rules).map(|kind| Ok((kind.to_owned(), args.judge(rules, kind)?))).collect();
         match all? {
             judges if judges.is_empty() => {
-                Err(CliError::usage("the rules judge no payload; `payload KIND { … }` is one"))
+                Err(CliError::usage(said!("the rules judge no payload; `payload KIND {{ … }}` is one")))
             }
             judges => Ok(Judges::ByField(field.to_owned(), judges)),
         }
     }
 
     /// The judge of a payload, or why there is none.
-    fn of(&self, payload: &Json) -> Result<&Judge, String> {
+    fn of(&self, payload: &Json) -> Result<&Judge, Message> {
         match self {
             Judges::One(judge) => Ok(judge),
             Judges::ByField(field, judges) => {
                 let kind = payload.get(field);
-                let kind =
-                    kind.ok_or_else(|| format!("the payload has no `{field}`, which names its kind"))?;
+                let kind = kind.ok_or_else(|| said!("the payload has no `{field}`, which names its kind"))?;
                 let named = kind.as_str().and_then(|name| judges.get(name));
                 named.ok_or_else(|| {
                     let known: Vec<&str> = judges.keys().map(String::as_str).collect();
-                    format!("`{field}` is {kind}, which is no kind; the kinds are {}", known.join(", "))
+                    said!("`{field}` is {kind}, which is no kind; the kinds are {}", known.join(", "))
                 })
             }
         }
@@ -100,7 +101,7 @@ struct Unjudged {
 #[derive(Serialize)]
 struct Unknown {
     code: Code,
-    message: String,
+    message: Message,
 }
 
 pub fn run(
@@ -125,13 +126,14 @@ pub fn run(
     }
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
-        let all = plural(accepted + corrected + rejected + unreadable, "payload");
-        let mut text = format!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
+        let all = accepted + corrected + rejected + unreadable;
+        let all = counted(all, said!("1 payload"), said!("{all} payloads"));
+        let mut text = said!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
         if unreadable > 0 {
-            text += &format!(", {unreadable} unreadable");
+            text = said!("{text}, {unreadable} unreadable");
         }
         if exceeded > 0 {
-            text += &format!(" · {exceeded} beyond a limit");
+            text = said!("{text} · {exceeded} beyond a limit");
         }
         term.say(&text);
     }
@@ -180,12 +182,13 @@ impl Worker for Counting<'_> {
             Ok(judge) => judge,
             Err(message) => {
                 self.unknown += 1;
+                let message = message.in_language(language());
                 let error = Unknown { code: Code::UnknownEntry, message };
                 write_json(out, &Unjudged { line, error });
                 return Ok(());
             }
         };
-        let judgement = judge.judge(&payload);
+        let judgement = judge.judge(&payload).told_in(language());
         let count = match judgement.outcome() {
             Outcome::Accept => 0,
             Outcome::AcceptCorrected => 1,
@@ -205,7 +208,7 @@ pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>
 
 fn read(path: &Path) -> Result<Json, CliError> {
     let object = files::read_object(path, |name, error| {
-        CliError::usage(format!("`{name}` is no JSON object: {error} ({})", error.kind().code()))
+        CliError::usage(said!("`{name}` is no JSON object: {} ({})", error.in_words(), error.kind().code()))
     })?;
     Ok(Json::Object(object))
 }

@@ -2,6 +2,7 @@
 //! never stands on the command line, which other users of a machine can see.
 
 use super::CliError;
+use rulec::internals::diag::said;
 use rulec::{KeyError, SigningKey, VerifyingKey};
 
 /// The place of a key.
@@ -28,19 +29,18 @@ impl KeyPlace {
     fn read<K>(&self, of: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
         let KeyPlace(place) = self;
         if place.contains("-----BEGIN") {
-            return Err(CliError::usage(
-                "a key must not stand on the command line, where others can see it: name its file, or `env:NAME`",
-            ));
+            return Err(CliError::usage(said!(
+                "a key must not stand on the command line, where others can see it: name its file, or `env:NAME`"
+            )));
         }
         let text = match place.strip_prefix("env:") {
             Some(name) => std::env::var(name).map_err(|_| {
-                CliError::usage(format!(
-                    "there is no key in the environment variable `{name}`: it is not set"
-                ))
+                CliError::usage(said!("there is no key in the environment variable `{name}`: it is not set"))
             })?,
             None => std::fs::read_to_string(place)
-                .map_err(|error| CliError::usage(format!("the key `{place}` cannot be read: {error}")))?,
+                .map_err(|error| CliError::usage(said!("the key `{place}` cannot be read: {error}")))?,
         };
-        of(&text).map_err(|error| CliError::usage(format!("the key `{place}` cannot be used: {error}")))
+        of(&text)
+            .map_err(|error| CliError::usage(said!("the key `{place}` cannot be used: {}", error.in_words())))
     }
 }

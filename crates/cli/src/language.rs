@@ -2,9 +2,9 @@
 //! whole run, so it is kept in one place.
 
 use clap::ValueEnum;
-use rulec::internals::diag::said;
 use rulec::{Diagnostic, Language, Message};
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 /// The language that somebody asked for.
@@ -18,9 +18,19 @@ pub enum Lang {
     Zh,
 }
 
-/// Sets the language of this run.
-pub fn choose(wanted: Option<Lang>) {
-    let wanted = wanted.map(|lang| match lang {
+/// Sets the language of this run. It is looked for before the arguments are read, since what is wrong with these is told in
+/// it as well.
+pub fn choose(args: &[OsString]) {
+    let mut named = None;
+    let mut args = args.iter().map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix("--lang") {
+            Some("") => named = args.next().map(Cow::into_owned),
+            Some(value) => named = value.strip_prefix('=').map(str::to_owned).or(named),
+            None => {}
+        }
+    }
+    let wanted = named.and_then(|name| Lang::from_str(&name, false).ok()).map(|lang| match lang {
         Lang::En => Language::English,
         Lang::Zh => Language::Chinese,
     });
@@ -48,9 +58,9 @@ pub fn told(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     }
 }
 
-/// A number of things, by the word for one and for more.
+/// A number of things: one of them, or more.
 pub fn counted(count: usize, one: Message, more: Message) -> Message {
-    said!("{count} {}", if count == 1 { one } else { more })
+    if count == 1 { one } else { more }
 }
 
 /// A message in the language of this run.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
 //! | `mistake` | panics, kept to the line or verb they belong to |
-//! | `language` | the language that findings are told in |
+//! | `language`, `usage` | the language of all that people read, and wrong usage in it |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
@@ -65,6 +65,7 @@ mod summary;
 mod term;
 mod test;
 mod turns;
+mod usage;
 mod watch;
 mod why;
 mod why_not;
@@ -72,7 +73,9 @@ mod workflow;
 
 use clap::{Parser, Subcommand};
 use language::Lang;
+use rulec::internals::diag::said;
 use rulec::internals::text;
+use rulec::{Language, Message};
 use std::ffi::OsString;
 use term::{Color, Out, Term};
 
@@ -104,7 +107,8 @@ struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
-    /// The language of the titles and pages of codes [default: as RULEC_LANG says, else en]
+    // `language::choose` looks for it before the arguments are read.
+    /// The language of all that people read [default: as RULEC_LANG says, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,
     #[command(subcommand)]
@@ -159,27 +163,32 @@ enum Status {
 struct CliError {
     status: Status,
     /// The message to show; `None` when it has been shown.
-    message: Option<String>,
+    message: Option<Message>,
 }
 
 impl CliError {
     /// Wrong usage, or a file that cannot be read or written.
-    fn usage(message: impl ToString) -> Self {
-        CliError { status: Status::Usage, message: Some(message.to_string()) }
+    fn usage(message: Message) -> Self {
+        CliError { status: Status::Usage, message: Some(message) }
     }
 
     /// Something is wrong with what was given to work on.
-    fn error(message: impl ToString) -> Self {
-        CliError { status: Status::Errors, message: Some(message.to_string()) }
+    fn error(message: Message) -> Self {
+        CliError { status: Status::Errors, message: Some(message) }
+    }
+
+    /// The same for what says itself in English alone, such as an error of the operating system.
+    fn foreign(error: impl ToString) -> Self {
+        CliError::usage(Message::verbatim(error.to_string()))
     }
 }
 
 /// Runs the program with these arguments, the first of which is its own name, and returns its exit status.
 pub fn main(args: Vec<OsString>) -> u8 {
     mistake::listen();
+    language::choose(&args);
     let ended = mistake::caught(|| match Cli::try_parse_from(&args) {
         Ok(cli) => {
-            language::choose(cli.lang);
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
             end(result, &term, &mut out)
@@ -187,7 +196,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Err(error) => usage(&error, &args),
     });
     let status = ended.unwrap_or_else(|what| {
-        Term::new(Color::Auto).error(&format!("{what}; {}", mistake::REPORT));
+        Term::new(Color::Auto).error(&said!("{what}; {}", mistake::REPORT));
         Status::Broken
     });
     status as u8
@@ -245,6 +254,11 @@ fn usage(error: &clap::Error, args: &[OsString]) -> Status {
         false => text::printable(&text.to_string()).into_owned(),
     };
     if error.use_stderr() {
+        let translated = (language::language() != Language::English).then(|| usage::told(error)).flatten();
+        if let Some(told) = translated {
+            term.styled(&text::printable(&told));
+            return Status::Usage;
+        }
         term.styled(shown(term.color_err()).trim_end_matches('\n'));
         return Status::Usage;
     }

@@ -1,6 +1,7 @@
 //! Reading lines of any bytes and any length, in bounded memory.
 
 use super::CliError;
+use rulec::internals::diag::said;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
@@ -77,7 +78,7 @@ impl<R: Read> Lines<R> {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    return Err(CliError::usage(format!("`{}` cannot be read: {error}", self.name)));
+                    return Err(CliError::usage(said!("`{}` cannot be read: {error}", self.name)));
                 }
             };
             let end = memchr::memchr(b'\n', buffer);

@@ -1,11 +1,12 @@
 //! `rulec man` and `rulec completions`: manual pages and completion scripts, written from the one definition of the
 //! command line, so that they never say something else.
 
-use super::term::{Out, Term, plural};
+use super::term::{Out, Term};
 use super::{Cli, CliError, Status, files};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use rulec::internals::diag::said;
 use std::path::PathBuf;
 
 /// Print a completion script for a shell
@@ -53,7 +54,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             let name = format!("rulec-{}", verb.get_name());
             files::replace(&folder.join(format!("{name}.1")), &page(named(verb, &name))?)?;
         }
-        term.say(&format!("{} written to {}", plural(verbs.len() + 1, "page"), folder.display()));
+        term.say(&said!("{} pages written to {}", verbs.len() + 1, folder.display()));
         return Ok(Status::Fine);
     }
     let page = match &args.verb {
@@ -61,7 +62,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Some(wanted) => {
             let known = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
             let verb = verbs.iter().find(|verb| verb.get_name() == wanted).ok_or_else(|| {
-                CliError::usage(format!("there is no verb `{wanted}`; the verbs are {}", known()))
+                CliError::usage(said!("there is no verb `{wanted}`; the verbs are {}", known()))
             })?;
             page(named(verb, &format!("rulec-{wanted}")))?
         }
@@ -80,6 +81,6 @@ fn page(command: Command) -> Result<Vec<u8>, CliError> {
     let mut page = Vec::new();
     Man::new(command)
         .render(&mut page)
-        .map_err(|error| CliError::error(format!("no page can be made: {error}")))?;
+        .map_err(|error| CliError::error(said!("no page can be made: {error}")))?;
     Ok(page)
 }

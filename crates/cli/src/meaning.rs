@@ -4,7 +4,8 @@
 use super::term::Term;
 use rulec::choice::Question;
 use rulec::flow::{FlowMatcher, Found, IntentHit};
-use rulec::{Breach, Decision, Entry, Exceeded, Explanation, Rules, TableKind};
+use rulec::internals::diag::said;
+use rulec::{Breach, Decision, Entry, Exceeded, Explanation, Message, Rules, TableKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -46,7 +47,7 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
     match FlowMatcher::offline(rules) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
-            term.note(&format!("only patterns are looked for: {error}"));
+            term.note(&said!("only patterns are looked for: {}", error.in_words()));
             None
         }
     }
@@ -82,9 +83,9 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
 }
 
 /// Says where the answer to a question comes from here, where no language model can be reached.
-pub fn asks(question: &Question, rules: &Path) -> String {
+pub fn asks(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
-    format!(
+    said!(
         "`{name}` asks a language model, and none is asked here: its answer is read from `answers.{name}` of the \
          message; `rulec prompt {rules} --entry {name}` prints what to ask"
     )

@@ -1,11 +1,14 @@
 //! Mistakes of the program itself. A panic is kept to the line or the verb it belongs to, and told in words; with
 //! `RUST_BACKTRACE` set, Rust tells it as well.
 
+use rulec::Message;
+use rulec::internals::diag::said;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 /// The words about what to do.
-pub const REPORT: &str = "this is a mistake in rulec itself; please report it with the rules and the message";
+pub const REPORT: Message =
+    said!("this is a mistake in rulec itself; please report it with the rules and the message");
 
 thread_local! {
     /// The words and the place of this thread's last panic.
@@ -36,9 +39,12 @@ fn words(info: &PanicHookInfo<'_>) -> String {
 }
 
 /// Does something; the words about what went wrong, when it panics.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = LAST.with(RefCell::take);
-        format!("rulec could not go on: {}", if what.is_empty() { "it panicked" } else { &what })
+        match what.is_empty() {
+            true => said!("rulec could not go on: it panicked"),
+            false => said!("rulec could not go on: {what}"),
+        }
     })
 }

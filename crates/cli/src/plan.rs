@@ -1,8 +1,11 @@
 //! `rulec plan`: how each rule is found, and why.
 
 use super::files::RulesArgs;
-use super::term::{Format, Out, Term, paint, plural};
+use super::language::{counted, tell};
+use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
+use rulec::Message;
+use rulec::internals::diag::{listed, said};
 use rulec::internals::index::plan::{Found, TablePlan};
 use rulec::internals::sema::hir::{Payload, Program, TableId};
 use rulec::internals::text::{self, on_one_line};
@@ -75,7 +78,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .collect();
     let only = match args.entry.as_deref() {
         Some(name) if !program.payloads.iter().any(|payload| *payload.name == *name) => {
-            Some(rules.entry(name).map_err(CliError::usage)?.name())
+            Some(rules.entry(name).map_err(|error| CliError::usage(error.in_words().clone()))?.name())
         }
         name => name,
     };
@@ -91,7 +94,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     tables.retain(|table| only.is_none_or(|only| only == table.name));
     match args.format {
-        Format::Json => out.json(&tables, "plan")?,
+        Format::Json => out.json(&tables)?,
         Format::Human => {
             for (at, table) in tables.iter().enumerate() {
                 if at > 0 {
@@ -121,7 +124,7 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payl
 }
 
 /// Advice for the author of a table: routes that are tried on every message, whatever it holds.
-fn advice(table: &Table<'_>) -> Option<String> {
+fn advice(table: &Table<'_>) -> Option<Message> {
     const NAMED: usize = 3;
     let tried = table.routes.iter().filter(|route| matches!(route.found, Found::Always { .. }));
     let names: Vec<String> = tried.map(|route| format!("`{}`", on_one_line(route.name))).collect();
@@ -129,51 +132,52 @@ fn advice(table: &Table<'_>) -> Option<String> {
         return None;
     }
     let found = table.routes.len() - names.len();
-    let (shown, more) = (names[..names.len().min(NAMED)].join(", "), names.len().saturating_sub(NAMED));
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let (are, it) = if names.len() == 1 { ("is", "it") } else { ("are", "each") };
-    Some(format!(
-        "{found} of {} are found by what a message holds; {shown}{more} {are} tried on every message: give {it} a test of equality, or of a text that must be in it",
-        plural(table.routes.len(), "rule")
-    ))
+    let all = rules(table.routes.len());
+    let (shown, more) = (listed(names.iter().take(NAMED)), names.len().saturating_sub(NAMED));
+    let shown = if more > 0 { said!("{shown} and {more} more") } else { shown };
+    Some(match names.len() {
+        1 => said!(
+            "{found} of {all} are found by what a message holds; {shown} is tried on every message: give it a test of equality, or of a text that must be in it"
+        ),
+        _ => said!(
+            "{found} of {all} are found by what a message holds; {shown} are tried on every message: give each a test of equality, or of a text that must be in it"
+        ),
+    })
 }
 
 fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |is: fn(&Found) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
-    let how = if table.indexed { "found by the index" } else { "tried one by one" };
-    out.styled(&format!(
-        "{}: {}, {how} (about {} ns with the index, {} ns without)",
-        paint(color, "1", &on_one_line(table.name)),
-        plural(table.routes.len(), "rule"),
-        table.index_cost,
-        table.linear_cost
-    ))?;
-    out.line(&format!(
+    let how = if table.indexed { said!("found by the index") } else { said!("tried one by one") };
+    let name = paint(color, "1", &on_one_line(table.name));
+    let (all, with, without) = (rules(table.routes.len()), table.index_cost, table.linear_cost);
+    out.styled(&tell(&said!("{name}: {all}, {how} (about {with} ns with the index, {without} ns without)")))?;
+    out.tell(&said!(
         "  {} by key, {} by bits, {} always tried",
         count(|found| matches!(found, Found::Key { .. })),
         count(|found| matches!(found, Found::Bits { .. })),
         count(|found| matches!(found, Found::Always { .. })),
     ))?;
     if let Some(advice) = advice(table) {
-        out.line(&format!("  {advice}"))?;
+        out.tell(&said!("  {advice}"))?;
     }
     let names: Vec<_> = table.routes.iter().map(|route| on_one_line(route.name)).collect();
     let width = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(32);
     for (route, name) in table.routes.iter().zip(&names) {
-        let (by, what) = match route.found {
-            Found::Key { keys, posting, .. } => {
-                let shared = match posting.saturating_sub(1) {
-                    0 => String::new(),
-                    others => format!("  (with {})", plural(others, "other")),
-                };
-                ("key", format!("{}{shared}", keys.join(" or ")))
-            }
-            Found::Bits { values } => ("bits", values.join(", ")),
-            Found::Always { because } => ("always", because.clone()),
+        let (by, what) = route.found.told();
+        let what = match route.found.shared() {
+            0 => what,
+            1 => said!("{what}  (with 1 other)"),
+            others => said!("{what}  (with {others} others)"),
         };
         let padding = " ".repeat(width.saturating_sub(text::width(name)));
-        let (by, what) = (paint(color, "36", &format!("{by:<6}")), on_one_line(&what));
+        let (by, what) = (paint(color, "36", &format!("{by:<6}")), tell(&what));
+        let what = on_one_line(&what);
         out.styled(&format!("  {name}{padding}  {by}  {what}"))?;
     }
     Ok(())
+}
+
+/// A number of rules.
+fn rules(count: usize) -> Message {
+    counted(count, said!("1 rule"), said!("{count} rules"))
 }

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use rulec::Rules;
 use rulec::choice::{Question, tool};
 use rulec::flow::{FlowMatcher, MatcherError};
+use rulec::internals::diag::said;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -56,7 +57,9 @@ struct Told {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
     let (flows, mut choices) = match args.entry.as_deref() {
-        Some("flows") => (Some(flows(rules).map_err(CliError::usage)??), Vec::new()),
+        Some("flows") => {
+            (Some(flows(rules).map_err(|error| CliError::usage(error.in_words()))??), Vec::new())
+        }
         Some(name) => (None, vec![choice(rules, name)?]),
         None => {
             let choices: Vec<Told> = Question::all(rules).map(|question| asked(&question)).collect();
@@ -78,7 +81,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 if !told.prompt.is_empty() {
                     out.text(&told.prompt)?;
                 }
-                out.json(&told.tool, "tool")?;
+                out.json(&told.tool)?;
             }
         }
         Format::Json => {
@@ -86,7 +89,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 (None, true) => json!(choices.pop()),
                 (flows, _) => together(flows, &choices),
             };
-            out.json(&told, "tool")?;
+            out.json(&told)?;
         }
     }
     Ok(Status::Fine)
@@ -108,9 +111,9 @@ fn together(flows: Option<Told>, choices: &[Told]) -> Json {
 fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
-        true => Err(CliError::usage(
-            "the rules hold no intent flow, only keyword flows, which are found without a language model",
-        )),
+        true => Err(CliError::usage(said!(
+            "the rules hold no intent flow, only keyword flows, which are found without a language model"
+        ))),
         false => Ok(Told { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
     })
 }
@@ -119,8 +122,8 @@ fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
 fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {
-        [] => none.to_string(),
-        names => format!(
+        [] => none.in_words(),
+        names => said!(
             "the rules hold no flow, and no choice that asks a model; `--entry` prints a choice as a tool: {}",
             names.join(", ")
         ),
@@ -131,7 +134,7 @@ fn choice(rules: &Rules, name: &str) -> Result<Told, CliError> {
     match Question::new(rules, name) {
         Ok(question) => Ok(asked(&question)),
         Err(_) => {
-            let tool = tool(rules, name).map_err(CliError::usage)?;
+            let tool = tool(rules, name).map_err(|error| CliError::usage(error.in_words().clone()))?;
             Ok(Told { name: Some(name.to_owned()), prompt: String::new(), tool })
         }
     }

@@ -2,14 +2,16 @@
 
 use super::compiled::STDIN;
 use super::files;
-use super::language::language;
+use super::language::{language, tell};
 use super::term::{Out, Term};
 use super::why::options;
 use super::{CliError, Status, standard};
 use rulec::condition::Condition;
+use rulec::internals::diag::said;
 use rulec::internals::json;
+use rulec::internals::syntax::lex;
 use rulec::internals::syntax::parse::starts_statement;
-use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Renderer, Rules};
+use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Message, Renderer, Rules};
 use serde_json::{Map, Value as Json};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -29,15 +31,17 @@ A line is one of these:
   :entry NAME                  decide by another table, choice or router; without a name by the routes
   :show                        the rules as they are now
   :save FILE                   write them to a file that is not there yet
-  :help  :quit")]
+  :help  :quit
+A statement or a message may go on over several lines; an empty line ends it.")]
 pub struct Args {
     /// The rules file to begin with, as text; its imports are read from its folder
     #[arg(value_name = "RULES")]
     rules: Option<PathBuf>,
 }
 
-const HELP: &str = "a text or a JSON object is a message; a statement is added; `? CONDITION` asks one; \
-                    `:entry NAME`, `:show`, `:save FILE`, `:quit`";
+const HELP: Message = said!(
+    "a text or a JSON object is a message; a statement is added; `? CONDITION` asks one; `:entry NAME`, `:show`, `:save FILE`, `:quit`"
+);
 
 /// The rules at hand, with their imports on disk.
 struct Desk {
@@ -46,6 +50,8 @@ struct Desk {
     rules: Option<Rules>,
     entry: Option<String>,
     message: Json,
+    /// The lines of a statement or a message that is not complete yet.
+    begun: String,
 }
 
 struct Edited<'a>(&'a str, &'a DiskLoader);
@@ -59,39 +65,40 @@ impl Loader for Edited<'_> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let text = match &args.rules {
         Some(path) if path == Path::new("-") => {
-            return Err(CliError::usage("standard input holds the lines; name a rules file"));
+            return Err(CliError::usage(said!("standard input holds the lines; name a rules file")));
         }
         Some(path) => files::read_text(path)?,
         None => String::new(),
     };
     let folder = args.rules.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
-    let files = DiskLoader::new(folder.unwrap_or(Path::new("."))).map_err(CliError::usage)?;
-    let mut desk = Desk { text, files, rules: None, entry: None, message: Json::Object(Map::new()) };
+    let files = DiskLoader::new(folder.unwrap_or(Path::new("."))).map_err(CliError::foreign)?;
+    let message = Json::Object(Map::new());
+    let mut desk = Desk { text, files, rules: None, entry: None, message, begun: String::new() };
     if !desk.text.trim().is_empty() {
         match desk.compile(&desk.text) {
             Ok(rules) => desk.rules = Some(rules),
-            Err(error) => return Err(CliError::error(shown(&error, term).trim_end())),
+            Err(error) => return Err(CliError::error(Message::verbatim(shown(&error, term).trim_end()))),
         }
     }
     let input = standard::input()?;
     let is_terminal = input.is_terminal();
     if is_terminal {
-        term.note(HELP);
+        term.note(&HELP);
     }
     let mut lines = input.lock().lines();
     loop {
         if is_terminal {
-            out.write(b"> ")?;
+            out.write(if desk.begun.is_empty() { b"> " } else { b"| " })?;
         }
         out.flush()?;
         let Some(line) = lines.next() else { break };
-        let line =
-            line.map_err(|error| CliError::usage(format!("standard input cannot be read: {error}")))?;
+        let line = line.map_err(|error| CliError::usage(said!("standard input cannot be read: {error}")))?;
         if matches!(line.trim(), ":quit" | ":q") || out.is_closed() {
             break;
         }
-        desk.line(line.trim(), term, out)?;
+        desk.read(&line, term, out)?;
     }
+    desk.end(term, out)?;
     Ok(Status::Fine)
 }
 
@@ -100,20 +107,40 @@ impl Desk {
         Compiler::new().allow_missing_functions().compile_with(&Edited(text, &self.files), STDIN)
     }
 
+    /// Takes in a line. Where a bracket or a statement stays open, it goes on with the next; an empty line gives up waiting.
+    fn read(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
+        // No statement and no message goes on with a command.
+        if !self.begun.is_empty() && line.trim_start().starts_with([':', '?']) {
+            self.end(term, out)?;
+        }
+        let goes_on = !line.trim().is_empty();
+        self.begun.push_str(line.trim_end());
+        let text = self.begun.trim();
+        if goes_on && is_unfinished(text) {
+            self.begun.push('\n');
+            return Ok(());
+        }
+        self.end(term, out)
+    }
+
+    /// Does what the lines say that were read.
+    fn end(&mut self, term: &Term, out: &mut Out) -> Result<(), CliError> {
+        let text = std::mem::take(&mut self.begun);
+        self.line(text.trim(), term, out)
+    }
+
     fn line(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
-        let word = line.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
         match line.chars().next() {
             None => Ok(()),
             Some(':') => self.command(line, out),
             Some('?') => self.ask(line[1..].trim(), out),
             Some('{') => match json::parse_object(line) {
                 Ok(message) => self.decide(Json::Object(message), term, out),
-                Err(error) => out.line(&format!("that is no message: {error} ({})", error.kind().code())),
+                Err(error) => {
+                    out.tell(&said!("that is no message: {} ({})", error.in_words(), error.kind().code()))
+                }
             },
-            // `input` may begin a text as well; a statement has more than words behind it.
-            Some(_) if starts_statement(word) && line.contains(['{', '=', '>', '"', '(']) => {
-                self.add(line, term, out)
-            }
+            Some(_) if is_statement(line) => self.add(line, term, out),
             Some(_) => self.decide(serde_json::json!({ "text": line }), term, out),
         }
     }
@@ -121,7 +148,7 @@ impl Desk {
     fn command(&mut self, line: &str, out: &mut Out) -> Result<(), CliError> {
         let (command, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (command, argument.trim()) {
-            (":help", _) => out.line(HELP),
+            (":help", _) => out.tell(&HELP),
             (":show", _) => out.text(self.text.trim_end()),
             (":entry", "") => {
                 self.entry = None;
@@ -133,17 +160,17 @@ impl Desk {
                         self.entry = Some(name.to_owned());
                         Ok(())
                     }
-                    Err(error) => out.line(&error.to_string()),
+                    Err(error) => out.tell(error.in_words()),
                 },
-                None => out.line("there are no rules yet"),
+                None => out.tell(&said!("there are no rules yet")),
             },
-            (":save", "") => out.line("name a file: `:save support.rules`"),
-            (":save", name) if Path::new(name).exists() => out.line(&format!("`{name}` is there already")),
+            (":save", "") => out.tell(&said!("name a file: `:save support.rules`")),
+            (":save", name) if Path::new(name).exists() => out.tell(&said!("`{name}` is there already")),
             (":save", name) => match files::replace(Path::new(name), self.text.as_bytes()) {
-                Ok(()) => out.line(&format!("written to `{name}`")),
-                Err(error) => out.line(&error.message.unwrap_or_default()),
+                Ok(()) => out.tell(&said!("written to `{name}`")),
+                Err(error) => out.tell(&error.message.unwrap_or_default()),
             },
-            _ => out.line(&format!("there is no command `{command}`; {HELP}")),
+            _ => out.tell(&said!("there is no command `{command}`; {HELP}")),
         }
     }
 
@@ -156,13 +183,13 @@ impl Desk {
         let added = format!("{text}{statement}\n");
         let replaced = without_its_like(&text, statement).map(|rest| format!("{rest}{statement}\n"));
         let (text, word) = match replaced {
-            Some(replaced) => (replaced, "replaced"),
-            None => (added, "added"),
+            Some(replaced) => (replaced, said!("replaced")),
+            None => (added, said!("added")),
         };
         match self.compile(&text) {
             Ok(rules) => {
                 (self.rules, self.text) = (Some(rules), text);
-                out.line(word)
+                out.tell(&word)
             }
             Err(error) => out.styled(shown(&error, term).trim_end()),
         }
@@ -171,8 +198,9 @@ impl Desk {
     fn decide(&mut self, message: Json, term: &Term, out: &mut Out) -> Result<(), CliError> {
         self.message = message;
         let Some(rules) = &self.rules else {
-            return out
-                .line("there are no rules yet; write one: `route a when text contains \"x\" -> handler`");
+            return out.tell(&said!(
+                "there are no rules yet; write one: `route a when text contains \"x\" -> handler`"
+            ));
         };
         let entry = match &self.entry {
             None => Ok(rules.entry("routes").ok()),
@@ -183,25 +211,59 @@ impl Desk {
                 let explanation = entry.explain(&self.message, true);
                 out.styled(explanation.render(&options(term)).trim_end_matches('\n'))
             }
-            Ok(_) => out.line("the rules have no route; `:entry NAME` chooses a table, choice or router"),
-            Err(error) => out.line(&error.to_string()),
+            Ok(_) => {
+                out.tell(&said!("the rules have no route; `:entry NAME` chooses a table, choice or router"))
+            }
+            Err(error) => out.tell(error.in_words()),
         }
     }
 
     fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
-            Ok(condition) if condition.holds(&self.message) => out.line("it holds"),
+            Ok(condition) if condition.holds(&self.message) => out.tell(&said!("it holds")),
             // Of what is unknown the negation holds neither.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
-                Ok(negated) if negated.holds(&self.message) => out.line("it does not hold"),
-                _ => out.line("it is unknown: something that it reads is missing, or of another type"),
+                Ok(negated) if negated.holds(&self.message) => out.tell(&said!("it does not hold")),
+                _ => {
+                    out.tell(&said!("it is unknown: something that it reads is missing, or of another type"))
+                }
             },
             Err(error) => match &error.help {
-                Some(help) => out.line(&format!("{error}; {help}")),
-                None => out.line(&error.to_string()),
+                Some(help) => out.tell(&said!("{}; {help}", error.message)),
+                None => out.tell(&error.message),
             },
         }
     }
+}
+
+/// True for a line that begins a statement. `input` may begin a text as well; a statement has more than words behind it,
+/// or words of its own: `route a when n > 2`, `table billing`.
+fn is_statement(line: &str) -> bool {
+    let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let (first, _, third) = (words.next().unwrap_or_default(), words.next(), words.next());
+    let own = matches!(third, Some("when" | "priority" | "disabled" | "rank"));
+    starts_statement(first) && (own || line.contains(['{', '=', '>', '"', '(']))
+}
+
+/// True for a text in which a bracket stays open, or of a route or router the arrow is still to come. A text alone is a
+/// message, whatever it holds.
+fn is_unfinished(text: &str) -> bool {
+    if !is_statement(text) && !text.starts_with('{') {
+        return false;
+    }
+    let (mut open, mut arrow) = (0_i32, false);
+    for token in lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()) {
+        match token.text(text) {
+            "{" | "(" | "[" => open += 1,
+            "}" | ")" | "]" => open -= 1,
+            "->" => arrow = true,
+            _ => {}
+        }
+    }
+    let wants_arrow =
+        ["route", "default", "flow"].iter().any(|word| text.split_whitespace().next() == Some(*word));
+    let ends_in_arrow = text.ends_with("->");
+    open > 0 || ends_in_arrow || wants_arrow && !arrow
 }
 
 /// The rules without the statement of the same kind and name, if there is one.
@@ -223,7 +285,7 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
 
 /// The errors of rules that were not taken over.
 fn shown(error: &CompileError, term: &Term) -> String {
-    let name = |_| "the rules".to_owned();
+    let name = |_| tell(&said!("the rules")).into_owned();
     let renderer =
         Renderer { sources: error.sources(), color: term.color_out(), language: language(), name: &name };
     let errors = error.diagnostics().iter().filter(|found| found.is_error());

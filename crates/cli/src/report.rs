@@ -184,7 +184,7 @@ pub fn write(
         Format::Human | Format::Concise => findings.iter().try_for_each(|found| out.line(&concise(found))),
         Format::Json => findings.iter().try_for_each(|found| out.json_line(&json(found))),
         Format::Github => findings.iter().try_for_each(|found| out.line(&github(found))),
-        Format::Sarif => out.json(&sarif::document(findings), "report"),
+        Format::Sarif => out.json(&sarif::document(findings)),
         Format::Junit => out.source(&junit::document("rulec check", &junit::suites(files, findings))),
     }
 }

@@ -42,10 +42,12 @@ pub fn run(_: &Args, _: &Term) -> Result<Status, CliError> {
 #[cfg(feature = "studio")]
 pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
     use super::{files, studio};
+    use rulec::Message;
+    use rulec::internals::diag::said;
     use rulec_studio::{Options, report};
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(format!("`{path}` is a folder; name one rules file")));
+        return Err(CliError::usage(said!("`{path}` is a folder; name one rules file")));
     }
     let options = Options {
         log: args.log.clone(),
@@ -53,8 +55,8 @@ pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
         show_private: args.show_private,
         ..studio::options(std::slice::from_ref(&args.rules), args.root.as_deref())?
     };
-    let page = report(&options).map_err(CliError::error)?;
+    let page = report(&options).map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
     files::replace(&args.output, page.as_bytes())?;
-    term.say(&format!("wrote {}", args.output.display()));
+    term.say(&said!("wrote {}", args.output.display()));
     Ok(Status::Fine)
 }

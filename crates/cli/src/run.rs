@@ -5,6 +5,7 @@ use super::columns::Answering;
 use super::columns::ColumnArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, Judges};
+use super::language::{language, tell};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
@@ -12,6 +13,7 @@ use super::{CliError, Status, meaning};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::choice::{Question, reasons};
 use rulec::flow::FlowMatcher;
+use rulec::internals::diag::{listed, said};
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload;
@@ -203,11 +205,13 @@ impl Worker for Decider<'_> {
         self.summary.decided(&decision);
         let matched = args.all.then(|| entry.matched(&message));
         let explanation = args.explain.then(|| entry.explain(&message, false));
-        let skipped = entry.skipped(&message);
+        let mut skipped = entry.skipped(&message);
+        skipped.iter_mut().for_each(|skipped| skipped.reason = skipped.reason.in_language(language()));
         let failure = self.question.and_then(|question| question.answer(&message).err());
-        let failure = failure.map(|failure| failure.to_string());
+        let failure = failure.map(|failure| tell(&failure.in_words()).into_owned());
         let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
-        let reason = reason.map(|sentences| sentences.collect::<Vec<_>>().join(" "));
+        let reason = reason
+            .map(|sentences| sentences.map(|one| tell(&one).into_owned()).collect::<Vec<_>>().join(" "));
         let decided = Decided { line, decision: &decision, failure, skipped, reason, matched, explanation };
         write_json(out, &decided);
         Ok(())
@@ -231,7 +235,7 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 /// by nothing is. A choice, a router or the flows need no name where nothing else could be meant.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
-        Some(name) => rules.entry(name).map_err(CliError::usage),
+        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.in_words().clone())),
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
             // A choice that asks a language model is meant where there is nothing else.
@@ -257,17 +261,16 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
 fn nothing(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
     CliError::usage(match kinds.is_empty() {
-        true => "the rules hold nothing to decide by".to_owned(),
-        false => format!("the rules judge payloads; name their kind with `--decision`: {}", kinds.join(", ")),
+        true => said!("the rules hold nothing to decide by"),
+        false => said!("the rules judge payloads; name their kind with `--decision`: {}", listed(kinds)),
     })
 }
 
 fn no_entry(rules: &Rules, entries: &[&str]) -> CliError {
     let tables = entries.iter().all(|name| rules.entry_of_kind(name, TableKind::Routes).is_ok());
-    let why = if tables {
-        "no route stands outside the tables"
-    } else {
-        "the rules hold several things to decide by"
+    let why = match tables {
+        true => said!("no route stands outside the tables"),
+        false => said!("the rules hold several things to decide by"),
     };
-    CliError::usage(format!("{why}; choose one with `--entry`: {}", entries.join(", ")))
+    CliError::usage(said!("{why}; choose one with `--entry`: {}", listed(entries)))
 }

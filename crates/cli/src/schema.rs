@@ -4,6 +4,7 @@
 use super::files::RulesArgs;
 use super::term::{Out, Term};
 use super::{CliError, Status, infer};
+use rulec::internals::diag::said;
 use rulec::{Rules, payload};
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
@@ -49,7 +50,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if let Some(old) = &args.against {
         return compare(&named.load_other(old, term)?, rules, args.decision.as_deref(), out);
     }
-    let schema = |kind: &str| payload::schema(rules, kind).map_err(CliError::usage);
+    let schema = |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.in_words()));
     let json = match &args.decision {
         Some(kind) => schema(kind)?,
         None => {
@@ -58,24 +59,24 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 all.insert(kind.to_owned(), schema(kind)?);
             }
             if all.is_empty() {
-                return Err(CliError::usage("the rules hold no payload kind"));
+                return Err(CliError::usage(said!("the rules hold no payload kind")));
             }
             Json::Object(all)
         }
     };
-    out.json(&json, "schema")?;
+    out.json(&json)?;
     Ok(Status::Fine)
 }
 
 /// Tells what the new rules may refuse that the old ones accepted.
 fn compare(old: &Rules, new: &Rules, kind: Option<&str>, out: &mut Out) -> Result<Status, CliError> {
     if let Some(kind) = kind {
-        payload::schema(old, kind).map_err(CliError::usage)?;
+        payload::schema(old, kind).map_err(|error| CliError::usage(error.in_words()))?;
     }
     let changes = payload::changes(old, new);
     let told: Vec<_> = changes.iter().filter(|change| kind.is_none_or(|kind| change.kind == kind)).collect();
     for change in &told {
-        out.line(&change.to_string())?;
+        out.tell(&change.in_words())?;
     }
     Ok(if told.is_empty() { Status::Fine } else { Status::Errors })
 }

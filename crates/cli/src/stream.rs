@@ -4,6 +4,7 @@
 use super::CliError;
 use super::compiled::is_artifact;
 use super::files;
+use super::language::{language, tell};
 use super::lines::{Chunk, Lines};
 use super::mistake;
 use super::progress::Progress;
@@ -12,9 +13,12 @@ use super::term::{Out, Term};
 use super::turns::{self, Turns};
 use rulec::Code;
 use rulec::JsonError;
+use rulec::Message;
+use rulec::internals::diag::said;
 use rulec::internals::json;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
@@ -46,10 +50,13 @@ const MAX_JOBS: usize = 1024;
 
 fn jobs(text: &str) -> Result<usize, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let wrong = |message: &Message| tell(message).into_owned();
     match text.parse() {
         Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
-        _ if digits => Err(format!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")),
-        _ => Err(format!("a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor")),
+        _ if digits => {
+            Err(wrong(&said!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")))
+        }
+        _ => Err(wrong(&said!("a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor"))),
     }
 }
 
@@ -73,14 +80,14 @@ struct Refused<'a> {
 #[derive(Serialize)]
 struct BadMessage<'a> {
     code: Code,
-    message: &'a str,
+    message: Cow<'a, str>,
     /// The character of the line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<usize>,
     #[serde(skip_serializing_if = "str::is_empty")]
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'a str>,
+    help: Option<Cow<'a, str>>,
 }
 
 /// Opens a stream of lines.
@@ -88,14 +95,14 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = standard::input()?;
         if input.is_terminal() {
-            term.note("reading messages from standard input, one JSON object a line");
+            term.note(&said!("reading messages from standard input, one JSON object a line"));
         }
-        return Ok((Box::new(input), "standard input".to_owned(), None));
+        return Ok((Box::new(input), standard::name(), None));
     };
     let name = path.display().to_string();
     let refused = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => files::unreadable(&name, "there is no such file"),
-        _ => files::unreadable(&name, error),
+        io::ErrorKind::NotFound => files::unreadable(&name, &said!("there is no such file")),
+        _ => files::unreadable(&name, &error),
     };
     // A stream may be a pipe too: whoever writes it is waited for.
     let file = File::open(path).map_err(refused)?;
@@ -104,7 +111,7 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
         return Err(files::compiled_rules(&name));
     }
     if metadata.is_dir() {
-        return Err(CliError::usage(format!("`{name}` is a folder; name a file of messages")));
+        return Err(CliError::usage(said!("`{name}` is a folder; name a file of messages")));
     }
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
@@ -122,14 +129,14 @@ pub fn objects(
         for (number, line) in chunk.lines() {
             let read = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
-                Some(line) => json::parse_object_bytes(line).map_err(|error| error.to_string()),
-                None => Err("it is too long".to_owned()),
+                Some(line) => json::parse_object_bytes(line).map_err(|error| error.in_words()),
+                None => Err(said!("it is too long")),
             };
             match read {
                 Ok(object) => take(number, object),
                 Err(why) => {
                     refused += 1;
-                    term.error(&format!("`{name}`, line {number} is no JSON object: {why}"));
+                    term.error(&said!("`{name}`, line {number} is no JSON object: {why}"));
                 }
             }
         }
@@ -215,21 +222,22 @@ pub fn answer_one(
         Some(message) => mistake::caught(|| worker.answer(number, message, answers)),
         None => Ok(Err(JsonError::too_long())),
     };
+    let answered = answered.map(|answered| answered.map_err(|error| error.told_in(language())));
     let error = match &answered {
         Ok(Ok(())) => return true,
         Ok(Err(error)) => BadMessage {
             code: error.kind().code(),
-            message: error.message(),
+            message: error.message().into(),
             column: Some(error.column()),
             path: error.path(),
-            help: error.help(),
+            help: error.help().map(Into::into),
         },
         Err(mistake) => BadMessage {
             code: Code::DecisionFailed,
-            message: mistake.as_str(),
+            message: tell(mistake),
             column: None,
             path: "",
-            help: Some(mistake::REPORT),
+            help: Some(tell(&mistake::REPORT).into_owned().into()),
         },
     };
     answers.truncate(before);

@@ -47,9 +47,9 @@ pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
 /// That the program was built without the studio.
 #[cfg(not(feature = "studio"))]
 pub fn missing() -> CliError {
-    CliError::usage(
-        "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`",
-    )
+    CliError::usage(rulec::internals::diag::said!(
+        "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"
+    ))
 }
 
 #[cfg(feature = "studio")]
@@ -59,6 +59,8 @@ pub use with::{options, run};
 mod with {
     use super::super::{files, language};
     use super::{Args, CliError, Out, Status, Term};
+    use rulec::Message;
+    use rulec::internals::diag::said;
     use rulec_studio::{Options, RulesFile, Server};
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
@@ -66,15 +68,16 @@ mod with {
     /// The rule sets and files that were named. Files of a folder that others of it import are shown as part of those.
     pub fn options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
         let compiled = files::compile(paths, root)?;
-        let mut options = Options { language: language::language(), ..Options::default() };
+        let mut options = Options { language: language::chosen(), ..Options::default() };
         for (compiled, imported) in compiled {
             if compiled.is_unreadable() {
-                let said = compiled.diagnostics().first().map(|found| found.message.clone());
-                return Err(CliError::usage(said.unwrap_or_else(|| compiled.target.shown())));
+                let first = compiled.diagnostics().first().map(|found| found.message.clone());
+                let shown = || Message::verbatim(compiled.target.shown());
+                return Err(CliError::usage(first.unwrap_or_else(shown)));
             }
             if compiled.is_artifact() {
                 let name = compiled.target.shown();
-                return Err(CliError::usage(format!(
+                return Err(CliError::usage(said!(
                     "`{name}` holds compiled rules, where the studio shows their text: name the rules file"
                 )));
             }
@@ -95,20 +98,20 @@ mod with {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
-            runtime.map_err(|error| CliError::usage(format!("the studio cannot be opened: {error}")))?;
+            runtime.map_err(|error| CliError::usage(said!("the studio cannot be opened: {error}")))?;
         runtime.block_on(async {
-            let server = Server::bind(&options).await.map_err(CliError::usage)?;
+            let server = Server::bind(&options).await.map_err(CliError::foreign)?;
             let address = server.address();
             out.line(&address)?;
             out.flush()?;
             if !args.no_open {
                 open(&address);
             }
-            term.note("the studio is open at this address; ctrl-c ends it");
+            term.note(&said!("the studio is open at this address; ctrl-c ends it"));
             let stopped = async {
                 let _ = tokio::signal::ctrl_c().await;
             };
-            server.run(stopped).await.map_err(CliError::usage)
+            server.run(stopped).await.map_err(CliError::foreign)
         })?;
         // A replay that still runs holds up nothing.
         runtime.shutdown_background();

@@ -1,9 +1,10 @@
 //! The one line that ends a run: how many messages went where.
 
-use super::term::plural;
+use super::language::counted;
 use rulec::internals::decision::Chosen;
+use rulec::internals::diag::{listed, said};
 use rulec::internals::sema::hir::{FLOWS, ROUTES, TableId};
-use rulec::{Decision, Rules};
+use rulec::{Decision, Message, Rules};
 use std::collections::HashMap;
 
 /// The most counts shown; the rest is added up.
@@ -57,9 +58,9 @@ impl Summary {
 
     /// The line, when so many lines were no message. Rules come in the order they are tried, each table's
     /// default after its routes.
-    pub fn render(&self, rules: &Rules, errors: usize) -> String {
+    pub fn render(&self, rules: &Rules, errors: usize) -> Message {
         let program = rules.program();
-        let mut counts: Vec<(String, usize)> = Vec::new();
+        let mut counts: Vec<(Message, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
             let rules = table.order.iter().map(|id| Chosen::Rule(*id));
             // The patterns of a flow are rules of one name.
@@ -73,47 +74,47 @@ impl Summary {
                     None => {
                         let main = &*table.name == ROUTES;
                         let name = if main { name.to_owned() } else { format!("{}.{name}", table.name) };
-                        counts.push((name, count));
+                        counts.push((Message::verbatim(name), count));
                     }
                 }
             }
         }
         for flow in &program.flows {
             if let Some(count) = self.meant.get(&*flow.name) {
-                counts.push((format!("{FLOWS}.{}", flow.name), *count));
+                counts.push((Message::verbatim(format!("{FLOWS}.{}", flow.name)), *count));
             }
         }
         if self.none > 0 {
-            counts.push(("none".to_owned(), self.none));
+            counts.push((said!("none"), self.none));
         }
-        let decided: usize = counts.iter().map(|(_, count)| count).sum();
-        let mut line = plural(decided + errors, "message");
+        let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
+        let mut line = counted(all, said!("1 message"), said!("{all} messages"));
         let rest = keep_greatest(&mut counts);
-        let mut shown: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let mut shown: Vec<Message> = counts.iter().map(|(name, count)| said!("{name} {count}")).collect();
         if let Some((others, count)) = rest {
-            shown.push(format!("{others} others {count}"));
+            shown.push(said!("{others} others {count}"));
         }
         if !shown.is_empty() {
-            line = format!("{line}: {}", shown.join(", "));
+            line = said!("{line}: {}", listed(shown));
         }
         if self.breaches > 0 {
-            line = format!("{line} · {} with breaches", self.breaches);
+            line = said!("{line} · {} with breaches", self.breaches);
         }
         if self.exceeded > 0 {
-            line = format!("{line} · {} beyond a limit", self.exceeded);
+            line = said!("{line} · {} beyond a limit", self.exceeded);
         }
         if self.failures > 0 {
-            line = format!("{line} · {} with failed host functions", self.failures);
+            line = said!("{line} · {} with failed host functions", self.failures);
         }
         if errors > 0 {
-            line = format!("{line} · {}", plural(errors, "error"));
+            line = said!("{line} · {}", counted(errors, said!("1 error"), said!("{errors} errors")));
         }
         line
     }
 }
 
 /// Keeps the greatest counts in their order; how many others there were, and their sum.
-fn keep_greatest(counts: &mut Vec<(String, usize)>) -> Option<(usize, usize)> {
+fn keep_greatest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= SHOWN {
         return None;
     }

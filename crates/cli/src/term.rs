@@ -1,7 +1,10 @@
 //! Standard output and standard error, as a good citizen of pipes and terminals uses them.
 
 use super::CliError;
+use super::language::tell;
 use clap::ValueEnum;
+use rulec::Message;
+use rulec::internals::diag::said;
 use rulec::internals::text::printable::{on_one_line, printable, steers};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -67,8 +70,8 @@ impl Term {
     }
 
     /// Says something of one line on standard error. Nobody may be listening, and that is no failure.
-    pub fn say(&self, text: &str) {
-        self.styled(&on_one_line(text));
+    pub fn say(&self, text: &Message) {
+        self.styled(&on_one_line(&tell(text)));
     }
 
     /// Says what is made fit for a terminal already, such as what holds colours.
@@ -76,16 +79,17 @@ impl Term {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    pub fn note(&self, text: &str) {
-        self.titled("1;36", "note:", text);
+    pub fn note(&self, text: &Message) {
+        self.titled("1;36", &said!("note:"), text);
     }
 
-    pub fn error(&self, text: &str) {
-        self.titled("1;31", "error:", text);
+    pub fn error(&self, text: &Message) {
+        self.titled("1;31", &said!("error:"), text);
     }
 
-    fn titled(&self, code: &str, title: &str, text: &str) {
-        self.styled(&format!("{} {}", paint(self.color_err(), code, title), on_one_line(text)));
+    fn titled(&self, code: &str, title: &Message, text: &Message) {
+        let (title, text) = (paint(self.color_err(), code, &tell(title)), tell(text));
+        self.styled(&format!("{title} {}", on_one_line(&text)));
     }
 }
 
@@ -127,6 +131,11 @@ impl Out {
         self.styled(&on_one_line(text))
     }
 
+    /// Writes a line of words, in the language of this run.
+    pub fn tell(&mut self, message: &Message) -> Result<(), CliError> {
+        self.line(&tell(message))
+    }
+
     /// Writes a text of several lines.
     pub fn text(&mut self, text: &str) -> Result<(), CliError> {
         self.styled(&printable(text))
@@ -146,10 +155,10 @@ impl Out {
         self.write(b"\n")
     }
 
-    /// Writes a value as JSON laid out for people; `what` names it where that fails.
-    pub fn json(&mut self, value: &impl Serialize, what: &str) -> Result<(), CliError> {
+    /// Writes a value as JSON laid out for people.
+    pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value);
-        let text = text.map_err(|error| CliError::error(format!("the {what} cannot be written: {error}")))?;
+        let text = text.map_err(|error| CliError::error(said!("this cannot be written as JSON: {error}")))?;
         self.json_line(&text)
     }
 
@@ -182,7 +191,7 @@ impl Out {
         self.closed = true;
         match error.kind() {
             io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(CliError::usage(format!("standard output cannot be written: {error}"))),
+            _ => Err(CliError::usage(said!("standard output cannot be written: {error}"))),
         }
     }
 }
@@ -214,10 +223,6 @@ pub fn grouped(number: u64) -> String {
         .map(|group| std::str::from_utf8(group).unwrap_or_default())
         .collect();
     groups.join(",")
-}
-
-pub fn plural(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

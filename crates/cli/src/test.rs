@@ -3,17 +3,19 @@
 use super::compiled::Compiled;
 use super::coverage;
 use super::files;
+use super::language::{language, tell};
 use super::report::junit::{self, Case, Ending};
-use super::term::{Out, Term, paint, plural};
+use super::term::{Out, Term, paint};
 use super::watch::Watch;
 use super::why::options;
 use super::{CliError, Status, report};
 use clap::ValueEnum;
+use rulec::internals::diag::said;
 use rulec::internals::syntax::ast::StatementKind;
 use rulec::internals::syntax::parse;
-use rulec::internals::text::on_one_line;
+use rulec::internals::text::{on_one_line, width};
 use rulec::internals::threads::{self, Threads};
-use rulec::{AnalysisOptions, TestOutcome, run_tests};
+use rulec::{AnalysisOptions, Message, RenderOptions, TestOutcome, run_tests};
 use rulec_inspect::coverage::Coverage;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -101,7 +103,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return once(args, &compiled, term, out);
     }
     if paths.iter().any(|path| path == Path::new("-")) {
-        return Err(CliError::usage("standard input cannot be watched; name files or folders"));
+        return Err(CliError::usage(said!("standard input cannot be watched; name files or folders")));
     }
     let written = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
     let mut watch = Watch::new(paths, written.collect());
@@ -116,7 +118,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             term.error(&message);
         }
         out.flush()?;
-        term.note("waiting for a file to change; ctrl-c ends it");
+        term.note(&said!("waiting for a file to change; ctrl-c ends it"));
         watch.wait();
     }
     Ok(Status::Fine)
@@ -150,12 +152,12 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
     }
     if tally.passed + tally.failed + tally.broken == 0 {
         if let Some(filter) = &args.filter {
-            return Err(CliError::usage(format!("no `test` block has `{filter}` in its name")));
+            return Err(CliError::usage(said!("no `test` block has `{filter}` in its name")));
         }
-        term.note("there is no `test` block; write one: `test \"a refund\" { given text = \"refund\"  expect refunds }`");
+        term.note(&said!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
     }
     match args.format {
-        Format::Human => out.line(&tally.summary())?,
+        Format::Human => out.tell(&tally.summary())?,
         Format::Json => {}
         Format::Junit => out.source(&junit::document("rulec test", &tally.suites))?,
     }
@@ -217,7 +219,7 @@ fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Ou
             let text = coverage::text(compiled, coverage, findings);
             match args.format {
                 Format::Human => out.text(text.trim_end_matches('\n'))?,
-                _ => text.lines().for_each(|line| term.say(line)),
+                _ => text.lines().for_each(|line| term.say(&Message::verbatim(line))),
             }
         }
         out.flush()?;
@@ -252,23 +254,25 @@ impl Tally {
         self.suites.push((compiled.target.shown(), cases.collect()));
     }
 
-    fn summary(&self) -> String {
-        let line = format!("{} passed, {} failed", self.passed, self.failed);
+    fn summary(&self) -> Message {
+        let line = said!("{} passed, {} failed", self.passed, self.failed);
         match self.broken {
             0 => line,
-            broken => format!("{line}, {} could not be compiled", plural(broken, "file")),
+            1 => said!("{line}, 1 file could not be compiled"),
+            broken => said!("{line}, {broken} files could not be compiled"),
         }
     }
 }
 
 fn ending(outcome: &TestOutcome) -> Ending {
     let TestOutcome { expected, actual, .. } = outcome;
-    let why = outcome.explanation.as_ref().map(ToString::to_string);
+    let options = RenderOptions { language: language(), ..RenderOptions::default() };
+    let why = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
     match outcome.passed {
         true => Ending::Passed,
         false => Ending::Failed {
             kind: "expectation".to_owned(),
-            message: format!("expected {expected}, got {actual}"),
+            message: tell(&said!("expected {expected}, got {actual}")).into_owned(),
             text: why.unwrap_or_default(),
         },
     }
@@ -277,7 +281,7 @@ fn ending(outcome: &TestOutcome) -> Ending {
 fn uncompiled(compiled: &Compiled) -> Case {
     let errors = report::found(compiled).filter(|found| found.diagnostic.is_error());
     let text: Vec<String> = errors.map(|found| report::concise(&found)).collect();
-    let message = "the rules do not compile".to_owned();
+    let message = tell(&said!("the rules do not compile")).into_owned();
     Case {
         name: "compile".to_owned(),
         ending: Ending::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
@@ -304,15 +308,17 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     let color = term.color_out();
     if outcome.passed {
         let name = on_one_line(&outcome.name);
-        return out.styled(&format!("  {}      {name}", paint(color, "32", "ok")));
+        let (word, padding) = (said!("ok"), padding(&said!("ok")));
+        return out.styled(&format!("  {}{padding}{name}", paint(color, "32", &tell(&word))));
     }
     let TestOutcome { name, expected, actual, .. } = outcome;
     let position = compiled.sources().position(outcome.span);
     let file = compiled.name(outcome.span.file);
-    let word = paint(color, "1;31", "FAILED");
-    let text = format!("{name} — expected {expected}, got {actual}");
-    out.styled(&format!("  {word}  {}", on_one_line(&text)))?;
-    out.line(&format!("          at {file}:{}:{}", position.line, position.column))?;
+    let (word, padding) = (said!("FAILED"), padding(&said!("FAILED")));
+    let word = paint(color, "1;31", &tell(&word));
+    let text = said!("{name} — expected {expected}, got {actual}");
+    out.styled(&format!("  {word}{padding}{}", on_one_line(&tell(&text))))?;
+    out.tell(&said!("          at {file}:{}:{}", position.line, position.column))?;
     if let Some(explanation) = &outcome.explanation {
         let mut options = options(term);
         options.width = options.width.saturating_sub(10);
@@ -321,6 +327,11 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
         }
     }
     Ok(())
+}
+
+/// The spaces behind the word for how a test ended.
+fn padding(word: &Message) -> String {
+    " ".repeat(8_usize.saturating_sub(width(&tell(word))))
 }
 
 fn tests_something(compiled: &Compiled) -> bool {

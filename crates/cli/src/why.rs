@@ -2,7 +2,7 @@
 
 use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
-use super::language::tell;
+use super::language::{language, tell};
 use super::run::entry;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status, meaning};
@@ -97,33 +97,38 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let decision = entry.decide(&message);
     let question = Question::new(rules, entry.name()).ok();
     let failure = question.as_ref().and_then(|question| question.answer(&message).err());
-    let failure = failure.map(|failure| failure.to_string());
+    let failure = failure.map(|failure| tell(&failure.in_words()).into_owned());
     match args.format {
         Format::Json => {
             let (breaches, question) = (decision.breaches(), question.as_ref().map(Question::text));
-            out.json(&Explained { explanation: &explanation, breaches, question, failure }, "explanation")?;
+            out.json(&Explained { explanation: &explanation, breaches, question, failure })?;
         }
         Format::Human => {
             match args.full {
                 true => out.styled(explanation.render(&options(term)).trim_end_matches('\n'))?,
-                false => out.text(explanation.summary().trim_end_matches('\n'))?,
+                false => out.text(explanation.summary_in(language()).trim_end_matches('\n'))?,
             }
             if let Some(question) = &question {
                 out.line("")?;
-                out.line(&format!("a language model is asked: {}", question.text()))?;
+                out.tell(&said!("a language model is asked: {}", question.text()))?;
                 if let Some(failure) = &failure {
-                    out.line(&format!("  ! {failure}"))?;
+                    out.tell(&said!("  ! {failure}"))?;
                     term.note(&meaning::asks(question, &args.rules.path));
                 }
             }
             if !decision.breaches().is_empty() {
-                let declared = rules.program().input.is_some();
-                let what = if declared { "`input` declares" } else { "the rules expect of it" };
-                out.text(&format!("\nthe message breaks what {what}:"))?;
+                out.line("")?;
+                out.tell(&match rules.program().input.is_some() {
+                    true => said!("the message breaks what `input` declares:"),
+                    false => said!("the message breaks what the rules expect of it:"),
+                })?;
             }
             for Breach { path, expected, found, hint, .. } in decision.breaches() {
-                let hint = hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
-                out.line(&format!("  {path}: expected {expected}, found {found}{hint}"))?;
+                let breach = said!("  {path}: expected {expected}, found {found}");
+                out.tell(&match hint {
+                    Some(hint) => said!("{breach}; {hint}"),
+                    None => breach,
+                })?;
             }
         }
     }
@@ -135,21 +140,21 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
     let payload = args.message.read()?;
     let broken = judge.why(&payload);
     match args.format {
-        Format::Json => out.json(&broken, "explanation")?,
+        Format::Json => out.json(&broken)?,
         Format::Human => {
             for why in &broken {
-                out.text(why.to_string().trim_end_matches('\n'))?;
+                why.lines().iter().try_for_each(|line| out.tell(line))?;
             }
             let judgement = judge.judge(&payload);
             for Unchecked { rule, path, message, .. } in judgement.unchecked() {
-                out.line(&format!("? {rule} at {path}: {message}"))?;
+                out.tell(&said!("? {rule} at {path}: {message}"))?;
             }
             match judgement.is_valid() {
-                true => out.line("\u{2713} no rule is broken")?,
-                false => out.line(&format!("the payload is answered with {}", judgement.outcome().name()))?,
+                true => out.tell(&said!("\u{2713} no rule is broken"))?,
+                false => out.tell(&said!("the payload is answered with {}", judgement.outcome().name()))?,
             }
             for exceeded in judgement.exceeded() {
-                out.line(&format!("counted as missing: {exceeded}"))?;
+                out.tell(&said!("counted as missing: {}", exceeded.in_words()))?;
             }
         }
     }
@@ -158,7 +163,8 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
 
 /// The layout of a tree on standard output.
 pub fn options(term: &Term) -> RenderOptions {
-    let mut options = RenderOptions { color: term.color_out(), ..RenderOptions::default() };
+    let mut options =
+        RenderOptions { color: term.color_out(), language: language(), ..RenderOptions::default() };
     if let Some(width) = term.width(io::stdout().is_terminal()) {
         options.width = width;
     }
@@ -177,7 +183,7 @@ impl MessageArgs {
         }
         if let Some(ctx) = &self.ctx {
             let ctx = json::parse(ctx).map_err(|error| {
-                CliError::error(format!("`--ctx` is no JSON: {error} ({})", error.kind().code()))
+                CliError::error(said!("`--ctx` is no JSON: {} ({})", error.in_words(), error.kind().code()))
             })?;
             map.insert("ctx".to_owned(), ctx);
         }
@@ -186,6 +192,5 @@ impl MessageArgs {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    let message = said!("{what} is no message: {} ({})", error.in_words(), error.kind().code());
-    CliError::error(tell(&message))
+    CliError::error(said!("{what} is no message: {} ({})", error.in_words(), error.kind().code()))
 }

@@ -5,6 +5,8 @@ use super::run::entry;
 use super::term::{Format, Out, Term};
 use super::why::MessageArgs;
 use super::{CliError, Status};
+use rulec::Message;
+use rulec::internals::diag::said;
 use rulec::internals::text::on_one_line;
 use rulec::why_not::{FieldChange, Remedy, WhyNot};
 use serde_json::Value as Json;
@@ -41,54 +43,58 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = &args.rules.load(term)?;
     let entry = entry(rules, args.entry.as_deref())?;
     let message = args.message.read()?;
-    let found = entry.why_not(&args.route, &message).map_err(CliError::usage)?;
+    let found =
+        entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.in_words().clone()))?;
     let found = if args.show_private { found } else { found.masked() };
     match args.format {
-        Format::Json => out.json(&found, "answer")?,
-        Format::Human => out.text(&sentence(&found))?,
+        Format::Json => out.json(&found)?,
+        Format::Human => sentence(&found).iter().try_for_each(|line| out.tell(line))?,
     }
     Ok(Status::Fine)
 }
 
-fn sentence(found: &WhyNot) -> String {
+/// The lines of the answer.
+fn sentence(found: &WhyNot) -> Vec<Message> {
     let route = on_one_line(&found.route);
     let taken = match &found.taken_by {
-        Some(taken) => format!("`{}` takes the message", on_one_line(taken)),
-        None => "nothing takes the message".to_owned(),
+        Some(taken) => said!("`{}` takes the message", on_one_line(taken)),
+        None => said!("nothing takes the message"),
     };
     match &found.remedy {
-        Remedy::Chosen => format!("`{route}` does take the message; `rulec why` says why"),
-        Remedy::Never => {
-            format!("no message leads to `{route}`, whatever it holds; `rulec check` may say why. {taken}")
-        }
-        Remedy::Unknown => format!(
+        Remedy::Chosen => vec![said!("`{route}` does take the message; `rulec why` says why")],
+        Remedy::Never => vec![said!(
+            "no message leads to `{route}`, whatever it holds; `rulec check` may say why. {taken}"
+        )],
+        Remedy::Unknown => vec![said!(
             "{taken}. No change was found that leads to `{route}`; that there is none is not proven. `rulec why --full` shows its condition"
-        ),
+        )],
         Remedy::Change { fields, smallest, .. } => {
-            let mut lines = vec![format!("{taken}; it would go to `{route}` with this change:")];
+            let mut lines = vec![said!("{taken}; it would go to `{route}` with this change:")];
             lines.extend(fields.iter().map(change));
             lines.push(match smallest {
-                true => "no change of fewer fields does".to_owned(),
-                false => "whether a change of fewer fields does could not be told".to_owned(),
+                true => said!("no change of fewer fields does"),
+                false => said!("whether a change of fewer fields does could not be told"),
             });
-            lines.join("\n")
+            lines
         }
-        _ => taken,
+        _ => vec![taken],
     }
 }
 
-fn change(field: &FieldChange) -> String {
-    let value = |value: &Json| match value {
-        Json::Null => "missing".to_owned(),
-        value => on_one_line(&value.to_string()).into_owned(),
+fn change(field: &FieldChange) -> Message {
+    let value = |value: &Json| on_one_line(&value.to_string()).into_owned();
+    let name = on_one_line(&field.field);
+    let is = match &field.is {
+        Json::Null => said!("{name} is missing"),
+        is => said!("{name} is {}", value(is)),
     };
-    let needs = match field.needs.as_slice() {
-        [] => String::new(),
-        needs => format!(", needs {}", needs.join(" and ")),
+    let needs = field.needs.iter().cloned().reduce(|one, other| said!("{one} and {other}"));
+    let is = match needs {
+        None => is,
+        Some(needs) => said!("{is}, needs {needs}"),
     };
-    let would_be = match &field.would_be {
-        Json::Null => "left out".to_owned(),
-        would_be => format!("for instance {}", value(would_be)),
-    };
-    format!("  {} is {}{needs} ({would_be})", on_one_line(&field.field), value(&field.is))
+    match &field.would_be {
+        Json::Null => said!("  {is} (left out)"),
+        would_be => said!("  {is} (for instance {})", value(would_be)),
+    }
 }

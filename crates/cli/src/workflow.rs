@@ -4,9 +4,10 @@ use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
-use rulec::Rules;
+use rulec::internals::diag::said;
 use rulec::internals::json::JsonError;
 use rulec::internals::sema::hir::{PARALLEL, Workflow as Declared};
+use rulec::{Message, Rules};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
 use serde_json::{Map, Value as Json};
@@ -74,10 +75,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let workflow = assembled(&rules, declared, args)?;
     let mut run = begun(&workflow, args)?;
     if args.retry_failed && run.retry_failed() == 0 {
-        term.note("no node had failed");
+        term.note(&said!("no node had failed"));
     }
     let kept = args.save.as_ref().or(args.resume.as_ref());
-    let failed = |error: std::io::Error| CliError::error(format!("the workflow cannot be run: {error}"));
+    let failed = |error: std::io::Error| CliError::error(said!("the workflow cannot be run: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         while run.step().await {
@@ -89,7 +90,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })?;
     let report = run.finish();
     match args.format {
-        Format::Json => out.json(&report, "report")?,
+        Format::Json => out.json(&report)?,
         Format::Human => show(&report, out)?,
     }
     Ok(if report.is_complete() { Status::Fine } else { Status::Errors })
@@ -105,20 +106,22 @@ pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, C
     match (name, &program.workflows[..]) {
         (_, []) => Err(none()),
         (None, [only]) => Ok(only),
-        (None, _) => Err(CliError::usage(format!("name one of the workflows with `--name`: {}", known()))),
+        (None, _) => Err(CliError::usage(said!("name one of the workflows with `--name`: {}", known()))),
         (Some(name), _) => program.workflow_named(name).ok_or_else(|| {
-            CliError::usage(format!("there is no workflow `{name}`; the workflows are {}", known()))
+            CliError::usage(said!("there is no workflow `{name}`; the workflows are {}", known()))
         }),
     }
 }
 
 pub fn none() -> CliError {
-    CliError::usage("the rules declare no workflow; write one: `workflow NAME { node FIRST echo -> … }`")
+    CliError::usage(said!(
+        "the rules declare no workflow; write one: `workflow NAME {{ node FIRST echo -> … }}`"
+    ))
 }
 
 fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workflow, CliError> {
     let mut builder = Workflow::from_rules(rules, &declared.name)
-        .map_err(CliError::usage)?
+        .map_err(CliError::foreign)?
         .kind("echo", echo)
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory);
@@ -128,7 +131,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     let known = ["echo", "loop", "vote", "http", "council", PARALLEL];
     if let Some(node) = declared.nodes.iter().find(|node| !known.contains(&&*node.kind)) {
         let (id, kind) = (&node.id, &node.kind);
-        return Err(CliError::error(format!(
+        return Err(CliError::error(said!(
             "`{id}` is of the kind `{kind}`, which only an embedding program can run; the kinds known here are {}",
             known.map(|kind| format!("`{kind}`")).join(", ")
         )));
@@ -137,12 +140,12 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     let calls = || declared.nodes.iter().any(|node| matches!(&*node.kind, "http" | "council"));
     built.map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
-        let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
-        let hint = match args.allow.is_empty() && calls() {
-            true => "; `--allow HOST` lets nodes call a host",
-            false => "",
-        };
-        CliError::error(format!("the workflow cannot be run: {}{hint}", errors.join("; ")))
+        let errors = errors.map(|finding| finding.message.clone());
+        let errors = errors.reduce(|all, one| said!("{all}; {one}")).unwrap_or_default();
+        CliError::error(match args.allow.is_empty() && calls() {
+            true => said!("the workflow cannot be run: {errors}; `--allow HOST` lets nodes call a host"),
+            false => said!("the workflow cannot be run: {errors}"),
+        })
     })
 }
 
@@ -150,8 +153,10 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
 #[cfg(feature = "http")]
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
-    let hosts = AllowedHosts::new(allow).map_err(|error| CliError::usage(format!("`--allow`: {error}")))?;
-    let client = HttpClient::new(hosts, Limits::default()).map_err(CliError::error)?;
+    let hosts = AllowedHosts::new(allow)
+        .map_err(|error| CliError::usage(said!("`--allow`: {}", error.to_string())))?;
+    let client = HttpClient::new(hosts, Limits::default())
+        .map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
     Ok(builder.kind("http", endpoint_node(client.clone())).kind("council", council_node(client)))
 }
 
@@ -159,7 +164,7 @@ fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
-        false => Err(CliError::usage("`--allow`: this program was built without its feature `http`")),
+        false => Err(CliError::usage(said!("`--allow`: this program was built without its feature `http`"))),
     }
 }
 
@@ -167,8 +172,10 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
     if let Some(path) = &args.resume {
         let (bytes, name) = files::read(path)?;
         let saved: SavedRun = serde_json::from_slice(&bytes)
-            .map_err(|error| CliError::error(format!("`{name}` is no saved run: {error}")))?;
-        return workflow.resume(saved).map_err(|error| CliError::error(format!("`{name}`: {error}")));
+            .map_err(|error| CliError::error(said!("`{name}` is no saved run: {error}")))?;
+        return workflow
+            .resume(saved)
+            .map_err(|error| CliError::error(said!("`{name}`: {}", error.to_string())));
     }
     let input = match args.input.as_deref() {
         Some(text) => files::input_object(text, refused)?,
@@ -178,20 +185,20 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(format!("{what} is no input: {error} ({})", error.kind().code()))
+    CliError::error(said!("{what} is no input: {} ({})", error.in_words(), error.kind().code()))
 }
 
 fn save(run: &Run, path: &Path) -> Result<(), CliError> {
     let bytes = serde_json::to_vec(&run.save())
-        .map_err(|error| CliError::error(format!("the run cannot be saved: {error}")))?;
+        .map_err(|error| CliError::error(said!("the run cannot be saved: {error}")))?;
     files::replace(path, &bytes)
 }
 
 fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
     let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
-    out.line(&format!("ran {}", executed.join(" \u{2192} ")))?;
+    out.tell(&said!("ran {}", executed.join(" \u{2192} ")))?;
     for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
-        out.line(&format!("back from `{}` to `{}`", delivery.from, delivery.to))?;
+        out.tell(&said!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
     }
     for (node, output) in &report.outputs {
         out.line(&format!("{node}: {output}"))?;
@@ -203,7 +210,9 @@ fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
         out.line(&stall.to_string())?;
     }
     if report.limit_hit {
-        out.line("the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on")?;
+        out.tell(&said!(
+            "the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on"
+        ))?;
     }
     Ok(())
 }

@@ -32,8 +32,8 @@ mod write;
 
 use document::Document;
 use located::{Located, Read};
-use rulec::Rules;
 use rulec::internals::json::{self, JsonError};
+use rulec::{Message, Rules};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -151,6 +151,16 @@ pub enum ImportError {
     /// The importer wrote a file that does not compile: a fault of the importer.
     #[error("the importer wrote a file that does not compile; please report this: {0}")]
     Internal(String),
+}
+
+impl ImportError {
+    /// The reason: of a text that is no JSON in each language, else in English.
+    pub fn in_words(&self) -> Message {
+        match self {
+            ImportError::Json(error) => error.in_words(),
+            ImportError::Untranslatable(_) | ImportError::Internal(_) => Message::verbatim(self.to_string()),
+        }
+    }
 }
 
 /// A part that cannot be translated, and its place.

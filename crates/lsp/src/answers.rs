@@ -152,6 +152,8 @@ fn symbol_kind(kind: Kind) -> SymbolKind {
         Kind::Handler => SymbolKind::METHOD,
         Kind::Table | Kind::Choice | Kind::Router | Kind::Workflow | Kind::Payload => SymbolKind::CLASS,
         Kind::Test => SymbolKind::BOOLEAN,
+        Kind::Import => SymbolKind::MODULE,
+        Kind::Input | Kind::Settings => SymbolKind::OBJECT,
         Kind::Field | Kind::PayloadField | Kind::TypeField => SymbolKind::FIELD,
         _ => SymbolKind::EVENT,
     }
@@ -304,7 +306,7 @@ pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Opt
         label: InlayHintLabel::String(hint.text),
         kind: None,
         text_edits: None,
-        tooltip: Some(InlayHintTooltip::String(hint.why.to_owned())),
+        tooltip: Some(InlayHintTooltip::String(hint.why.told_in(known.language).into_owned())),
         padding_left: None,
         padding_right: None,
         data: None,
@@ -321,7 +323,9 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),
         };
-        let command = Some(Command { title: lens.text, command, arguments });
+        // A title is no Markdown.
+        let title = lens.text.told_in(known.language).replace('`', "");
+        let command = Some(Command { title, command, arguments });
         CodeLens { range: known.range(lens.span), command, data: None }
     };
     Ok(Some(known.analysis.lenses(file, known.findings()).into_iter().map(lens).collect()))

@@ -68,9 +68,10 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     connection.initialize_finish(id, serde_json::to_value(result).unwrap_or_default())?;
     let params: InitializeParams = serde_json::from_value(params).unwrap_or_default();
     let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
-    let watches = can_watch(&params.capabilities);
+    let (watches, refreshes) = (can_watch(&params.capabilities), can_refresh(&params.capabilities));
     let workspace = Workspace::new(folders(params), language);
-    let mut server = Server { connection, workspace, told: BTreeMap::new(), stale: Stale::No };
+    let told = BTreeMap::new();
+    let mut server = Server { connection, workspace, told, refreshes, refreshed: 0, stale: Stale::No };
     if watches {
         server.watch();
     }
@@ -87,6 +88,12 @@ fn can_watch(editor: &ClientCapabilities) -> bool {
     let workspace = editor.workspace.as_ref();
     let watched = workspace.and_then(|workspace| workspace.did_change_watched_files);
     watched.and_then(|watched| watched.dynamic_registration) == Some(true)
+}
+
+/// True for an editor that asks for code lenses anew when it is told to.
+fn can_refresh(editor: &ClientCapabilities) -> bool {
+    let lenses = editor.workspace.as_ref().and_then(|workspace| workspace.code_lens.as_ref());
+    lenses.and_then(|lenses| lenses.refresh_support) == Some(true)
 }
 
 /// The folders that the editor has open.
@@ -107,11 +114,18 @@ enum Stale {
     All,
 }
 
+/// Diagnostics, and the version of the open document that they are about.
+type Told = (Option<i32>, Vec<ls_types::Diagnostic>);
+
 struct Server<'c> {
     connection: &'c Connection,
     workspace: Workspace,
     /// The diagnostics that the editor was told last, by document.
-    told: BTreeMap<String, Vec<ls_types::Diagnostic>>,
+    told: BTreeMap<String, Told>,
+    /// True when the editor can be told to ask for code lenses anew.
+    refreshes: bool,
+    /// The times that it was.
+    refreshed: u32,
     stale: Stale,
 }
 
@@ -278,21 +292,29 @@ impl Server<'_> {
         let gone: Vec<String> = self.told.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
         found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
         for (uri, diagnostics) in found {
-            // Of an open document each version is told of, once; else what has changed.
+            // Of an open document each version is told of; else what has changed.
             let Ok(address) = uri.parse::<Uri>() else { continue };
             let version = self.workspace.documents().find(|(_, document)| document.uri == address);
             let version = version.map(|(_, document)| document.version);
-            let same = self.told.get(&uri).map_or(diagnostics.is_empty(), |told| *told == diagnostics);
-            if same && (version.is_none() || analysed) {
+            let told = self.told.get(&uri);
+            let same = told.map_or(diagnostics.is_empty(), |(_, told)| *told == diagnostics);
+            if same && (version.is_none() || told.is_some_and(|(of, _)| *of == version)) {
                 continue;
             }
             match diagnostics.is_empty() && version.is_none() {
                 true => drop(self.told.remove(&uri)),
-                false => drop(self.told.insert(uri, diagnostics.clone())),
+                false => drop(self.told.insert(uri, (version, diagnostics.clone()))),
             }
             let params = PublishDiagnosticsParams { uri: address, diagnostics, version };
             let method = notification::PublishDiagnostics::METHOD.to_owned();
             self.send(Message::Notification(Notification::new(method, params)));
+        }
+        // Lenses say what hides a route, which an edit of another file may have changed.
+        if analysed && self.refreshes {
+            self.refreshed += 1;
+            let method = request::CodeLensRefresh::METHOD.to_owned();
+            let id = format!("lenses-{}", self.refreshed);
+            self.send(Message::Request(Request::new(id.into(), method, ())));
         }
     }
 

@@ -60,7 +60,7 @@ fn all(violations: &[payload::Violation]) -> Vec<Violation> {
     let one = |violation: &payload::Violation| Violation {
         rule: violation.rule.to_string(),
         path: violation.path.clone(),
-        message: violation.message.clone(),
+        message: violation.message.to_string(),
         repair: violation.repair.to_string(),
     };
     violations.iter().map(one).collect()

@@ -288,7 +288,7 @@ impl Rules {
     /// The reasons of a choice's outcome, in words for the user.
     fn reasons(&self, name: &str, message: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let message = whole(message)?;
-        Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.collect())
+        Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.map(Into::into).collect())
     }
 
     fn __reduce__<'py>(

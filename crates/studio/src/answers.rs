@@ -30,5 +30,5 @@ pub(crate) fn kind(kind: TableKind) -> EntryKind {
 
 /// The entry of a name.
 pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
-    rules.entry(name).map_err(Refused::missing)
+    rules.entry(name).map_err(|error| Refused::missing(error.in_words().clone()))
 }

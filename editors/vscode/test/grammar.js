@@ -2,51 +2,16 @@
 // operator must have a scope of that kind. `RULEC=path/to/rulec npm test`.
 "use strict";
 
-const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 const oniguruma = require("vscode-oniguruma");
 const textmate = require("vscode-textmate");
+const { Editor } = require("./editor.js");
 
 const ROOT = path.join(__dirname, "..", "..", "..");
 const GRAMMAR = path.join(__dirname, "..", "syntaxes", "rules.tmLanguage.json");
 // The kinds of tokens in the order of the server's legend, and the scopes that each may have; others are names.
 const SCOPES = [/^comment/, /^comment/, /^(string|keyword|variable)/, /^constant\.numeric/, /^(keyword|constant\.language)/, /^(keyword|punctuation)/];
-
-/** An editor at the other end of `rulec lsp`. */
-class Editor {
-  constructor(command) {
-    this.server = spawn(command, ["lsp"], { stdio: ["pipe", "pipe", "inherit"] });
-    this.waiting = new Map();
-    this.asked = 0;
-    this.read = Buffer.alloc(0);
-    this.server.stdout.on("data", (data) => this.take(data));
-  }
-
-  take(data) {
-    this.read = Buffer.concat([this.read, data]);
-    for (;;) {
-      const head = this.read.indexOf("\r\n\r\n");
-      const length = head < 0 ? null : /Content-Length: (\d+)/.exec(this.read.subarray(0, head).toString());
-      if (!length || this.read.length < head + 4 + Number(length[1])) return;
-      const end = head + 4 + Number(length[1]);
-      const message = JSON.parse(this.read.subarray(head + 4, end).toString());
-      this.read = this.read.subarray(end);
-      this.waiting.get(message.id)?.(message);
-    }
-  }
-
-  send(message) {
-    const text = JSON.stringify({ jsonrpc: "2.0", ...message });
-    this.server.stdin.write(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
-  }
-
-  ask(method, params) {
-    const id = ++this.asked;
-    this.send({ id, method, params });
-    return new Promise((resolve) => this.waiting.set(id, resolve));
-  }
-}
 
 async function main() {
   const wasm = fs.readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm"));
@@ -58,7 +23,7 @@ async function main() {
   const loadGrammar = async () => textmate.parseRawGrammar(fs.readFileSync(GRAMMAR, "utf8"), GRAMMAR);
   const grammar = await new textmate.Registry({ onigLib, loadGrammar }).loadGrammar("source.rules");
 
-  const editor = new Editor(process.env.RULEC || "rulec");
+  const editor = await Editor.start(process.env.RULEC || "rulec", ["lsp"]);
   await editor.ask("initialize", { capabilities: {} });
   editor.send({ method: "initialized", params: {} });
   const folders = ["examples", "rules", "tests/golden", "tests/ui"].map((name) => path.join(ROOT, name));

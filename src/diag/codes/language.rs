@@ -17,6 +17,14 @@ pub enum Language {
 }
 
 impl Language {
+    /// The code of the language, as in `lang` of HTML.
+    pub fn code(self) -> &'static str {
+        match self {
+            Language::English => "en",
+            Language::Chinese => "zh",
+        }
+    }
+
     /// The language of a locale such as `zh-CN` or `en_US.UTF-8`, where it is one of these.
     pub fn of_locale(locale: &str) -> Option<Language> {
         match locale.split(['-', '_', '.']).next()?.to_ascii_lowercase().as_str() {

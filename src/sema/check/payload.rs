@@ -9,7 +9,7 @@ mod shape;
 
 use super::constant::as_json;
 use super::{Binding, Checked, Checker, Reported};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message};
 use crate::ops::Op;
 use crate::sema::hir::{
     self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Part, Place, Predicate, Requirement,
@@ -67,9 +67,9 @@ struct Violation<'a> {
     place: Place,
     /// The clause of the rule.
     span: Span,
-    message: String,
+    message: Message,
     /// The advice; empty where it follows from the correction or the message.
-    repair: String,
+    repair: Message,
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
@@ -281,11 +281,11 @@ impl<'a> Checker<'a> {
             place,
             span,
             message: match rule.test {
-                RuleTest::Require(_) => format!("this must hold: {}", self.one_line(span)),
-                RuleTest::Forbid(_) => format!("this must not be: {}", self.one_line(span)),
-                RuleTest::Compiles => "this must be a condition".to_owned(),
+                RuleTest::Require(_) => said!("this must hold: {}", self.one_line(span)),
+                RuleTest::Forbid(_) => said!("this must not be: {}", self.one_line(span)),
+                RuleTest::Compiles => said!("this must be a condition"),
             },
-            repair: String::new(),
+            repair: Message::default(),
             shows_value: false,
             correction,
             notice: &rule.notice,
@@ -327,16 +327,16 @@ impl<'a> Checker<'a> {
         let (handler, metadata) = (name.clone(), self.no_metadata.clone());
         let outcome = hir::Outcome::Handler { name: handler, args: Vec::new(), metadata };
         let rule = self.add_rule(self.payload.block.table, name, condition, outcome, span);
-        let message = notice.message.as_ref().map_or(message, |text| text.node.clone());
+        let message = notice.message.as_ref().map_or(message, |text| Message::verbatim(&text.node));
         let repair = match (&notice.repair, repair) {
-            (Some(text), _) => text.node.clone(),
+            (Some(text), _) => Message::verbatim(&text.node),
             (None, repair) if !repair.is_empty() => repair,
             (None, _) => match &correction {
-                Some(hir::Correction::Remove) => "remove it".to_owned(),
+                Some(hir::Correction::Remove) => said!("remove it"),
                 // What is not known yet is computed with the violation.
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
                     as_json(self.program.value(*value))
-                        .map_or_else(String::new, |value| format!("write {value}"))
+                        .map_or_else(Message::default, |value| said!("write {value}"))
                 }
                 None => message.clone(),
             },
@@ -344,8 +344,8 @@ impl<'a> Checker<'a> {
         self.program.requirements.push(Requirement {
             rule,
             place,
-            message: message.into(),
-            repair: repair.into(),
+            message,
+            repair,
             shows_value,
             correction: correction.filter(|_| site.renamed.is_none() && !notice.warning),
             warning: notice.warning,

@@ -4,6 +4,7 @@
 
 use super::{Program, RuleId, TableId, ValueId, ids};
 use crate::codec::impl_codec;
+use crate::diag::Message;
 use crate::span::Span;
 use crate::ty::Ty;
 use serde_json::Value as Json;
@@ -131,9 +132,9 @@ pub struct Requirement {
     /// The rule whose condition says when it is violated; its name is the requirement's id.
     pub rule: RuleId,
     pub place: Place,
-    pub message: Arc<str>,
+    pub message: Message,
     /// The advice that would repair it; empty where it is the value that the correction computes.
-    pub repair: Arc<str>,
+    pub repair: Message,
     /// True when the message ends with the value found at the place.
     pub shows_value: bool,
     pub correction: Option<Correction>,

@@ -1,6 +1,7 @@
 //! The reason of a choice, branch by branch, in words that a user may read.
 
 use super::{Question, UnknownChoice, choice};
+use crate::diag::Message;
 use crate::engine::Rules;
 use crate::trace::{Mark, NodeKind, Note, RouteTrace, TraceNode};
 use serde_json::Value as Json;
@@ -14,24 +15,24 @@ pub fn reasons(
     rules: &Rules,
     name: &str,
     message: &Json,
-) -> Result<impl Iterator<Item = String> + use<>, UnknownChoice> {
+) -> Result<impl Iterator<Item = Message> + use<>, UnknownChoice> {
     let entry = choice(rules, name)?;
-    let sentences: Vec<String> = match Question::new(rules, name) {
+    let sentences: Vec<Message> = match Question::new(rules, name) {
         Ok(question) => vec![match question.answer(message) {
-            Ok(answer) => format!("`{answer}` is the answer to: {}", question.text()),
-            Err(none) => format!("`{}` is taken, since {none}.", question.default_branch()),
+            Ok(answer) => said!("`{answer}` is the answer to: {}", question.text()),
+            Err(none) => said!("`{}` is taken, since {}.", question.default_branch(), none.in_words()),
         }],
         Err(_) => {
             let trace = entry.explain(message, false).trace;
             let alone = trace.routes.len() == 1;
-            let nothing = (!trace.chose).then(|| "No branch fits.".to_owned());
+            let nothing = (!trace.chose).then(|| said!("No branch fits."));
             trace.routes.iter().map(|branch| sentence(branch, alone)).chain(nothing).collect()
         }
     };
     Ok(sentences.into_iter())
 }
 
-fn sentence(branch: &RouteTrace, alone: bool) -> String {
+fn sentence(branch: &RouteTrace, alone: bool) -> Message {
     let name = &branch.route;
     let parts = match branch.when.kind {
         NodeKind::AllUsable | NodeKind::AnyUsable => branch.when.children.as_slice(),
@@ -39,34 +40,42 @@ fn sentence(branch: &RouteTrace, alone: bool) -> String {
     };
     if branch.chosen && branch.when.kind == NodeKind::Constant {
         return match alone {
-            true => format!("`{name}` is taken."),
-            false => format!("`{name}` is taken, since nothing else fits."),
+            true => said!("`{name}` is taken."),
+            false => said!("`{name}` is taken, since nothing else fits."),
         };
     }
     if branch.chosen {
         let held = parts.iter().filter(|part| part.note.is_none() && part.result == Mark::True);
-        return format!("`{name}` is taken: {}.", listed(held, "holds", "hold"));
+        return said!("`{name}` is taken: {}.", listed(held, true));
     }
     let failed: Vec<&TraceNode> =
         parts.iter().filter(|part| part.note.is_none() && part.result == Mark::False).collect();
     let unknown = |part: &&TraceNode| part.note == Some(Note::LeftOut) || part.result == Mark::Unknown;
     if failed.is_empty() {
-        let mut why: Vec<&str> = Vec::new();
+        let mut why: Vec<&Message> = Vec::new();
         for because in parts.iter().filter(unknown).flat_map(|part| &part.because) {
-            if !why.contains(&because.as_str()) {
+            if !why.contains(&because) {
                 why.push(because);
             }
         }
-        return match why.is_empty() {
-            true => format!("`{name}` is not taken."),
-            false => format!("`{name}` is not taken: {}.", why.join("; ")),
+        return match why.into_iter().cloned().reduce(|all, one| said!("{all}; {one}")) {
+            None => said!("`{name}` is not taken."),
+            Some(why) => said!("`{name}` is not taken: {why}."),
         };
     }
-    format!("`{name}` is not taken: {}.", listed(failed.into_iter(), "does not hold", "do not hold"))
+    said!("`{name}` is not taken: {}.", listed(failed.into_iter(), false))
 }
 
-fn listed<'t>(parts: impl Iterator<Item = &'t TraceNode>, one: &str, more: &str) -> String {
-    let texts: Vec<String> = parts.map(|part| format!("`{}`", part.text.replace('`', "'"))).collect();
-    let verb = if texts.len() == 1 { one } else { more };
-    format!("{} {verb}", texts.join(" and "))
+/// The conditions, with whether they hold.
+fn listed<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
+    let texts: Vec<Message> =
+        parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();
+    let one = texts.len() == 1;
+    let texts = texts.into_iter().reduce(|one, other| said!("{one} and {other}")).unwrap_or_default();
+    match (hold, one) {
+        (true, true) => said!("{texts} holds"),
+        (true, false) => said!("{texts} hold"),
+        (false, true) => said!("{texts} does not hold"),
+        (false, false) => said!("{texts} do not hold"),
+    }
 }

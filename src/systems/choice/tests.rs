@@ -51,8 +51,9 @@ fn a_choice_is_a_tool_whose_parameters_are_what_it_reads() {
 
 #[test]
 fn reasons_are_sentences_in_the_order_of_the_search() {
-    let told =
-        |name: &str, message: Json| -> Vec<String> { reasons(&rules(), name, &message).unwrap().collect() };
+    let told = |name: &str, message: Json| -> Vec<String> {
+        reasons(&rules(), name, &message).unwrap().map(String::from).collect()
+    };
     let steps = json!({"payment": {"status": "paid"}, "stock": {"missing": 0}, "customer": {"tags": []}});
     let sentences = told("next_step", json!({"steps": steps, "ctx": {"total": 1, "phone": "0555"}}));
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Breaking changes between versions of payload rules: those after which a payload that was fine may be refused.
 
 use super::{kinds, schema};
+use crate::diag::{Message, one_of};
 use crate::engine::Rules;
 use crate::sema::hir::{Payload, Program, RuleId};
 use serde::Serialize;
@@ -17,12 +18,19 @@ pub struct Change {
     /// The place in a payload, such as `$.nodes[].config`.
     pub path: String,
     /// The difference, in words.
-    pub message: String,
+    pub message: Message,
+}
+
+impl Change {
+    /// The change with its place, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        said!("{} at {}: {}", self.kind, self.path, self.message)
+    }
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}: {}", self.kind, self.path, self.message)
+        f.write_str(&self.in_words())
     }
 }
 
@@ -34,13 +42,13 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     for kind in kinds(old) {
         let mut changes = Changes { kind, found: &mut found };
         let (Ok(before), Ok(after)) = (schema(old, kind), schema(new, kind)) else {
-            changes.add("$", "there is no such kind any more");
+            changes.add("$", said!("there is no such kind any more"));
             continue;
         };
         changes.schema("$", &before, &after);
         let (before, after) = (strict_rules(old.program(), kind), strict_rules(new.program(), kind));
         for rule in after.difference(&before).filter(|rule| !is_told(rule)) {
-            changes.add("$", format!("the rule `{rule}` is new"));
+            changes.add("$", said!("the rule `{rule}` is new"));
         }
     }
     found
@@ -74,29 +82,29 @@ struct Changes<'c> {
 }
 
 impl Changes<'_> {
-    fn add(&mut self, path: &str, message: impl Into<String>) {
+    fn add(&mut self, path: &str, message: Message) {
         let (kind, path) = (self.kind.to_owned(), path.to_owned());
-        self.found.push(Change { kind, path, message: message.into() });
+        self.found.push(Change { kind, path, message });
     }
 
     /// Notes the values of the old schema that the new one may refuse.
     fn schema(&mut self, path: &str, old: &Json, new: &Json) {
         let lost: Vec<String> = types(old).difference(&types(new)).cloned().collect();
         if !lost.is_empty() {
-            self.add(path, format!("it may no longer be {}", lost.join(" or ")));
+            self.add(path, said!("it may no longer be {}", one_of(lost)));
         }
         self.values(path, old, new);
         self.range(path, old, new);
         if !new["pattern"].is_null() && old["pattern"] != new["pattern"] {
-            self.add(path, "it must not be blank any more");
+            self.add(path, said!("it must not be blank any more"));
         }
         let required = |schema: &Json| texts(&schema["required"]);
         for name in required(new).difference(&required(old)) {
-            self.add(&format!("{path}.{name}"), "it is required now");
+            self.add(&format!("{path}.{name}"), said!("it is required now"));
         }
         let closed = |schema: &Json| schema["additionalProperties"] == false;
         if closed(new) && !closed(old) {
-            self.add(path, "fields that nothing declares are refused now");
+            self.add(path, said!("fields that nothing declares are refused now"));
         }
         let nothing = serde_json::Map::new();
         let fields =
@@ -107,7 +115,7 @@ impl Changes<'_> {
             match after.get(&name) {
                 Some(after) => self.schema(&place, &before, after),
                 None if closed(new) => {
-                    self.add(&place, "it is gone, and fields that nothing declares are refused")
+                    self.add(&place, said!("it is gone, and fields that nothing declares are refused"))
                 }
                 None => {}
             }
@@ -125,23 +133,23 @@ impl Changes<'_> {
                 .map_or(Json::Null, |other| other["then"].clone());
             self.add(
                 path,
-                format!("where it has {when} it must have {}, and had to have {known}", variant["then"]),
+                said!("where it has {when} it must have {}, and had to have {known}", variant["then"]),
             );
         }
     }
 
     fn values(&mut self, path: &str, old: &Json, new: &Json) {
         if !new["const"].is_null() && old["const"] != new["const"] {
-            self.add(path, format!("it must be {} now", new["const"]));
+            self.add(path, said!("it must be {} now", new["const"]));
         }
         let Some(allowed) = new["enum"].as_array() else { return };
         match old["enum"].as_array() {
-            None => self.add(path, format!("it must be one of {} now", new["enum"])),
+            None => self.add(path, said!("it must be one of {} now", new["enum"])),
             Some(before) => {
                 let lost: Vec<String> =
                     before.iter().filter(|value| !allowed.contains(value)).map(Json::to_string).collect();
                 if !lost.is_empty() {
-                    self.add(path, format!("it may no longer be {}", lost.join(" or ")));
+                    self.add(path, said!("it may no longer be {}", one_of(lost)));
                 }
             }
         }
@@ -151,7 +159,7 @@ impl Changes<'_> {
         for (bound, narrower) in [("minimum", 1.0), ("maximum", -1.0), ("exclusiveMaximum", -1.0)] {
             let Some(after) = new[bound].as_f64() else { continue };
             if old[bound].as_f64().is_none_or(|before| (after - before) * narrower > 0.0) {
-                self.add(path, format!("its {bound} is {} now", new[bound]));
+                self.add(path, said!("its {bound} is {} now", new[bound]));
             }
         }
     }

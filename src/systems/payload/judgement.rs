@@ -1,5 +1,6 @@
 //! The answers of a judge.
 
+use crate::diag::{Language, Message};
 use crate::limits::Exceeded;
 use crate::sema::hir::Payload;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -38,9 +39,9 @@ pub struct Violation {
     /// The place, such as `$.nodes[2].config.url`.
     pub path: String,
     /// The mistake, in words.
-    pub message: String,
+    pub message: Message,
     /// The repair, in words.
-    pub repair: Arc<str>,
+    pub repair: Message,
 }
 
 /// A rule that could not be asked.
@@ -52,7 +53,7 @@ pub struct Unchecked {
     /// The place it would be about.
     pub path: String,
     /// The reason, in words.
-    pub message: String,
+    pub message: Message,
 }
 
 /// A correction that was made.
@@ -171,6 +172,20 @@ impl Judgement {
         &self.findings.unchecked
     }
 
+    /// The same with its sentences in a language; those that the author wrote stay as they are.
+    #[must_use]
+    pub fn told_in(mut self, language: Language) -> Judgement {
+        let Findings { violations, remaining, warnings, unchecked, .. } = &mut self.findings;
+        for violation in violations.iter_mut().chain(remaining).chain(warnings) {
+            violation.message = violation.message.in_language(language);
+            violation.repair = violation.repair.in_language(language);
+        }
+        for unchecked in unchecked {
+            unchecked.message = unchecked.message.in_language(language);
+        }
+        self
+    }
+
     /// All of it as one text that a language model can act on: what is still wrong, where, and how to
     /// repair it, and what it is warned of. Empty when the payload is accepted as it is without a warning.
     pub fn feedback(&self) -> String {
@@ -182,7 +197,7 @@ impl Judgement {
             let _ = writeln!(text, "The {} payload was rejected: {} problem{s}.", self.kind, open.len());
             for (at, violation) in open.iter().enumerate() {
                 let _ = writeln!(text, "{}. At {}: {}.", at + 1, violation.path, violation.message);
-                if *violation.repair != *violation.message {
+                if violation.repair != violation.message {
                     let _ = writeln!(text, "   To repair it: {}.", violation.repair);
                 }
                 let _ = writeln!(text, "   (rule {})", violation.rule);

@@ -6,6 +6,7 @@ use super::engine::Engine;
 use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, Step};
 use crate::arena::Arena;
+use crate::diag::Message;
 use crate::engine::Rules;
 use crate::limits::{Exceeded, Limit};
 use crate::sema::hir::{
@@ -71,8 +72,8 @@ pub(super) fn run<'a>(
             violation: Violation {
                 rule: format!("{}.type", kind.name).into(),
                 path: "$".to_owned(),
-                message: "the payload must be an object".to_owned(),
-                repair: "write it as an object".into(),
+                message: said!("the payload must be an object"),
+                repair: said!("write it as an object"),
             },
             steps: Vec::new(),
             mend: None,
@@ -167,13 +168,13 @@ impl<'a> Run<'a> {
             let Some(input) = blind.rules.get(rule) else { continue };
             let condition = &program.rules[rule.index()].condition;
             if self.engine.explainer().cond(condition) == Tri::Unknown {
-                self.unknown(*rule, format!("`{input}` was not given, so this could not be checked"));
+                self.unknown(*rule, said!("`{input}` was not given, so this could not be checked"));
             }
         }
     }
 
     /// Notes a rule that could not be asked.
-    fn unknown(&mut self, rule: RuleId, message: String) {
+    fn unknown(&mut self, rule: RuleId, message: Message) {
         let Some(requirement) = self.requirement(rule) else { return };
         let path =
             self.locate(&requirement.place).map_or_else(|| "$".to_owned(), |(path, _)| path::render(&path));
@@ -197,7 +198,7 @@ impl<'a> Run<'a> {
         if self.compiled.len() >= MAX_CONDITIONS {
             self.unknown(
                 rule,
-                format!("more than {MAX_CONDITIONS} different conditions; this one was not checked"),
+                said!("more than {MAX_CONDITIONS} different conditions; this one was not checked"),
             );
             return None;
         }
@@ -210,7 +211,7 @@ impl<'a> Run<'a> {
         self.count_value(each.list);
         let list = self.engine.value(each.list);
         if let (true, Some(input)) = (list.is_missing(), self.blind.lists.get(&each.list)) {
-            let message = format!("`{input}` was not given, so this could not be checked");
+            let message = said!("`{input}` was not given, so this could not be checked");
             for table in each.block.tables() {
                 for rule in &self.program.tables[table.index()].order {
                     self.unknown(*rule, message.clone());
@@ -265,23 +266,23 @@ impl<'a> Run<'a> {
         };
         let sources = self.sources;
         let trace = sources.map(|sources| Tracer::new(self.engine.explainer(), sources, false).rule(rule));
-        let mut message = requirement.message.to_string();
+        let mut message = requirement.message.clone();
         let mut advice = requirement.repair.clone();
         if requirement.compiles {
             let text = path::at(self.payload, &path).and_then(Json::as_str);
             let Some(fault) = text.and_then(|text| self.fault(rule, text)) else { return };
-            message = format!("{message}: {}", fault.message);
-            advice = fault.help.map_or(advice, Into::into);
+            message = said!("{message}: {}", fault.message);
+            advice = fault.help.unwrap_or(advice);
         }
         if requirement.shows_value
             && let Some(value) = path::at(self.payload, &path)
         {
-            message = format!("{message}, and is {}", shown(value));
+            message = said!("{message}, and is {}", shown(value));
         }
         let repair = match &mend {
             _ if !advice.is_empty() => advice,
             Some(Mend::Default(value) | Mend::Clamp(value)) => {
-                format!("write {}", shortened(&value.to_string(), SHOWN)).into()
+                said!("write {}", shortened(&value.to_string(), SHOWN))
             }
             _ => requirement.message.clone(),
         };
@@ -358,14 +359,14 @@ impl<'a> Run<'a> {
 /// Characters of a value that a message shows.
 const SHOWN: usize = 60;
 
-fn shown(value: &Json) -> String {
+fn shown(value: &Json) -> Message {
     let text = match value {
-        Json::Object(_) => return "an object".to_owned(),
-        Json::Array(_) => return "a list".to_owned(),
+        Json::Object(_) => return said!("an object"),
+        Json::Array(_) => return said!("a list"),
         Json::String(text) if text.len() > 4 * SHOWN => {
             Json::from(text.chars().take(SHOWN).collect::<String>()).to_string()
         }
         other => other.to_string(),
     };
-    shortened(&text, SHOWN)
+    Message::verbatim(shortened(&text, SHOWN))
 }

@@ -1,6 +1,7 @@
 //! Why a payload is not accepted: each broken rule with the values its condition was asked of.
 
 use super::judgement::Violation;
+use crate::diag::Message;
 use crate::text::on_one_line;
 use crate::trace::{Operand, TraceNode};
 use serde::Serialize;
@@ -45,22 +46,29 @@ fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
     node.children.iter().for_each(|child| collect(child, operands));
 }
 
+impl Why {
+    /// The lines that tell it, the first with a mark, the others indented.
+    pub fn lines(&self) -> Vec<Message> {
+        let Violation { rule, path, message, repair } = &self.violation;
+        let at = said!("{rule} at {path}");
+        let mut lines = vec![match self.warning {
+            true => said!("! {at} (warning)"),
+            false => said!("\u{2717} {at}"),
+        }];
+        lines.push(said!("    {message}"));
+        if repair != message {
+            lines.push(said!("    to repair it: {repair}"));
+        }
+        lines.extend(self.operands().into_iter().map(|operand| match &operand.value {
+            Some(value) => said!("    {} = {value}", operand.text),
+            None => said!("    {} is missing", operand.text),
+        }));
+        lines
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Violation { rule, path, message, repair } = &self.violation;
-        let (mark, kind) = if self.warning { ("!", " (warning)") } else { ("\u{2717}", "") };
-        writeln!(f, "{mark} {}{kind}", on_one_line(&format!("{rule} at {path}")))?;
-        writeln!(f, "    {}", on_one_line(message))?;
-        if **repair != **message {
-            writeln!(f, "    to repair it: {}", on_one_line(repair))?;
-        }
-        for operand in self.operands() {
-            let text = match &operand.value {
-                Some(value) => format!("{} = {value}", operand.text),
-                None => format!("{} is missing", operand.text),
-            };
-            writeln!(f, "    {}", on_one_line(&text))?;
-        }
-        Ok(())
+        self.lines().iter().try_for_each(|line| writeln!(f, "{}", on_one_line(line)))
     }
 }

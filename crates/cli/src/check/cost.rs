@@ -3,9 +3,12 @@
 use super::Args;
 use crate::CliError;
 use crate::compiled::Compiled;
+use crate::language;
 use crate::report::Format;
-use crate::term::{Out, Term, grouped, plural};
+use crate::term::{Out, Term, grouped};
+use rulec::Message;
 use rulec::cost::TableCost;
+use rulec::internals::diag::said;
 use rulec::internals::text::on_one_line;
 use rulec_settings::Settings;
 use serde::Serialize;
@@ -37,9 +40,9 @@ pub fn tell(
             let (steps, most) = (grouped(table.steps), grouped(most));
             let name = on_one_line(&table.table);
             let what =
-                format!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
+                said!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
             match args.format {
-                Format::Github => out.line(&format!("::error file={file}::{what}"))?,
+                Format::Github => out.line(&format!("::error file={file}::{}", language::tell(&what)))?,
                 _ => term.error(&what),
             }
         }
@@ -58,21 +61,23 @@ const DEAREST: usize = 20;
 
 fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {
     let calls = |calls: u64| match calls {
-        0 => String::new(),
-        calls => format!(
-            ", {} of functions of the embedding program",
-            plural(usize::try_from(calls).unwrap_or(usize::MAX), "call")
-        ),
+        0 => Message::default(),
+        1 => said!(", 1 call of functions of the embedding program"),
+        calls => said!(", {calls} calls of functions of the embedding program"),
     };
     let name = on_one_line(&table.table);
     let steps = grouped(table.steps);
-    out.line(&format!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
+    out.tell(&said!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
     for statement in table.statements.iter().take(DEAREST) {
         let name = on_one_line(&statement.name);
-        out.line(&format!("  {:>15}  {name}{}", grouped(statement.steps), calls(statement.calls)))?;
+        out.line(&format!(
+            "  {:>15}  {name}{}",
+            grouped(statement.steps),
+            language::tell(&calls(statement.calls))
+        ))?;
     }
     if table.statements.len() > DEAREST {
-        out.line(&format!("  {:>15}  … and {} more", "", table.statements.len() - DEAREST))?;
+        out.tell(&said!("                   … and {} more", table.statements.len() - DEAREST))?;
     }
     Ok(())
 }

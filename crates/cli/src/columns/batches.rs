@@ -9,6 +9,7 @@ use crate::summary::Summary;
 use crate::term::{Out, Term};
 use crate::turns::{self, Turns};
 use crate::{CliError, files, standard};
+use rulec::internals::diag::said;
 use rulec::{Entry, Rules};
 use rulec_columns::formats::{self, Format, FormatError, Sink, Source};
 use rulec_columns::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
@@ -128,7 +129,7 @@ impl Output<'_> {
 }
 
 fn unwritten(error: impl Display) -> CliError {
-    CliError::usage(format!("the answers cannot be written: {error}"))
+    CliError::usage(said!("the answers cannot be written: {}", error.to_string()))
 }
 
 /// Standard output, for columns. When its reader has gone away, what is written goes nowhere.
@@ -195,7 +196,7 @@ impl ColumnArgs {
         let mut source = self.source(&form, stream, term)?;
         let (columns, options) = (source.source.schema(), self.options(&*source.source, answering.matched));
         let decider = answering.decisions.map(|(rules, entry)| {
-            Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options).map_err(CliError::usage)
+            Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options).map_err(CliError::foreign)
         });
         let (decider, messages) = (decider.transpose()?, Messages::new(columns, &options));
         let schema = decider.as_ref().map_or_else(|| (answering.answers)().schema(), Decider::schema);
@@ -204,7 +205,7 @@ impl ColumnArgs {
         let hands = (0..stream.workers(source.size)).map(|_| hand(another(), output.is_columns())).collect();
         let answered = answer_all(hands, || source.job(), Some(&messages), &mut output)?;
         match source.source.cut() {
-            Some(cut) => Err(CliError::usage(format!("`{}`: {cut}", name(stream)))),
+            Some(cut) => Err(CliError::usage(said!("`{}`: {}", name(stream), cut.to_string()))),
             None => Ok(answered),
         }
     }
@@ -213,7 +214,7 @@ impl ColumnArgs {
     fn refuse_the_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
         let whole = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
         match (whole(stream.path()), whole(self.output.as_deref())) {
-            (Some(input), Some(output)) if input == output => Err(CliError::usage(format!(
+            (Some(input), Some(output)) if input == output => Err(CliError::usage(said!(
                 "`{}` holds the messages; name another file with `--output`",
                 name(stream)
             ))),
@@ -235,14 +236,14 @@ impl ColumnArgs {
 
     fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Watched, CliError> {
         let format = format(form)?;
-        let failed = |error| CliError::usage(format!("`{}` cannot be read: {error}", name(stream)));
+        let failed = |error: FormatError| files::unreadable(&name(stream), &error.to_string());
         let path = stream.path().filter(|path| *path != Path::new("-"));
         // What is no file of messages is refused as with lines.
         let (input, _, size) = stream::open(stream.path(), term)?;
         let source = match path {
             Some(path) => formats::open(
                 format,
-                File::open(path).map_err(|error| files::unreadable(&name(stream), error))?,
+                File::open(path).map_err(|error| files::unreadable(&name(stream), &error))?,
             ),
             None => formats::stream(format, input, size),
         };
@@ -260,7 +261,7 @@ impl ColumnArgs {
             return Ok(file.map_or(Output::Standard(out), Output::Lines));
         }
         if file.is_none() && form != "csv" && io::stdout().is_terminal() {
-            return Err(CliError::usage(format!("{form} is no text; name a file with `--output`")));
+            return Err(CliError::usage(said!("{form} is no text; name a file with `--output`")));
         }
         let out: Box<dyn Write + Send> = match file {
             Some(file) => Box::new(file),
@@ -295,7 +296,7 @@ fn answer_all<W: Worker>(
 fn format(name: &str) -> Result<Format, CliError> {
     let mut all = Format::ALL.into_iter();
     all.find(|format| format.name() == name)
-        .ok_or_else(|| CliError::usage(format!("`{name}` is no form of columns")))
+        .ok_or_else(|| CliError::usage(said!("`{name}` is no form of columns")))
 }
 
 fn name(stream: &StreamArgs) -> String {
@@ -321,7 +322,7 @@ impl Watched {
         reason = "a bar"
     )]
     fn job(&mut self) -> Result<Option<Job>, CliError> {
-        let failed = |error: FormatError| CliError::usage(error.of(&self.name));
+        let failed = |error: FormatError| CliError::foreign(error.of(&self.name));
         let Some(part) = self.source.next().map_err(failed)? else { return Ok(None) };
         if let (Some(size), Some(share)) = (self.size, self.source.share()) {
             self.progress.at((share * size as f64) as u64);
@@ -360,7 +361,7 @@ impl<W: Worker> Hand<W> {
             decided += 1;
             summary.decided(decision);
         });
-        let answers = answers.map_err(CliError::usage)?;
+        let answers = answers.map_err(CliError::foreign)?;
         *refused += part.batch.num_rows() - decided;
         if columns.is_some() {
             return Ok(Answers::Columns(answers));
@@ -388,6 +389,6 @@ impl<W: Worker> Hand<W> {
             };
             *refused += usize::from(!answered);
         });
-        each.map(|()| text).map_err(CliError::usage)
+        each.map(|()| text).map_err(CliError::foreign)
     }
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// An editor, as far as the protocol sees one.
-struct Editor {
+pub struct Editor {
     server: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     asked: i64,
     /// The messages that nobody asked for.
-    told: Vec<Json>,
+    pub told: Vec<Json>,
 }
 
 impl Editor {
@@ -22,7 +22,7 @@ impl Editor {
     }
 
     /// An editor that starts the program with these arguments, and says this of itself.
-    fn with(folder: &Path, args: &[&str], mut params: Json) -> Editor {
+    pub fn with(folder: &Path, args: &[&str], mut params: Json) -> Editor {
         let mut server = Command::new(assert_cmd::cargo::cargo_bin!("rulec"))
             .args(args)
             .env_remove("RULEC_LANG")
@@ -54,11 +54,11 @@ impl Editor {
         to.flush().expect("the server reads");
     }
 
-    fn tell(&mut self, method: &str, params: Json) {
+    pub fn tell(&mut self, method: &str, params: Json) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    fn read(&mut self) -> Json {
+    pub fn read(&mut self) -> Json {
         let mut length = 0;
         loop {
             let mut line = String::new();
@@ -93,12 +93,12 @@ impl Editor {
         }
     }
 
-    fn open(&mut self, uri: &str, text: &str) {
+    pub fn open(&mut self, uri: &str, text: &str) {
         let document = json!({ "uri": uri, "languageId": "rules", "version": 1, "text": text });
         self.tell("textDocument/didOpen", json!({ "textDocument": document }));
     }
 
-    fn change(&mut self, uri: &str, version: i32, text: &str) {
+    pub fn change(&mut self, uri: &str, version: i32, text: &str) {
         let document = json!({ "uri": uri, "version": version });
         self.tell(
             "textDocument/didChange",
@@ -131,7 +131,7 @@ impl Editor {
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    fn of(&mut self, method: &str, uri: &str) -> Json {
+    pub fn of(&mut self, method: &str, uri: &str) -> Json {
         let everything =
             json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 999, "character": 0 } });
         let params = json!({ "textDocument": { "uri": uri }, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
@@ -139,7 +139,7 @@ impl Editor {
     }
 
     /// Ends the server as an editor does; returns its exit status.
-    fn stop(mut self) -> Option<i32> {
+    pub fn stop(mut self) -> Option<i32> {
         self.ask("shutdown", Json::Null).expect("it shuts down");
         self.tell("exit", Json::Null);
         self.ended()
@@ -153,7 +153,7 @@ impl Editor {
     }
 }
 
-fn uri(path: &Path) -> String {
+pub fn uri(path: &Path) -> String {
     format!("file://{}", path.display())
 }
 

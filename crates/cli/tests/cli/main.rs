@@ -4,6 +4,7 @@
 mod bad_input;
 mod build;
 mod check;
+mod chinese;
 mod columns;
 mod coverage;
 mod diff;
@@ -15,6 +16,7 @@ mod formats;
 mod hostile;
 mod import;
 mod kinds;
+mod lenses;
 mod lsp;
 mod meaning;
 mod pages;

@@ -266,3 +266,64 @@ fn manual_pages_come_from_the_command_line() {
     let verbs = folder.rulec(&["man"]).expect(0).out.matches("rulec\\-").count();
     assert!(pages > 15 && pages <= verbs + 1, "{pages} pages, {verbs} verbs");
 }
+
+/// Keys that are data make a dict: more than twelve, each in less than half of the objects seen. Where one had been taken for
+/// the other, no test failed; and thirteen optional properties of a JSON Schema, which has named them, became a dict.
+#[test]
+fn many_keys_that_are_rare_make_a_dict() {
+    let check = |keys: usize, times: usize, samples: usize, expected: &str| {
+        let sample = |at: usize| {
+            let here = (0..keys).filter(|key| (at + samples - key % samples) % samples < times);
+            let fields: Vec<String> = here.map(|key| format!("\"k{key}\":{key}")).collect();
+            format!("{{\"m\":{{{}}}}}\n", fields.join(","))
+        };
+        let folder = Folder::new().file("m.jsonl", (0..samples).map(sample).collect::<String>());
+        let ran = folder.rulec(&["schema", "--from", "m.jsonl"]).expect(0);
+        let is_dict = ran.out.contains("m: dict<int>");
+        assert_eq!(is_dict, expected == "dict", "{keys} keys, each in {times} of {samples}: {}", ran.out);
+    };
+    check(13, 1, 3, "dict");
+    check(12, 1, 3, "record");
+    check(13, 1, 2, "record");
+    check(13, 1, 1, "record");
+    check(13, 2, 4, "record");
+    check(13, 2, 5, "dict");
+    let property = |key: usize| format!("\"k{key}\": {{ \"type\": \"integer\" }}");
+    let properties: Vec<String> = (0..13).map(property).collect();
+    let object = format!("{{ \"type\": \"object\", \"properties\": {{ {} }} }}", properties.join(", "));
+    let schema = format!("{{ \"type\": \"object\", \"properties\": {{ \"m\": {object} }} }}");
+    let ran = Folder::new().file("s.json", schema).rulec(&["schema", "--from", "s.json"]).expect(0);
+    assert!(ran.out.contains("k12?: int"), "{}", ran.out);
+}
+
+/// A route without its arrow was an error, and its second line a message.
+#[test]
+fn repl_goes_on_with_what_is_not_complete() {
+    let lines = "\
+route big when n > 2
+  and n < 9
+  -> h
+{\"n\":
+ 3}
+choice size {
+  default branch small
+}
+let open = [
+ 1
+]
+
+route odd when
+
+n > 2
+";
+    let ran = Folder::new().fed(&["repl"], lines).expect(0);
+    let told: Vec<&str> =
+        ran.out.lines().filter(|line| ["added", "why: "].iter().any(|told| line.starts_with(told))).collect();
+    assert_eq!(told[..4], ["added", "why: big → h", "added", "added"], "{}", ran.out);
+    assert!(
+        ran.out.contains("E0101") && ran.out.contains("10 │ route odd when"),
+        "an empty line ends it: {}",
+        ran.out
+    );
+    assert!(ran.out.contains("why: nothing was chosen"), "a text is a message: {}", ran.out);
+}

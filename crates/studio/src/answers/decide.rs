@@ -4,6 +4,7 @@ use super::message::message;
 use super::{entry, judge, workflow};
 use crate::api::{Breach, Decide, Decided, Decision, LeftOut};
 use crate::known::Known;
+use crate::language::{language, words};
 use crate::refusal::Answer;
 use crate::state::Studio;
 use rulec::choice::Question;
@@ -43,7 +44,7 @@ pub(crate) fn explain(
 ) -> rulec::Explanation {
     let matcher = known.matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
     let explanation = matcher.and_then(|matcher| matcher.explain(message, show_private));
-    explanation.unwrap_or_else(|| entry.explain(message, show_private))
+    explanation.unwrap_or_else(|| entry.explain(message, show_private)).told_in(language())
 }
 
 /// The key of what an explanation says was chosen.
@@ -80,17 +81,17 @@ fn decision(known: &Known, rules: &Rules, entry: Entry<'_>, message: &Json, show
     let left_out = entry.skipped(message).into_iter().map(|skipped| LeftOut {
         branch: skipped.branch,
         condition: skipped.condition,
-        reason: skipped.reason,
+        reason: words(&skipped.reason),
     });
     let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
     Decision {
         decision: shown,
         key: key_of(known, rules, &explanation),
-        summary: explanation.summary(),
+        summary: explanation.summary_in(language()),
         breaches: breaches.collect(),
         left_out: left_out.collect(),
         question: question.as_ref().map(|question| question.text().to_owned()),
-        question_failure: failure.map(|failure| failure.to_string()),
+        question_failure: failure.map(|failure| words(&failure.in_words())),
         missing_functions: foreign.map(|function| function.name.to_string()).collect(),
         explanation,
     }

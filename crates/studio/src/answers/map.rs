@@ -7,9 +7,9 @@ use crate::api::{
 };
 use crate::keys;
 use crate::known::Known;
+use crate::language::{told, words};
 use crate::refusal::Answer;
 use crate::state::Studio;
-use rulec::internals::index::plan::Found;
 use rulec::internals::sema::hir::{
     FLOWS, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger,
 };
@@ -66,19 +66,22 @@ pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
     let all =
         known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
     let of_rule = all.filter(|found| found.span().is_some_and(inside));
-    let finding = |found: &rulec::Diagnostic| MapFinding {
-        kind: match found.code {
-            Code::RouteHidden | Code::BranchNeverChosen | Code::PatternHidden => FindingKind::Shadowed,
-            Code::NeverMatches
-            | Code::Contradiction
-            | Code::EmptyRange
-            | Code::OutOfRange
-            | Code::AlwaysMissing => FindingKind::Unreachable,
-            _ => FindingKind::Other,
-        },
-        code: found.code.to_string(),
-        message: found.message.to_string(),
-        help: found.help.as_ref().map(ToString::to_string),
+    let finding = |found: &rulec::Diagnostic| {
+        let found = told(found);
+        MapFinding {
+            kind: match found.code {
+                Code::RouteHidden | Code::BranchNeverChosen | Code::PatternHidden => FindingKind::Shadowed,
+                Code::NeverMatches
+                | Code::Contradiction
+                | Code::EmptyRange
+                | Code::OutOfRange
+                | Code::AlwaysMissing => FindingKind::Unreachable,
+                _ => FindingKind::Other,
+            },
+            code: found.code.to_string(),
+            message: found.message.to_string(),
+            help: found.help.as_ref().map(ToString::to_string),
+        }
     };
     of_rule.map(finding).collect()
 }
@@ -98,12 +101,8 @@ impl<'k> Maker<'k> {
     fn new(known: &'k Known, rules: &'k Rules) -> Maker<'k> {
         let plans = rules.plan();
         let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
-            let (by, what, shared) = match &route.found {
-                Found::Key { keys, posting, .. } => ("key", keys.join(" or "), posting.saturating_sub(1)),
-                Found::Bits { values } => ("bits", values.join(", "), 0),
-                Found::Always { because } => ("always", because.clone(), 0),
-            };
-            (RuleId(route.rule), HowFound { by: by.to_owned(), what, shared })
+            let ((by, what), shared) = (route.found.told(), route.found.shared());
+            (RuleId(route.rule), HowFound { by: by.to_owned(), what: words(&what), shared })
         });
         let steps = rules.cost().into_iter().flat_map(|table| {
             let name = table.table;

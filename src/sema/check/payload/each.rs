@@ -5,7 +5,7 @@ use super::super::decide::always;
 use super::super::{Binding, Checked, Checker};
 use super::{Body, Site, Violation};
 use crate::builtins::Function;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, listed};
 use crate::sema::hir::{BindingId, Cond, Each, Expr, ExprKind, Place, Step};
 use crate::span::{Span, Spanned};
 use crate::syntax::ast::{self, Notice};
@@ -31,8 +31,8 @@ impl<'a> Checker<'a> {
         let violation = Violation {
             place: site.place.then(Step::At(self.computed(key))),
             span,
-            message: "nothing declares this field".to_owned(),
-            repair: format!("remove it; the fields are {}", names.join(", ")),
+            message: said!("nothing declares this field"),
+            repair: said!("remove it; the fields are {}", listed(names)),
             shows_value: false,
             correction: self.correction(notice)?,
             notice,

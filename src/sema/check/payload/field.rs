@@ -26,7 +26,7 @@ struct Declared<'a, 's> {
     /// The field's value at its declared type.
     typed: Expr,
     place: Place,
-    repair: String,
+    repair: Message,
     /// The correction `remove`, when the author wrote it.
     removal: Option<Correction>,
 }
@@ -41,9 +41,14 @@ impl<'a> Declared<'a, '_> {
         self.site.may_differ.then(|| present(&self.site.object, self.field.name.span))
     }
 
-    fn violation(&self, message: String, shows_value: bool, correction: Option<Correction>) -> Violation<'a> {
+    fn violation(
+        &self,
+        message: Message,
+        shows_value: bool,
+        correction: Option<Correction>,
+    ) -> Violation<'a> {
         let repair = match &correction {
-            Some(Correction::Remove) => format!("{}, or leave it out", self.repair),
+            Some(Correction::Remove) => said!("{}, or leave it out", self.repair),
             _ => self.repair.clone(),
         };
         let (place, span, notice) = (self.place.clone(), self.field.name.span, &self.field.notice);
@@ -114,17 +119,17 @@ impl<'a> Checker<'a> {
             any,
             typed,
             place: site.place.then(Step::Key(name.as_str().into())),
-            repair: format!("give `{name}` as {wants}"),
+            repair: said!("give `{name}` as {wants}"),
             removal: correction.clone().filter(|correction| matches!(correction, Correction::Remove)),
         };
         if !field.optional {
             let default = self.default(field, &ty, correction)?;
             let parts = declared.object().into_iter().chain([missing(&declared.any, span)]).collect();
-            let violation = declared.violation(format!("`{name}` is required"), false, default);
+            let violation = declared.violation(said!("`{name}` is required"), false, default);
             self.require(&declared.id("required"), parts, violation, site)?;
         }
         if ty.kinds != KindSet::ALL {
-            let message = format!("`{name}` must be {}", kind_of(&shape, field.nullable));
+            let message = said!("`{name}` must be {}", kind_of(&shape, field.nullable));
             let violation = declared.violation(message, true, declared.removal.clone());
             let parts = self.of_another_type(&declared);
             self.require(&declared.id("type"), parts, violation, site)?;
@@ -134,7 +139,7 @@ impl<'a> Checker<'a> {
         }
         if let Some((rule, allowed, clamp)) = limits {
             let clamp = clamp.or(declared.removal.clone());
-            let violation = declared.violation(format!("`{name}` must be {wants}"), true, clamp);
+            let violation = declared.violation(said!("`{name}` must be {wants}"), true, clamp);
             self.require(&declared.id(rule), vec![not(allowed)], violation, site)?;
         }
         if let Some(value) = &field.exactly {
@@ -172,7 +177,7 @@ impl<'a> Checker<'a> {
         }
         let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
         let parts = vec![present(typed, span), missing(&text, span)];
-        let message = format!("`{name}` must not be blank");
+        let message = said!("`{name}` must not be blank");
         let violation = Violation { span, ..declared.violation(message, false, declared.removal.clone()) };
         self.require(&declared.id("empty"), parts, violation, declared.site)
     }
@@ -193,8 +198,8 @@ impl<'a> Checker<'a> {
         // What is of another type than declared has been said to be.
         let there = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
         let parts = vec![present(there, span), differs];
-        let violation = declared.violation(format!("`{name}` must be {wants}"), true, None);
-        let violation = Violation { span, repair: format!("write {wants}"), ..violation };
+        let violation = declared.violation(said!("`{name}` must be {wants}"), true, None);
+        let violation = Violation { span, repair: said!("write {wants}"), ..violation };
         self.require(&declared.id("match"), parts, violation, declared.site)
     }
 
@@ -236,8 +241,8 @@ impl<'a> Checker<'a> {
         let violation = Violation {
             place: place.clone(),
             span,
-            message: format!("each element of `{}` must be an object", field.name.node),
-            repair: "write it as an object".to_owned(),
+            message: said!("each element of `{}` must be an object", field.name.node),
+            repair: said!("write it as an object"),
             shows_value: true,
             correction: None,
             notice: &field.notice,

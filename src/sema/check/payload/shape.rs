@@ -3,7 +3,7 @@
 use super::super::constant::as_json;
 use super::super::{Checked, Checker};
 use super::{MAX_ITEMS, MAX_NESTED};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Message, listed};
 use crate::sema::hir::{Limits, Object, PayloadField, Shape};
 use crate::syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use crate::ty::{Field, Inner, KindSet, Ty};
@@ -176,48 +176,51 @@ impl Object {
 }
 
 /// The value that a field wants, in words.
-pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> String {
+pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
     let mut words = match limits {
         Some(Limits::OneOf(values)) => {
             let values: Vec<String> = values.iter().map(Json::to_string).collect();
             match values.as_slice() {
-                [one] => one.clone(),
-                _ => format!("one of {}", values.join(", ")),
+                [one] => Message::verbatim(one),
+                _ => said!("one of {}", listed(values)),
             }
         }
         Some(Limits::Range { least, most, inclusive }) => {
-            let to = if *inclusive { "to" } else { "up to, but not," };
-            format!("{} from {least} {to} {most}", kind_of(shape, false))
+            let kind = kind_of(shape, false);
+            match inclusive {
+                true => said!("{kind} from {least} to {most}"),
+                false => said!("{kind} from {least} up to, but not, {most}"),
+            }
         }
         None => kind_of(shape, false),
     };
     if field.not_blank.is_some() {
-        words += " that is not blank";
+        words = said!("{words} that is not blank");
     }
     if field.nullable {
-        words += " or null";
+        words = said!("{words} or null");
     }
     words
 }
 
 /// The name of a field's type, in words.
-pub(super) fn kind_of(shape: &Shape, nullable: bool) -> String {
+pub(super) fn kind_of(shape: &Shape, nullable: bool) -> Message {
     let words = match shape {
-        Shape::Object(_) => "an object".to_owned(),
-        Shape::Objects(_) => "a list of objects".to_owned(),
+        Shape::Object(_) => said!("an object"),
+        Shape::Objects(_) => said!("a list of objects"),
         Shape::Plain(ty) => match (ty.kinds, &ty.inner) {
-            (KindSet::STRING, _) => "a text".to_owned(),
-            (KindSet::INT, _) => "a whole number".to_owned(),
-            (KindSet::NUMBER | KindSet::FLOAT, _) => "a number".to_owned(),
-            (KindSet::BOOL, _) => "true or false".to_owned(),
-            (KindSet::DATETIME, _) => "a time such as \"2026-01-31T09:00:00Z\"".to_owned(),
+            (KindSet::STRING, _) => said!("a text"),
+            (KindSet::INT, _) => said!("a whole number"),
+            (KindSet::NUMBER | KindSet::FLOAT, _) => said!("a number"),
+            (KindSet::BOOL, _) => said!("true or false"),
+            (KindSet::DATETIME, _) => said!("a time such as \"2026-01-31T09:00:00Z\""),
             (KindSet::LIST, Inner::Element(element)) if element.kinds == KindSet::STRING => {
-                "a list of texts".to_owned()
+                said!("a list of texts")
             }
-            (KindSet::LIST, _) => "a list".to_owned(),
-            (KindSet::DICT, _) => "an object".to_owned(),
-            _ => "a value".to_owned(),
+            (KindSet::LIST, _) => said!("a list"),
+            (KindSet::DICT, _) => said!("an object"),
+            _ => said!("a value"),
         },
     };
-    if nullable { words + " or null" } else { words }
+    if nullable { said!("{words} or null") } else { words }
 }

@@ -1,0 +1,109 @@
+// Drives `extension.js` as an editor does, against the real server: it starts, tells of a mistake, runs a test by its code
+// lens and shows how it ended, starts anew, stops, and says what to do when there is no server. `vscode` is a stand-in that
+// holds what the extension asks for, and `vscode-languageclient` one that speaks the protocol; both note what they are
+// told. `RULEC=path/to/rulec npm test`.
+"use strict";
+
+const assert = require("node:assert");
+const Module = require("node:module");
+const { Editor } = require("./editor.js");
+
+const COMMAND = process.env.RULEC || "rulec";
+const URI = "file:///work/a.rules";
+const RULES = 'route a when text == "x" -> h\ntest "good" { given text = "x" expect a }\ntest "bad" { given text = "y" expect a }\n';
+
+let command = COMMAND;
+const shown = [];
+const commands = new Map();
+const done = [];
+
+const vscode = {
+  workspace: { getConfiguration: (section) => ({ get: (name) => `${section}.${name}` === "rulec.path" && command }) },
+  window: {
+    showErrorMessage: async (text, ...choices) => (shown.push(["error", text]), choices[0]),
+    showWarningMessage: (text) => shown.push(["warning", text]),
+    showInformationMessage: (text) => shown.push(["information", text]),
+  },
+  commands: {
+    registerCommand: (name, run) => (commands.set(name, run), { dispose() {} }),
+    executeCommand: (...args) => done.push(args),
+  },
+};
+
+const clients = [];
+
+/** The client's side that the extension sees: it starts the server it is told to, and passes commands by the middleware. */
+class LanguageClient {
+  constructor(id, name, server, options) {
+    Object.assign(this, { id, name, server, options });
+    clients.push(this);
+  }
+
+  async start() {
+    this.editor = await Editor.start(this.server.command, this.server.args);
+    await this.editor.ask("initialize", { capabilities: {} });
+    this.editor.tell("initialized", {});
+  }
+
+  async stop() {
+    if (!this.editor) throw new Error("it does not run");
+    await this.editor.ask("shutdown", null);
+    this.editor.tell("exit", {});
+    this.exit = await this.editor.ended;
+  }
+
+  execute(name, args) {
+    const next = async (command, list) =>
+      (await this.editor.ask("workspace/executeCommand", { command, arguments: list })).result;
+    return this.options.middleware.executeCommand(name, args, next);
+  }
+}
+
+const stand = { vscode, "vscode-languageclient/node": { LanguageClient, TransportKind: { stdio: 0 } } };
+const load = Module._load;
+Module._load = (name, ...rest) => stand[name] ?? load(name, ...rest);
+const extension = require("../extension.js");
+
+async function main() {
+  const context = { subscriptions: [] };
+  await extension.activate(context);
+  assert.deepStrictEqual(shown, []);
+  assert.strictEqual(context.subscriptions.length, 1);
+  const [first] = clients;
+  assert.deepStrictEqual(first.options.documentSelector, [{ language: "rules" }]);
+
+  const document = { uri: URI, languageId: "rules", version: 1, text: RULES };
+  first.editor.tell("textDocument/didOpen", { textDocument: document });
+  const lenses = (await first.editor.ask("textDocument/codeLens", { textDocument: { uri: URI } })).result;
+  for (const lens of lenses) await first.execute(lens.command.command, lens.command.arguments);
+  assert.deepStrictEqual(shown.splice(0), [
+    ["information", 'test "good" passed: a'],
+    ["warning", 'test "bad" failed: expected a, chosen was none'],
+  ]);
+  const wrong = { uri: URI, version: 2 };
+  first.editor.tell("textDocument/didChange", { textDocument: wrong, contentChanges: [{ text: "route a when -> h\n" }] });
+  const told = await first.editor.told("textDocument/publishDiagnostics", (params) => params.version === 2);
+  assert.ok(told.diagnostics.length > 0);
+
+  await commands.get("rulec.restart")();
+  assert.strictEqual(first.exit, 0);
+  assert.strictEqual(clients.length, 2);
+  await extension.deactivate();
+  assert.strictEqual(clients[1].exit, 0);
+
+  command = "/there/is/no/rulec";
+  await extension.activate(context);
+  assert.strictEqual(shown.length, 1);
+  assert.match(shown[0][1], /`\/there\/is\/no\/rulec lsp` cannot be started: .*ENOENT.*name it in `rulec\.path`/);
+  assert.deepStrictEqual(done, [["workbench.action.openSettings", "rulec.path"]]);
+  command = COMMAND;
+  await commands.get("rulec.restart")();
+  assert.strictEqual(shown.length, 1);
+  await extension.deactivate();
+  console.log(`the extension started ${clients.length} times, and said what it should`);
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
