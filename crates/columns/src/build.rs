@@ -1,11 +1,9 @@
 //! Columns built from JSON values, each by its type: the arguments of handlers, and whatever else of an answer is not
 //! one of a few names.
 
-use arrow_array::builder::{
-    BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder, UInt64Builder,
-};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, ListArray, StringArray, StructArray};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, ListArray, StringArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::extension::Json as JsonType;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
@@ -118,9 +116,42 @@ pub(crate) enum Build {
     Float(Float64Builder),
     Text(StringBuilder),
     Json(StringBuilder),
-    Names(Arc<Names>, ArrayRef, Int32Builder),
+    Names(Arc<Names>, ArrayRef, Keys),
     List { item: FieldRef, ends: Vec<i32>, nulls: NullBufferBuilder, items: Box<Build> },
     Record { fields: Fields, names: Vec<String>, columns: Vec<Build>, nulls: NullBufferBuilder },
+}
+
+/// The keys of a dictionary. Every row has several, so that they are appended with few steps.
+pub(crate) struct Keys {
+    keys: Vec<i32>,
+    nulls: NullBufferBuilder,
+}
+
+impl Default for Keys {
+    fn default() -> Keys {
+        Keys { keys: Vec::new(), nulls: NullBufferBuilder::new(0) }
+    }
+}
+
+impl Keys {
+    #[inline]
+    fn push(&mut self, key: Option<i32>) {
+        self.keys.push(key.unwrap_or_default());
+        match key {
+            Some(_) => self.nulls.append_non_null(),
+            None => self.nulls.append_null(),
+        }
+    }
+
+    fn push_nulls(&mut self, count: usize) {
+        self.keys.resize(self.keys.len() + count, 0);
+        self.nulls.append_n_nulls(count);
+    }
+
+    fn finish(&mut self) -> Int32Array {
+        let room = Vec::with_capacity(self.keys.len());
+        Int32Array::new(std::mem::replace(&mut self.keys, room).into(), self.nulls.finish())
+    }
 }
 
 impl Build {
@@ -134,7 +165,7 @@ impl Build {
             Type::Json => Build::Json(StringBuilder::new()),
             Type::Names(names) => {
                 let texts = StringArray::from_iter_values(&names.texts);
-                Build::Names(Arc::clone(names), Arc::new(texts), Int32Builder::new())
+                Build::Names(Arc::clone(names), Arc::new(texts), Keys::default())
             }
             Type::List(inner) => Build::List {
                 item: inner.item(),
@@ -167,7 +198,7 @@ impl Build {
                     Some(value) if names.json => names.keys.get(&value.to_string()),
                     _ => None,
                 };
-                build.append_option(text.copied());
+                build.push(text.copied());
             }
             Build::List { items, .. } => match value {
                 Some(Json::Array(list)) => {
@@ -194,7 +225,7 @@ impl Build {
             Build::Count(build) => build.append_nulls(count),
             Build::Float(build) => build.append_nulls(count),
             Build::Text(build) | Build::Json(build) => build.append_nulls(count),
-            Build::Names(_, _, build) => build.append_nulls(count),
+            Build::Names(_, _, build) => build.push_nulls(count),
             Build::List { ends, nulls, .. } => {
                 let last = ends.last().copied().unwrap_or_default();
                 ends.resize(ends.len() + count, last);
@@ -219,7 +250,7 @@ impl Build {
     /// Appends one of the names by its key.
     pub fn push_key(&mut self, key: Option<i32>) {
         if let Build::Names(_, _, build) = self {
-            build.append_option(key);
+            build.push(key);
         }
     }
 
@@ -227,7 +258,7 @@ impl Build {
     pub fn push_text(&mut self, text: &str) {
         match self {
             Build::Text(build) => build.append_value(text),
-            Build::Names(names, _, build) => build.append_option(names.keys.get(text).copied()),
+            Build::Names(names, _, build) => build.push(names.keys.get(text).copied()),
             _ => self.push(None),
         }
     }

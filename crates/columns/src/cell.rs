@@ -15,6 +15,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
+use bumpalo::Bump;
 use rulec::internals::json;
 use rulec::internals::ty::{Kind, KindSet};
 use rulec::internals::value::{Value, format_datetime};
@@ -138,7 +139,13 @@ impl<'b> Reader<'b> {
 impl Reader<'_> {
     /// Puts the values of rows of the commonest types, as they are read at a slot, into its cells: without a look at the
     /// type for each. False for other types.
-    pub fn spread<'c>(&'c self, rows: Range<usize>, kinds: KindSet, cells: Cells<'_, 'c>) -> bool {
+    pub fn spread<'c>(
+        &'c self,
+        rows: Range<usize>,
+        bump: &'c Bump,
+        kinds: KindSet,
+        cells: Cells<'_, 'c>,
+    ) -> bool {
         match &self.values {
             Values::Bool(bits) => cells.put(Kind::Bool, kinds, rows.map(|row| Value::Bool(bits.value(row)))),
             Values::I32(values) => {
@@ -171,6 +178,16 @@ impl Reader<'_> {
                 let text = |key: i32| usize::try_from(key).ok().filter(|key| *key < texts.len());
                 let value = |key: &i32| text(*key).map_or(Value::Missing, |key| Value::Str(texts.value(key)));
                 cells.put(Kind::String, kinds, keys[rows].iter().map(value));
+            }
+            Values::List(offsets, items) => {
+                let (Values::Text(Strings::Small(texts), Meaning::Text), None) = (&items.values, items.nulls)
+                else {
+                    return false;
+                };
+                let list = |(start, end): (usize, usize)| {
+                    Value::list_in(bump, (start..end).map(|item| Value::Str(texts.value(item))))
+                };
+                cells.put(Kind::List, kinds, rows.map(|row| list(offsets.of(row))));
             }
             _ => return false,
         }

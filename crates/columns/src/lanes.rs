@@ -17,6 +17,8 @@ use std::ops::Range;
 pub(crate) struct Lanes<'b> {
     lanes: Vec<Lane<'b>>,
     slots: usize,
+    /// The rows of the batch.
+    rows: usize,
     /// The rows that have all the fields that the declared input wants; `None` when all do.
     kept: Option<BooleanBuffer>,
 }
@@ -35,8 +37,8 @@ struct Lane<'b> {
 impl<'b> Lanes<'b> {
     /// The lanes of a batch.
     pub fn new(plan: &Plan, bound: &[Bound], message: &'b Reader<'b>, rows: usize) -> Lanes<'b> {
-        let mut lanes = Lanes { lanes: Vec::new(), slots: plan.slots(), kept: None };
-        lanes.object(plan, ROOT, bound, message.fields(), None, rows);
+        let mut lanes = Lanes { lanes: Vec::new(), slots: plan.slots(), rows, kept: None };
+        lanes.object(plan, ROOT, bound, message.fields(), None);
         lanes
     }
 
@@ -48,7 +50,6 @@ impl<'b> Lanes<'b> {
         bound: &[Bound],
         columns: &'b [(&'b str, Reader<'b>)],
         around: Option<&NullBuffer>,
-        rows: usize,
     ) {
         for (_, inside) in plan.inside(place) {
             let wanted = plan.promised(inside).is_some_and(|(_, optional)| !optional);
@@ -56,7 +57,7 @@ impl<'b> Lanes<'b> {
             let column = field.and_then(|field| Some((field, &columns.get(field.at)?.1)));
             let Some((field, reader)) = column else {
                 if wanted {
-                    self.keep(around, Some(&BooleanBuffer::new_unset(rows)));
+                    self.keep(around, Some(&BooleanBuffer::new_unset(self.rows)));
                 }
                 continue;
             };
@@ -65,7 +66,7 @@ impl<'b> Lanes<'b> {
                 self.keep(around, nulls.as_ref().map(NullBuffer::inner));
             }
             if field.is_object {
-                self.object(plan, inside, &field.inside, reader.fields(), nulls.as_ref(), rows);
+                self.object(plan, inside, &field.inside, reader.fields(), nulls.as_ref());
                 continue;
             }
             let slots: Vec<(usize, KindSet)> =
@@ -111,10 +112,9 @@ impl Lane<'_> {
         let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
         let there = nulls.map_or(u64::MAX, |nulls| bits(nulls.inner(), &rows));
         let simple = self.promised.is_none()
-            && self
-                .slots
-                .iter()
-                .all(|(slot, kinds)| self.reader.spread(rows.clone(), *kinds, block.cells(*slot, there)));
+            && self.slots.iter().all(|(slot, kinds)| {
+                self.reader.spread(rows.clone(), bump, *kinds, block.cells(*slot, there))
+            });
         if simple {
             return;
         }

@@ -43,10 +43,10 @@ impl<'a> Answering<'a> {
     }
 }
 
-/// What became of a stream: the workers, the decisions by columns, and the messages that were none.
+/// The result of a stream: the workers, the decisions by columns, and the messages that were none.
 pub type Answered<W> = (Vec<W>, Summary, usize);
 
-/// What is answered at a time.
+/// The work of a thread at a time.
 enum Job {
     Lines(Chunk),
     /// Rows, the first of which has that number.

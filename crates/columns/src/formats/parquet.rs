@@ -104,10 +104,11 @@ fn whole(
     let bytes = tail(&mut file, from)?;
     for at in (0..bytes.len().saturating_sub(MARK.len())).rev() {
         let end = from + (at + MARK.len()) as u64;
-        if bytes[at..].starts_with(MARK) && end > MARK.len() as u64 {
-            if let Ok(builder) = builder(file.try_clone()?, end) {
-                return Ok(Some((builder, end)));
-            }
+        if bytes[at..].starts_with(MARK)
+            && end > MARK.len() as u64
+            && let Ok(builder) = builder(file.try_clone()?, end)
+        {
+            return Ok(Some((builder, end)));
         }
     }
     Ok(None)
