@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// several.
 const SEGMENT: u32 = 400;
 
-/// What ends a search stands above its number: it is a route that was chosen, a table whose default was, or an
+/// The kind of end of a search stands above its number: a route that was chosen, a table whose default was, or an
 /// instruction that says more.
 pub(super) const KIND: u32 = 32;
 pub(super) const ROUTE: u64 = 0;

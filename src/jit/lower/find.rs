@@ -19,7 +19,7 @@ const TOGETHER: usize = 16;
 /// Keywords of up to this many bytes are searched for in place, so many at most.
 const LONGEST: usize = 32;
 const MOST: usize = 8;
-/// What tells the two cases of an ASCII letter apart.
+/// The bit that tells the two cases of an ASCII letter apart.
 const CASE: u8 = 0x20;
 
 /// A keyword that can be searched for in place.
@@ -59,7 +59,7 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// What remains of thirty-two positions when a keyword is compared at those of the first sixteen that pass.
+/// The rest of thirty-two positions, once a keyword is compared at those of the first sixteen that pass.
 #[derive(Clone, Copy)]
 struct Rest {
     /// The block that compares: its bits, and the position of the first.
