@@ -1,18 +1,21 @@
 //! Artifacts: what is loaded decides, explains and judges like what was compiled, on every engine;
 //! and a file that is not what was written is refused or, where its hash was mended, all engines agree by it.
 
+#[path = "support/forge.rs"]
+mod forge;
 mod support;
 
+use forge::{agree, hash_at, rehashed};
 use rulec::internals::artifact;
 use rulec::payload;
-use rulec::{Backend, Code, CompileError, Compiler, Indexing, Rules, Tier};
+use rulec::{Backend, Code, CompileError, Compiler, Rules};
 use serde_json::{Value as Json, json};
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use support::engines::COLUMNS;
 use support::generate::payload::Payloads;
 use support::generate::{Generator, message};
 use support::random::Random;
+use support::trials::{each, seeds};
 
 fn compiler() -> Compiler {
     Compiler::new()
@@ -247,82 +250,6 @@ fn what_is_no_artifact_of_this_version_is_refused() {
     }
 }
 
-/// Writes the hash that belongs to the content, as whoever forges a file does.
-fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let at = hash_at(&bytes);
-    if bytes.len() >= at + 32 {
-        let hash = Sha256::digest(&bytes[at + 32..]);
-        bytes[at..at + 32].copy_from_slice(&hash);
-    }
-    bytes
-}
-
-/// Behind the magic bytes, the format, the vocabulary, the version, and the byte that says there is no signature.
-fn hash_at(bytes: &[u8]) -> usize {
-    22 + usize::from(bytes[20])
-}
-
-/// The answer of an engine with all that it says of it.
-fn answer(rules: &Rules, entry: &str, message: &Json) -> Json {
-    let mut decision =
-        serde_json::to_value(rules.entry(entry).ok().map(|entry| entry.decide(message))).expect("JSON");
-    if let Some(decision) = decision.as_object_mut() {
-        decision.remove("failures");
-        // Which values a decision looks at, and so which limits it meets, depends on the engine.
-        decision.remove("exceeded");
-    }
-    decision
-}
-
-/// Every engine answers like the reference; where it is to be thorough, compiled code too, and an explanation tells of
-/// what was decided.
-fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
-    let by = |tier: Tier, indexing: Indexing| rules.with_tier(tier).with_index(indexing);
-    let reference = by(Tier::Reference, Indexing::Never);
-    let engines =
-        [by(Tier::Vm, Indexing::Never), by(Tier::Vm, Indexing::Always), by(Tier::Jit, Indexing::Never)];
-    let engines = &engines[..if thorough { 3 } else { 2 }];
-    for entry in rules.entries() {
-        for message in messages {
-            let expected = answer(&reference, entry, message);
-            for engine in engines {
-                assert_eq!(
-                    answer(engine, entry, message),
-                    expected,
-                    "{:?} {entry} {message}",
-                    engine.main().backend(false)
-                );
-            }
-            if thorough {
-                let explanation = rules.entry(entry).expect("an entry").explain(message, true);
-                let decision = reference.entry(entry).expect("an entry").decide(message);
-                assert_eq!(explanation.chosen.as_deref(), decision.chosen(), "{entry} {message}");
-                let _ = explanation.to_string();
-            }
-        }
-    }
-    for kind in payload::kinds(rules) {
-        for message in messages {
-            // Which of several values beyond a limit is met first depends on the way of deciding.
-            let judged = |rules: &Rules| {
-                let judgement = rules.judge(kind).ok()?.judge(message);
-                let mut json = serde_json::to_value(&judgement).expect("a judgement is JSON");
-                json.as_object_mut().expect("it is an object").remove("exceeded");
-                Some(json)
-            };
-            let expected = judged(&reference);
-            for engine in engines {
-                assert_eq!(judged(engine), expected, "{kind} {message}");
-            }
-        }
-    }
-}
-
-/// The number of mutations, in the suite or as the environment says.
-fn mutations(usual: usize) -> usize {
-    std::env::var("RULEC_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
-}
-
 /// Loads a forged file: it is refused, or all engines agree by it.
 fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) -> bool {
     match compiler.load_artifact(bytes) {
@@ -338,33 +265,25 @@ fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) 
     }
 }
 
-/// Loads what a mutation makes of each number, on two threads; returns how many were refused and loaded. One in
-/// `thorough` is explained and compiled to machine code as well, which takes longer.
+/// Loads what a mutation makes of each number; returns how many were refused and loaded. One in `thorough` is explained and
+/// compiled to machine code as well, which takes longer.
 fn forge(
     compiler: &Compiler,
     messages: &[Json],
-    numbers: std::ops::Range<usize>,
-    thorough: usize,
-    mutate: &(dyn Fn(usize) -> Vec<u8> + Sync),
+    numbers: std::ops::Range<u64>,
+    thorough: u64,
+    mutate: &(dyn Fn(u64) -> Vec<u8> + Sync),
 ) -> (usize, usize) {
-    let half = |odd: usize| {
-        let mut counts = (0, 0);
-        for number in numbers.clone().filter(|number| number % 2 == odd) {
-            let bytes = rehashed(mutate(number));
-            let load = || forged(compiler, &bytes, messages, number / 2 % thorough == 0);
-            match std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)) {
-                Ok(false) => counts.0 += 1,
-                Ok(true) => counts.1 += 1,
-                Err(_) => panic!("mutation {number}"),
-            }
+    let one = |number: u64, counts: &mut (usize, usize)| {
+        let bytes = rehashed(mutate(number));
+        let load = || forged(compiler, &bytes, messages, (number / 2).is_multiple_of(thorough));
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)) {
+            Ok(false) => counts.0 += 1,
+            Ok(true) => counts.1 += 1,
+            Err(_) => panic!("mutation {number}"),
         }
-        counts
     };
-    let (one, other) = std::thread::scope(|scope| {
-        let one = scope.spawn(|| half(0));
-        (half(1), one.join().expect("the other half"))
-    });
-    (one.0 + other.0, one.1 + other.1)
+    each(numbers, one, |counts, (refused, loaded)| *counts = (counts.0 + refused, counts.1 + loaded))
 }
 
 /// A rule set for each kind of statement, with messages that decide by it.
@@ -427,18 +346,18 @@ fn small() -> Vec<(&'static str, Vec<Json>)> {
 
 /// Loads an artifact of each rule set with each of its bits flipped.
 #[track_caller]
-fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: usize) {
+fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     for (number, (source, messages)) in sources.iter().enumerate() {
         let rules = compiler().compile_text(source).expect("it compiles");
         agree(&rules, messages, true);
         let bytes = rules.to_artifact(true);
         let start = hash_at(&bytes) + 32;
-        let flip = |at: usize| {
-            let mut bytes = bytes.clone();
+        let flip = |at: u64| {
+            let (mut bytes, at) = (bytes.clone(), at as usize);
             bytes[start + at / 8] ^= 1 << (at % 8);
             bytes
         };
-        let count = (bytes.len() - start) * 8;
+        let count = (bytes.len() - start) as u64 * 8;
         let (refused, loaded) = forge(&compiler(), messages, 0..count, thorough, &flip);
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
         assert!(refused > 100 && loaded > 100, "{refused} refused, {loaded} loaded");
@@ -479,8 +398,8 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
         agree(&rules, messages, true);
         let bytes = rules.to_artifact(number % 2 == 0);
         let start = hash_at(&bytes) + 32;
-        let mutate = |seed: usize| {
-            let (mut random, mut bytes) = (Random::new(seed as u64), bytes.clone());
+        let mutate = |seed: u64| {
+            let (mut random, mut bytes) = (Random::new(seed), bytes.clone());
             for _ in 0..1 + random.below(3) {
                 let at = start + random.below(bytes.len() - start);
                 match random.below(5) {
@@ -492,8 +411,9 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
             }
             bytes
         };
-        let count = mutations(if number == 0 { 60 } else { 600 });
-        let (refused, loaded) = forge(&compiler, messages, 0..count, 16, &mutate);
+        let numbers = seeds(if number == 0 { 60 } else { 600 });
+        let count = (numbers.end - numbers.start) as usize;
+        let (refused, loaded) = forge(&compiler, messages, numbers, 16, &mutate);
         println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
         assert!(refused > count / 20 && loaded > count / 20, "{refused} refused, {loaded} loaded");
     }

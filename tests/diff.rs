@@ -1,12 +1,12 @@
 //! `Rules::diff` of random small programs and their mutants, held against brute force: a mutant that some input tells apart
 //! must be found, with a message that shows it; "proven the same" may be said only of those that none does.
-//!
-//! `DIFF_PROGRAMS=100000` tries more programs than usual.
 
 #[path = "support/random.rs"]
 mod random;
 #[path = "support/small.rs"]
 mod small;
+#[path = "support/trials.rs"]
+mod trials;
 
 use random::Random;
 use rulec::Rules;
@@ -99,10 +99,8 @@ fn hold(seed: u64, shares: &mut Shares) {
 
 #[test]
 fn differences_are_those_of_brute_force() {
-    let programs =
-        std::env::var("DIFF_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS);
     let mut shares = Shares::default();
-    (0..programs).for_each(|seed| hold(seed, &mut shares));
+    trials::seeds(PROGRAMS).for_each(|seed| hold(seed, &mut shares));
     for (kind, name) in ["plain", "with functions"].into_iter().enumerate() {
         let Shares { differ, found, agree, proven } = &shares;
         println!("{name}: {} of {} differences found", found[kind], differ[kind]);

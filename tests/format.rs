@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use support::generate::Generator;
 use support::generate::payload::Payloads;
 use support::random::Random;
+use support::trials::seeds;
 use workload::detection::Detection;
 use workload::{Density, Shape, Variant, Workload};
 
@@ -24,11 +25,6 @@ const PROGRAMS: u64 = 150;
 const MUTATIONS: u64 = 3_000;
 /// The size of the large files, about.
 const BYTES: u64 = 100_000;
-
-/// A number of rounds, or as many as the environment asks for.
-fn rounds(variable: &str, usual: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
-}
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -171,8 +167,8 @@ fn every_file_of_the_repository_keeps_its_meaning() {
 #[test]
 fn random_programs_keep_their_meaning() {
     let here = root().join("random.rules");
-    let (mut bytes, programs) = (0, rounds("RULEC_PROGRAMS", PROGRAMS));
-    for seed in 0..programs {
+    let (mut bytes, programs) = (0, seeds(PROGRAMS));
+    for seed in programs.clone() {
         let mut random = Random::new(seed);
         for text in [Generator::program(&mut random).source, Payloads::rules(&mut random).source] {
             bytes += text.len();
@@ -180,7 +176,7 @@ fn random_programs_keep_their_meaning() {
         }
     }
     eprintln!("{bytes} bytes of programs were formatted");
-    assert!(bytes as u64 > programs * 3_000, "only {bytes} bytes were formatted");
+    assert!(bytes as u64 > (programs.end - programs.start) * 3_000, "only {bytes} bytes were formatted");
 }
 
 /// The same tokens with other white space between them, line breaks among it, where there was some.
@@ -196,11 +192,12 @@ fn scattered(random: &mut Random, text: &str) -> String {
     tokens(text, 0).map(scattered).collect()
 }
 
-/// Two files of `RULEC_BYTES` each, at once.
+/// Two files, at once.
 #[test]
 fn large_files_keep_their_meaning() {
     let here = root().join("large.rules");
-    let bytes = rounds("RULEC_BYTES", BYTES) as usize;
+    let sizes = seeds(BYTES);
+    let bytes = (sizes.end - sizes.start) as usize;
     let shape =
         |routes| Shape { routes, variant: Variant::Mixed, density: Density::Rare, no_key: 5, seed: 3 };
     let of_routes = |routes| Workload::new(shape(routes)).source();
@@ -245,7 +242,7 @@ fn mutilated(random: &mut Random, text: &str, other: &str) -> String {
 #[test]
 fn mutilated_files_keep_their_tokens_and_their_findings() {
     let corpus = corpus();
-    for seed in 0..rounds("RULEC_MUTATIONS", MUTATIONS) {
+    for seed in seeds(MUTATIONS) {
         let mut random = Random::new(seed);
         let (path, text) = &corpus[random.below(corpus.len())];
         if text.len() > 8_000 {

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use support::engines::{COLUMNS, Column, REFERENCE};
 use support::generate::{Generator, message};
 use support::random::Random;
+use support::trials::seeds;
 
 fn compiler() -> Compiler {
     Compiler::new()
@@ -272,10 +273,10 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
 #[test]
 fn after_any_edits_live_rules_answer_like_the_edited_text() {
     let mut tally = Tally::default();
-    run(0..220, 0, 12, &mut tally);
-    run(1000..1060, 20, 8, &mut tally);
-    run(2000..2008, 300, 6, &mut tally);
-    run(3000..3002, 2000, 3, &mut tally);
+    run(seeds(220), 0, 12, &mut tally);
+    run(seeds(60), 20, 8, &mut tally);
+    run(seeds(8), 300, 6, &mut tally);
+    run(seeds(2), 2000, 3, &mut tally);
     println!("{tally:?}");
     assert!(tally.decided > 100_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
     // Both ways to decide are taken: by the base on each engine, and by the base and its edits.

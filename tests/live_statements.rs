@@ -11,7 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use support::engines::REFERENCE;
 use support::random::Random;
 use support::statements::{MAIN, SHARED, SLOTS, Slot};
+use support::trials::seeds;
 
+/// The edits of a round.
+const EDITS: usize = 1_000;
 const ENTRIES: [&str; 6] = ["routes", "t", "s", "pick", "flows", "after"];
 
 fn messages() -> Vec<Json> {
@@ -287,6 +290,28 @@ impl Run<'_> {
         let now = &self.answers[&self.live.generation()];
         now.assert(self.live, self.messages, &context());
     }
+
+    /// Makes edits while two threads decide, and holds every decision against the rules of its generation.
+    fn beside_two_threads(&mut self, edits: usize) {
+        let (live, messages, done) = (self.live, self.messages, AtomicBool::new(false));
+        let sightings = std::thread::scope(|scope| {
+            let threads = [(); 2].map(|()| scope.spawn(|| decide_until(&done, live, messages)));
+            // Whoever decides stops also when an assertion here fails.
+            let made = catch_unwind(AssertUnwindSafe(|| (0..edits).for_each(|at| self.step(at))));
+            done.store(true, Ordering::Relaxed);
+            let sightings = threads.map(|thread| thread.join().expect("it does not panic"));
+            made.unwrap_or_else(|panic| resume_unwind(panic));
+            sightings
+        });
+        for ((generation, entry, at), given) in sightings.into_iter().flatten() {
+            let Answers { by_case, .. } = self.answers.get(&generation).expect("a generation that was");
+            let mut expected = by_case[&(entry, at)].clone().expect("the entry was there");
+            expected.as_object_mut().expect("an object").remove("breaches");
+            assert_eq!(given, expected, "generation {generation}");
+        }
+        let now = self.live.generation();
+        self.answers.retain(|generation, _| *generation == now);
+    }
 }
 
 #[test]
@@ -300,21 +325,10 @@ fn a_thousand_edits_of_every_kind_beside_two_threads_that_decide() {
     let answers = BTreeMap::from([(live.generation(), Answers::of(&texts, &messages))]);
     let (random, tally) = (Random::new(13), Tally::default());
     let mut run = Run { random, live: &live, texts, messages: &messages, answers, tally };
-    let done = AtomicBool::new(false);
-    let sightings = std::thread::scope(|scope| {
-        let threads = [(); 2].map(|()| scope.spawn(|| decide_until(&done, &live, &messages)));
-        // Whoever decides stops also when an assertion here fails.
-        let made = catch_unwind(AssertUnwindSafe(|| (0..1000).for_each(|at| run.step(at))));
-        done.store(true, Ordering::Relaxed);
-        let sightings = threads.map(|thread| thread.join().expect("it does not panic"));
-        made.unwrap_or_else(|panic| resume_unwind(panic));
-        sightings
-    });
-    for ((generation, entry, at), given) in sightings.into_iter().flatten() {
-        let Answers { by_case, .. } = run.answers.get(&generation).expect("a generation that was");
-        let mut expected = by_case[&(entry, at)].clone().expect("the entry was there");
-        expected.as_object_mut().expect("an object").remove("breaches");
-        assert_eq!(given, expected, "generation {generation}");
+    // Round after round on the same rules, so that what was seen need not be kept for long.
+    for round in seeds(1) {
+        run.random = Random::new(13 + round);
+        run.beside_two_threads(EDITS);
     }
     println!("{:?}", run.tally);
     assert!(live.merge_error().is_none(), "{:?}", live.merge_error());

@@ -7,6 +7,8 @@
 mod random;
 #[path = "support/small.rs"]
 mod small;
+#[path = "support/trials.rs"]
+mod trials;
 
 use random::Random;
 use rulec::Rules;
@@ -77,10 +79,8 @@ fn hold(seed: u64, shares: &mut Shares) {
 
 #[test]
 fn the_smallest_change_is_that_of_brute_force() {
-    let programs =
-        std::env::var("WHY_NOT_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS);
     let mut shares = Shares::default();
-    (0..programs).for_each(|seed| hold(seed, &mut shares));
+    trials::seeds(PROGRAMS).for_each(|seed| hold(seed, &mut shares));
     for (kind, name) in ["plain", "with functions"].into_iter().enumerate() {
         let Shares { asked, answered, proven } = &shares;
         println!("{name}: {} of {} answered, {} proven", answered[kind], asked[kind], proven[kind]);

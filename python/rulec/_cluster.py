@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._load import digest, once
+from ._rulec import UnknownName
 from .batch import bind
 
 
@@ -59,14 +60,22 @@ class Job:
     entry: str | None = None
     json: Sequence[str] = ()
     allow_missing: bool = False
+    fields: Sequence[str] = ()
 
     def schema(self, columns: Any) -> Any:
         """The columns of batches with their answers."""
         import pyarrow as pa
 
         bound = self._bind(columns)
-        answers = pa.struct([field.with_type(plain(field.type)) for field in bound.schema])
+        answers = pa.struct([field.with_type(plain(field.type)) for field in self._wanted(bound.schema)])
         return columns.append(pa.field(self.into, answers, nullable=False))
+
+    def _wanted(self, schema: Any) -> list[Any]:
+        """The parts of an answer that are asked for: all, or those that are named."""
+        for name in self.fields:
+            if name not in schema.names:
+                raise UnknownName(f"the answers have no `{name}`; they have {', '.join(schema.names)}")
+        return [field for field in schema if not self.fields or field.name in self.fields]
 
     def _bind(self, columns: Any) -> Any:
         rules = once(self.name, self.artifact)
@@ -81,8 +90,8 @@ class Job:
             if bound is None:
                 bound = self._bind(batch.schema)
             answers = bound.answer(batch)
-            fields = [field.with_type(plain(field.type)) for field in answers.schema]
-            arrays = [_decoded(array, field.type) for array, field in zip(answers.columns, fields)]
+            fields = [field.with_type(plain(field.type)) for field in self._wanted(answers.schema)]
+            arrays = [_decoded(answers.column(field.name), field.type) for field in fields]
             struct = pa.StructArray.from_arrays(arrays, fields=fields)
             schema = batch.schema.append(pa.field(self.into, struct.type, nullable=False))
             yield pa.RecordBatch.from_arrays([*batch.columns, struct], schema=schema)

@@ -7,8 +7,8 @@ The rules lie as an artifact in Ray's object store: a worker process compiles it
     answered = rays.decide(ray.data.read_parquet("messages"), Rules.from_path("support.rules"))
 """
 
-# PyArrow and the clusters say little of their types.
-# pyright: basic
+# PyArrow and the clusters say little of their types, and need not be there.
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def decide(
     into: str = "decision",
     json: Sequence[str] = (),
     allow_missing: bool = False,
+    fields: Sequence[str] = (),
     **options: Any,
 ) -> Dataset:
-    """Decides for each row of a data set, and puts the answer into the column ``into``; ``options`` are those of
-    ``map_batches``."""
+    """Decides for each row of a data set, and puts the answer into the column ``into``: all of it, or the parts that
+    ``fields`` names; ``options`` are those of ``map_batches``."""
     import pyarrow as pa
     import ray
 
@@ -42,7 +43,7 @@ def decide(
     sent = ray.put(artifact)
 
     def work(table: Any) -> Any:
-        job = Job(name, lambda: ray.get(sent), into, entry, json, allow_missing)
+        job = Job(name, lambda: ray.get(sent), into, entry, json, allow_missing, fields)
         batches = list(job.decide(table.to_batches()))
         return pa.Table.from_batches(batches, job.schema(table.schema))
 

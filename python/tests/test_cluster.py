@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from generate import RULES, messages
-from rulec import ColumnsMismatch, Rules, batch
+from rulec import ColumnsMismatch, Rules, UnknownName, batch
 
 pytestmark = pytest.mark.cluster
 
@@ -82,6 +82,8 @@ def test_spark_answers_like_one_process(spark: Any, rules: Rules, data: Path, ex
     answered = clusters.decide(spark.read.parquet(str(data)), rules, json=["text", "n", "ctx"])
     assert collected(answered) == expected
     assert answered.columns == ["id", "text", "n", "ctx", "decision"]
+    short = clusters.decide(spark.read.parquet(str(data)), rules, json=["text", "n", "ctx"], fields=["chosen", "target"])
+    assert collected(short) == expected and short.select("decision.*").columns == ["chosen", "target"]
 
 
 def test_an_executor_dies_and_nothing_is_lost_or_doubled(
@@ -143,10 +145,13 @@ def test_columns_that_do_not_fit_are_an_error_of_the_driver(spark: Any, rules: R
 
     with pytest.raises(ColumnsMismatch, match="`text`"):
         clusters.decide(spark.createDataFrame([(1,)], ["n"]), rules)
+    with pytest.raises(UnknownName, match="no `targte`; they have entry, chosen"):
+        clusters.decide(spark.createDataFrame([(1,)], ["n"]), rules, allow_missing=True, fields=["targte"])
 
 
 def test_ray_answers_like_one_process(rules: Rules, data: Path, expected: Any) -> None:
-    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray")
+    import ray
     import ray.data
 
     from rulec import rays

@@ -47,6 +47,10 @@ pub enum Kind {
     PayloadField,
     /// Of a type.
     TypeField,
+    /// A statement that declares no name itself, in an outline.
+    Import,
+    Input,
+    Settings,
 }
 
 impl Kind {
@@ -77,6 +81,9 @@ impl Kind {
             Kind::Parameter => "parameter",
             Kind::Local => "name",
             Kind::Field | Kind::PayloadField | Kind::TypeField => "field",
+            Kind::Import => "import",
+            Kind::Input => "input",
+            Kind::Settings => "settings",
         }
     }
 

@@ -432,6 +432,11 @@ fn an_outline_has_what_stands_in_each_statement() {
     assert_eq!(names.len(), 12, "{names:?}");
     let table = outline.iter().find(|entry| entry.name == "rest").expect("the table");
     assert_eq!(table.inner[0].name, "every");
+    // An import was called a table, and the settings a `let`.
+    let text =
+        "import \"words.rules\"\nsettings { case: insensitive }\ninput { text: string }\ndefault -> h\n";
+    let kinds: Vec<&str> = analysis(text).index.outline(MAIN).iter().map(|entry| entry.kind.word()).collect();
+    assert_eq!(kinds, ["import", "settings", "input", "route"]);
     let inside = |span: Span, inner: Span| span.start <= inner.start && inner.end <= span.end;
     assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));
 }

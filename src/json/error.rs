@@ -4,7 +4,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
-use crate::diag::{Code, Message};
+use crate::diag::{Code, Language, Message};
 
 /// Characters of a key that a message shows; the rest is left out.
 const SHOWN: usize = 80;
@@ -84,6 +84,13 @@ impl JsonError {
             true => said!("{message} at line {line}, column {column}"),
             false => said!("{message} at line {line}, column {column}; {help}"),
         }
+    }
+
+    /// The same mistake with its texts in that language, as whoever shows it wants them.
+    #[must_use]
+    pub fn told_in(&self, language: Language) -> JsonError {
+        let (message, help) = (self.message.in_language(language), self.help.in_language(language));
+        JsonError { message, help, ..self.clone() }
     }
 
     /// The value the mistake is in (`ctx.items[2]`; for a duplicate key the object that has it twice); empty for the

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { serious } from './axe';
 import { launch, open, show, studio, type Studio, until } from './studio';
 
 const PAYLOAD = `payload refund rank 1 {
@@ -135,6 +136,13 @@ test('choices show what they leave out, flows their scores', async () => {
   const choice = await look(['orders.rules']);
   await choice.page.locator('.search').first().waitFor();
   expect(await choice.page.locator('.stop').count()).toBeGreaterThan(1);
+  const left = choice.page.locator('.note.warn', { hasText: 'fraud_check leaves out' });
+  await left.getByText('steps.customer.tags is missing').waitFor();
+  const near = choice.page.locator('.near', { hasText: 'remind' });
+  await near.getByText('one value').waitFor();
+  expect(await serious(choice.page)).toEqual([]);
+  await near.getByRole('button', { name: 'Try it' }).click();
+  await leadsTo(choice.page, 'remind');
   await choice.end();
   const flows = await look(['chatbot.rules']);
   await flows.page.getByRole('combobox', { name: 'Decided by' }).selectOption('flows');
@@ -142,6 +150,7 @@ test('choices show what they leave out, flows their scores', async () => {
   await flows.page.locator('.intents .score-bar').first().waitFor();
   expect(await flows.page.locator('.intents tbody tr').count()).toBeGreaterThan(1);
   expect(await flows.page.locator('.intents tr.chosen').innerText()).toContain('refund');
+  expect(await serious(flows.page)).toEqual([]);
   await flows.end();
 });
 
@@ -158,10 +167,17 @@ test('a payload shows violations at their places and the corrections as a differ
   await until('the marked value', async () =>
     (await page.locator('.marked mark').allInnerTexts()).some((each) => each.startsWith('900')),
   );
+  expect(await serious(page)).toEqual([]);
   await text.fill('{"amount": 900, "reason": "broken", "note": "x"}');
   await page.locator('.note.good', { hasText: 'Accepted after corrections' }).waitFor();
   expect(await page.locator('.diff-line.removed').count()).toBeGreaterThan(0);
   expect((await page.locator('.diff-line.added').allInnerTexts()).join('\n')).toContain('500');
+  expect(await serious(page)).toEqual([]);
+  // A judgement becomes a test as a decision does.
+  await page.getByRole('button', { name: 'Make it a test' }).click();
+  await page.getByRole('button', { name: 'See the test' }).click();
+  await page.getByText('all 1 pass').waitFor();
+  expect(await page.locator('.cm-content').innerText()).toContain('expect refund.');
   await end();
 });
 
@@ -171,12 +187,18 @@ test('a workflow is gone through step by step: nodes light up, loops are counted
   await page.locator('.node.ran').first().waitFor();
   await page.locator('.edge.loop text').first().waitFor();
   expect(await page.locator('.edge.loop text').first().textContent()).toMatch(/^×\d/);
+  expect(await serious(page)).toEqual([]);
   await page.getByRole('button', { name: 'Start' }).click();
   expect(await page.locator('.node.ran').count()).toBe(0);
   await page.getByRole('button', { name: 'Next' }).click();
   expect(await page.locator('.node.now').count()).toBe(1);
   await page.getByRole('button', { name: 'Next' }).click();
   await until('the parallel nodes', async () => (await page.locator('.node.now').count()) === 3);
+  // By itself it goes on to the next ones.
+  await page.getByRole('button', { name: 'Play' }).click();
+  await until('the judge', async () =>
+    (await page.locator('.node.now').allTextContents()).some((each) => each.startsWith('judge')),
+  );
   await end();
 });
 

@@ -88,6 +88,10 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
   const problem = page.locator('.problems li').first();
   await problem.waitFor();
   await page.locator('.cm-lintRange-error').first().waitFor();
+  // What a code means stands one click away.
+  await problem.getByRole('button', { name: /E\d{4}/ }).click();
+  await page.getByRole('dialog').locator('.code-page .code-block').first().waitFor();
+  await page.keyboard.press('Escape');
   await problem.locator('.fix').first().click();
   await page.locator('.chip', { hasText: 'none' }).first().waitFor();
   expect(await page.locator('.cm-content').innerText()).toContain('and text contains "x"');

@@ -1,57 +1,122 @@
 // Measures the studio by hand, outside the tests: first paint, how long the page keeps a person waiting while 100,000
-// messages are replayed by 500 routes, and how long that takes. Run by `npm run measure`; a release build gives the figures.
+// messages are replayed by 500 routes, how long that takes, and what a million lines take that are dropped on the page. Run by
+// `npm run measure`; RULEC names the program, of which a release build gives the figures.
+import { createWriteStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { manyMessages, manyRoutes } from './rules';
-import { launch, open, studio } from './studio';
+import { launch, open, show, studio } from './studio';
 
-const files = { 'many.rules': manyRoutes(500), 'many.jsonl': manyMessages(100_000) };
+const ROUTES = 500;
+const files = { 'many.rules': manyRoutes(ROUTES), 'many.jsonl': manyMessages(100_000) };
 const browser = await launch();
 const served = await studio(['many.rules', '--input', 'many.jsonl'], files);
-
 const { page, troubles } = await open(browser, served.address);
+
+/** Notes how long frames took, and how long each key waited until what it did stood on the screen: the browser's own event timing. */
+async function watch(of: Page): Promise<void> {
+  await of.evaluate(`
+    window.seen = { frames: [], keys: [], last: performance.now() };
+    requestAnimationFrame(function next() {
+      const now = performance.now();
+      seen.frames.push(now - seen.last);
+      seen.last = now;
+      requestAnimationFrame(next);
+    });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (entry.name === 'keydown') seen.keys.push(entry.duration);
+    }).observe({ type: 'event', durationThreshold: 16 });
+  `);
+}
+
+interface Seen {
+  frames: number[];
+  keys: number[];
+}
+
+/** Types into the search, a letter every tenth of a second, until the replay has ended; returns the number of letters. */
+async function typeMeanwhile(of: Page): Promise<number> {
+  const search = of.getByRole('searchbox', { name: 'Search in the messages' });
+  await search.waitFor();
+  await search.focus();
+  let typed = 0;
+  while (!(await of.locator('.going', { hasText: 'Done' }).isVisible())) {
+    await of.keyboard.press(typed % 6 === 5 ? 'Backspace' : String(typed % 10));
+    typed += 1;
+    await of.waitForTimeout(100);
+  }
+  return typed;
+}
+
+async function tell(of: Page, typed: number, begun: number): Promise<void> {
+  const took = (Date.now() - begun) / 1000;
+  const { frames, keys } = await of.evaluate<Seen>('({ frames: seen.frames, keys: seen.keys })');
+  const longest = (list: number[]): string => Math.max(0, ...list).toFixed(0);
+  console.log(`  as the page sees it, from the click to the last figure: ${took.toFixed(2)} s`);
+  console.log(`  longest time between two frames: ${longest(frames)} ms of ${frames.length} frames`);
+  // The browser tells of letters that took 16 ms or more; where it tells of none, none did.
+  console.log(`  longest wait for a typed letter to be drawn: ${longest(keys)} ms of ${typed} letters`);
+}
+
 await page.locator('.search').first().waitFor();
 const paint = await page.evaluate(
   () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN,
 );
 console.log(`first contentful paint: ${paint.toFixed(0)} ms`);
 
-await page.getByRole('link', { name: 'Replay' }).click();
+await show(page, 'Replay');
 await page.locator('.replay-setup').waitFor();
-// Frames tell how long the page was busy; each one that is late by more than 100 ms would have kept a key waiting.
-await page.evaluate(`
-  window.seen = { gaps: [], last: performance.now() };
-  requestAnimationFrame(function next() {
-    const now = performance.now();
-    seen.gaps.push(now - seen.last);
-    seen.last = now;
-    requestAnimationFrame(next);
-  });
-`);
-const begun = Date.now();
+await watch(page);
+console.log(`100,000 messages by ${ROUTES} routes`);
+let begun = Date.now();
 await page.locator('.replay-setup button.primary').click();
-const waits: number[] = [];
-let done = false;
-while (!done) {
-  // What a person would do meanwhile: type into the search, and see the letter stand there.
-  const start = performance.now();
-  const input = page.getByRole('searchbox', { name: 'Search in the messages' });
-  if ((await input.count()) > 0) {
-    await input.fill(String(waits.length % 10));
-    waits.push(performance.now() - start);
-  }
-  done = await page.locator('.going', { hasText: 'Done' }).isVisible();
-}
-console.log(
-  `100,000 messages by 500 routes, as the page sees it: ${((Date.now() - begun) / 1000).toFixed(2)} s`,
-);
-const gaps = await page.evaluate<number[]>('seen.gaps');
-console.log(`longest time between two frames: ${Math.max(...gaps).toFixed(0)} ms of ${gaps.length} frames`);
-console.log(
-  `longest wait for a typed letter, browser driver included: ${Math.max(0, ...waits).toFixed(0)} ms of ${waits.length}`,
-);
-const started = performance.now();
-await page.getByRole('link', { name: 'Map' }).click();
+await tell(page, await typeMeanwhile(page), begun);
+
+begun = Date.now();
+await show(page, 'Map');
 await page.locator('.map-card').first().waitFor();
-console.log(`map of 500 routes: ${(performance.now() - started).toFixed(0)} ms`);
+console.log(`map of ${ROUTES} routes: ${Date.now() - begun} ms`);
+
+/** Types twenty letters where the focus is. */
+async function typeHere(of: Page, where: string): Promise<void> {
+  await watch(of);
+  for (let letter = 0; letter < 20; letter += 1) {
+    await of.keyboard.press('e');
+    await of.waitForTimeout(100);
+  }
+  await of.waitForTimeout(500);
+  const { frames, keys } = await of.evaluate<Seen>('({ frames: seen.frames, keys: seen.keys })');
+  const [wait, frame] = [Math.max(0, ...keys), Math.max(0, ...frames)].map((time) => time.toFixed(0));
+  console.log(`${where}: longest wait for a typed letter ${wait} ms, between two frames ${frame} ms`);
+}
+
+await show(page, 'Decide');
+await page.locator('textarea[name=text]').focus();
+await typeHere(page, `a message decided by ${ROUTES} routes at each letter`);
+await show(page, 'Edit');
+await page.locator('.tok-keyword').first().waitFor();
+await page.locator('.cm-content').click();
+await page.keyboard.press('Control+End');
+await page.keyboard.type('# ');
+await typeHere(page, `the text of ${ROUTES} routes, checked at each letter`);
+await page.getByRole('button', { name: 'Undo all' }).click();
+await page.getByText('as on disk').waitFor();
+
+const million = join(served.folder, 'million.jsonl');
+await new Promise<void>((written) => {
+  const file = createWriteStream(million);
+  for (let part = 0; part < 10; part += 1) file.write(files['many.jsonl']);
+  file.end(written);
+});
+await show(page, 'Replay');
+await watch(page);
+console.log(`a million messages, dropped on the page`);
+begun = Date.now();
+await page.locator('.drop input[type=file]').setInputFiles(million);
+await page.locator('.going progress').waitFor();
+await tell(page, await typeMeanwhile(page), begun);
+const most = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${served.process}/status`, 'utf8'))?.[1];
+console.log(`  most memory of the program: ${(Number(most) / 1024).toFixed(0)} MB`);
 console.log(troubles.length === 0 ? 'no errors in the page' : troubles);
 await browser.close();
 served.end();

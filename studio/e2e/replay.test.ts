@@ -1,10 +1,11 @@
 // Replay and map: files of messages and logs, counts, flips, and rules of many routes.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { manyMessages, manyRoutes } from './rules';
-import { launch, open, show, studio, type Studio, until } from './studio';
+import { serious } from './axe';
+import { launch, open, run, show, studio, type Studio, until } from './studio';
 
 let browser: Browser;
 
@@ -42,7 +43,15 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
     'many.jsonl': manyMessages(3000),
   });
   await show(page, 'Replay');
-  await page.locator('.drop input[type=file]').setInputFiles(join(served.folder, 'many.jsonl'));
+  const dropped = await page.evaluateHandle(
+    (text) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([text], 'many.jsonl'));
+      return transfer;
+    },
+    readFileSync(join(served.folder, 'many.jsonl'), 'utf8'),
+  );
+  await page.locator('.drop').dispatchEvent('drop', { dataTransfer: dropped });
   await replayed(page);
   await page.getByText('3,000 messages decided').waitFor();
   await page.getByText('of 3,000').waitFor();
@@ -58,7 +67,17 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await until('the rows that hold it', async () =>
     /^273 of/.test(await page.getByText(/of 3,000$/).innerText()),
   );
-  await page.getByRole('columnheader', { name: 'Route' }).getByRole('button').click();
+  const route = page.getByRole('grid').getByRole('columnheader', { name: 'Route' });
+  for (const [order, first] of [
+    ['ascending', 'more.deep'],
+    ['descending', 'first'],
+  ]) {
+    await route.getByRole('button').click();
+    await until(order ?? '', async () => (await route.getAttribute('aria-sort')) === order);
+    await until(`${first ?? ''} first`, async () =>
+      (await page.locator('.grid-row').first().innerText()).includes(first ?? '-'),
+    );
+  }
   await page.getByRole('combobox', { name: 'Went to' }).selectOption({ label: 'more.deep' });
   await until('only those', async () =>
     (await page.locator('.grid-row').nth(2).innerText()).includes('more.deep'),
@@ -69,6 +88,13 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await page.keyboard.press('Enter');
   await page.locator('.way-stop.handler', { hasText: 'deep_handler' }).waitFor();
   await page.getByText('of the replay').waitFor();
+  // The map says how often each was chosen.
+  await show(page, 'Map');
+  await page.locator('.map-row', { hasText: 'first' }).first().click();
+  await page.locator('.map-detail dt', { hasText: 'Chosen' }).waitFor();
+  expect(await page.locator('.map-detail .facts').innerText()).toMatch(/Chosen\s+\d+ \(\d/);
+  await page.locator('.map-row', { hasText: 'to_more' }).first().click();
+  expect(await page.locator('.map-detail dt', { hasText: 'Chosen' }).count()).toBe(0);
   await end();
 });
 
@@ -101,6 +127,7 @@ test('another version of the rules is compared: what flips, from where to where'
   );
   await page.locator('.grid-row').first().waitFor();
   expect(await page.locator('.grid-row .flipped').count()).toBeGreaterThan(0);
+  expect(await serious(page)).toEqual([]);
   await end();
 });
 
@@ -128,7 +155,17 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
   await page.locator('.drop input[type=file]').setInputFiles(join(served.folder, 'log.jsonl'));
   await page.locator('.going', { hasText: 'Done' }).waitFor();
   await page.getByText('3 decisions of the log come out otherwise').waitFor();
+  await page.getByRole('heading', { name: 'Over time' }).waitFor();
   await end();
+  // The same log, named on the command line: it stands ready to be replayed.
+  const named = await look(['many.rules', '--log', 'log.jsonl'], {
+    'many.rules': manyRoutes(20),
+    'log.jsonl': log.join('\n'),
+  });
+  await show(named.page, 'Replay');
+  await named.page.locator('.replay-setup button.primary').click();
+  await named.page.getByText('3 decisions of the log come out otherwise').waitFor();
+  await named.end();
 });
 
 test('500 routes stay readable: search, fold, zoom, findings, and a decision table that is virtual', async () => {
@@ -146,6 +183,7 @@ test('500 routes stay readable: search, fold, zoom, findings, and a decision tab
   await page.locator('.map-row', { hasText: 'shadowed' }).click();
   await page.locator('.map-detail .note').first().waitFor();
   await page.locator('.map-detail').getByText('Found by').waitFor();
+  expect(await serious(page)).toEqual([]);
   await page.getByRole('combobox', { name: 'Show' }).selectOption('all');
   await page.getByRole('button', { name: 'Fold all' }).click();
   expect(await page.locator('.map-row').count()).toBe(0);
@@ -175,14 +213,89 @@ test('a row of the decision table that holds together with another says with whi
     'route a priority 2 when ctx.n > 3 -> one',
     'route b priority 1 when ctx.n < 9 -> two',
     'route c when ctx.n == 100 -> one',
+    'route d when ctx.n in [1, 2] -> never',
   ].join('\n');
   const { page, end } = await look(['few.rules'], { 'few.rules': rules });
   await show(page, 'Map');
   await page.getByRole('button', { name: 'Decision table' }).click();
   await page.locator('.grid-row .overlap').first().waitFor();
   expect(await page.getByRole('columnheader', { name: 'ctx.n' }).count()).toBe(1);
+  // What no row takes stands as a row of its own, and with a message.
+  await page.locator('.grid-row', { hasText: 'gap' }).waitFor();
+  await page.getByRole('heading', { name: 'Messages that no row takes' }).waitFor();
   await page.locator('.grid-row', { hasText: 'a' }).first().click();
   await page.getByRole('button', { name: 'Decide on it' }).first().click();
   await page.locator('.way-stop.handler', { hasText: 'one' }).waitFor();
+  await end();
+});
+
+const PRIVATE = {
+  'private.rules': `input { text: string, user: { name: string, phone?: string @private } }
+route known when user.phone == "0171 555" -> caller
+default -> nobody
+`,
+  'private.jsonl': `${JSON.stringify({ text: 'call me', user: { name: 'Ada', phone: '0171 555' } })}\n`,
+};
+
+test('private values are masked; a message is decided as it stands in the file, and a mask that is left in an edited one is told', async () => {
+  const { page, end } = await look(['private.rules', '--input', 'private.jsonl'], PRIVATE);
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  const row = page.locator('.grid-row').first();
+  await row.waitFor();
+  expect(await row.innerText()).toContain('•••');
+  await row.click();
+  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  expect(await page.locator('[name="user.phone"]').inputValue()).toBe('•••');
+  expect(await page.getByText('•••').first().isVisible()).toBe(true);
+  const warning = page.getByText('••• is decided on as it stands here');
+  expect(await warning.count()).toBe(0);
+  expect(await page.locator('main').innerText()).not.toContain('0171 555 ');
+  await page.locator('textarea[name=text]').fill('call me back');
+  await warning.waitFor();
+  await page.locator('.way-stop.handler', { hasText: 'nobody' }).waitFor();
+  await page.locator('[name="user.phone"]').fill('0171 555');
+  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  expect(await warning.count()).toBe(0);
+  await end();
+});
+
+test('with --show-private the values are shown, and the page says so', async () => {
+  const { page, end } = await look(['private.rules', '--input', 'private.jsonl', '--show-private'], PRIVATE);
+  await page.getByText('private values are shown').waitFor();
+  await show(page, 'Replay');
+  await page.locator('.replay-setup button.primary').click();
+  await replayed(page);
+  await page.locator('.grid-row', { hasText: '0171 555' }).click();
+  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  expect(await page.locator('[name="user.phone"]').inputValue()).toBe('0171 555');
+  await end();
+});
+
+test('rulec report writes a file that opens without a server, and in which private values are masked', async () => {
+  const { page, served, end } = await look(['private.rules'], PRIVATE);
+  const log = ['caller', 'default'].map((route, second) =>
+    JSON.stringify({
+      time: `2026-01-31T09:00:0${second}Z`,
+      entry: 'routes',
+      path: [],
+      generation: 1,
+      route: route === 'caller' ? 'known' : route,
+      elapsed_us: 120 + second,
+      message: { text: 'hi', user: { name: 'Ada', phone: route === 'caller' ? '0171 555' : '0999 1' } },
+    }),
+  );
+  writeFileSync(join(served.folder, 'log.jsonl'), `${log.join('\n')}\n`);
+  run(served.folder, ['report', 'private.rules', '--log', 'log.jsonl', '-o', 'report.html']);
+  const path = join(served.folder, 'report.html');
+  const written = readFileSync(path, 'utf8');
+  expect(written).toContain('•••');
+  expect(written).not.toContain('0999');
+  await page.goto(`file://${path}`);
+  await page.locator('.report').waitFor();
+  await page.locator('.map-row', { hasText: 'known' }).waitFor();
+  await page.locator('.sample summary').first().click();
+  await page.locator('.sample .rail').first().waitFor();
   await end();
 });

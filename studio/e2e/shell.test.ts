@@ -1,5 +1,6 @@
 // What holds for every view: the keyboard, languages, themes, widths, assistive technology, and who may ask the server.
 import { request } from 'node:http';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serious } from './axe';
@@ -40,18 +41,30 @@ test('the views are reached by single keys, and the address follows', async () =
   await page.locator('.editor-host .cm-content').waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
+  expect(await serious(page)).toEqual([]);
   await page.keyboard.press('Escape');
   expect(await page.getByRole('dialog').count()).toBe(0);
   expect(troubles).toEqual([]);
   await context.close();
 });
 
-test('axe finds nothing serious: every view, light and dark, English and Chinese, laptop and phone', async () => {
-  const looks = [
-    { colorScheme: 'light' as const, locale: 'en-GB', viewport: { width: 1360, height: 860 }, views: VIEWS },
-    { colorScheme: 'dark' as const, locale: 'zh-CN', viewport: { width: 390, height: 800 }, views: VIEWS_ZH },
-  ];
-  for (const { views, ...look } of looks) {
+const LANGUAGES = [
+  { locale: 'en-GB', views: VIEWS },
+  { locale: 'zh-CN', views: VIEWS_ZH },
+];
+const THEMES = ['light', 'dark'] as const;
+const WIDTHS = [
+  { width: 1360, height: 860 },
+  { width: 390, height: 800 },
+];
+
+const looks = LANGUAGES.flatMap((language) =>
+  THEMES.flatMap((colorScheme) => WIDTHS.map((viewport) => ({ ...language, colorScheme, viewport }))),
+);
+
+test.each(looks)(
+  'axe finds nothing serious, and nothing is wider than the page: $locale, $colorScheme, $viewport.width px',
+  async ({ views, ...look }) => {
     const { page, context, troubles } = await open(browser, served.address, look);
     for (const [index, view] of views.entries()) {
       await show(page, view);
@@ -63,7 +76,7 @@ test('axe finds nothing serious: every view, light and dark, English and Chinese
         await page.locator('.replay-setup button.primary').click();
         await page.locator('.grid-row').first().waitFor();
       }
-      expect(await serious(page), `${view} ${look.colorScheme}`).toEqual([]);
+      expect(await serious(page), view).toEqual([]);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(width, `${view} is wider than the page`).toBeLessThanOrEqual(look.viewport.width);
     }
@@ -73,8 +86,8 @@ test('axe finds nothing serious: every view, light and dark, English and Chinese
     expect(await serious(page), 'decision table').toEqual([]);
     expect(troubles).toEqual([]);
     await context.close();
-  }
-});
+  },
+);
 
 test('language and theme are chosen in the bar and kept', async () => {
   const { page, context } = await open(browser, served.address);
@@ -87,6 +100,26 @@ test('language and theme are chosen in the bar and kept', async () => {
   await page.getByRole('link', { name: '决策' }).waitFor();
   expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
   await context.close();
+});
+
+test('the page begins in the language that the command line asks for; a report is in that of the page', async () => {
+  const chinese = await studio(['helpdesk.rules', '--lang', 'zh']);
+  const { page, context } = await open(browser, chinese.address, { acceptDownloads: true });
+  await page.getByRole('link', { name: '报告' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: /report\.html/ }).click(),
+  ]);
+  const path = join(chinese.folder, 'report.html');
+  await download.saveAs(path);
+  const alone = await open(browser, `file://${path}`);
+  await alone.page.getByRole('heading', { name: '覆盖' }).first().waitFor();
+  await alone.context.close();
+  await page.getByRole('button', { name: 'EN', exact: true }).click();
+  await page.reload();
+  await page.getByRole('link', { name: 'Report' }).waitFor();
+  await context.close();
+  chinese.end();
 });
 
 /** The status of a request made without a browser. */
@@ -112,6 +145,36 @@ test('a wrong token, Host or Origin is refused', async () => {
   expect(await status('/api/session', { ...right, host: 'example.com' })).toBe(403);
   expect(await status('/', { host: 'example.com' })).toBe(403);
   expect(await status('/api/session', { ...right, origin: 'http://example.com' })).toBe(403);
+});
+
+test('what the server says is said in the language of the page', async () => {
+  const { page, context } = await open(browser, served.address, { locale: 'zh-CN' });
+  const chinese = /\p{Script=Han}/u;
+  // A message that is none, the rules with a mistake, and what is wrong with them in the editor.
+  await page.locator('.search').first().waitFor();
+  await page.getByRole('button', { name: 'JSON' }).click();
+  await page.locator('textarea.json-text').fill('{"text": }');
+  await page.locator('.note.bad').getByText('应当是 JSON 值').waitFor();
+  await show(page, '编辑');
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  // The last check that typing begins: what comes after it, the change of the language asks for.
+  const last = page.waitForResponse(
+    (answer) =>
+      answer.url().endsWith('/api/check') && /"findings":true/.test(answer.request().postData() ?? ''),
+  );
+  await page.keyboard.type('\nroute wrong when ctx.mesage_count > 3 -> default_handler');
+  const problem = page.locator('.problems li').first();
+  await problem.waitFor();
+  expect(await problem.locator('p').first().innerText()).toMatch(chinese);
+  expect(await problem.locator('.fix').first().innerText()).toMatch(chinese);
+  await last;
+  // The same, once another language is chosen.
+  await page.getByRole('button', { name: 'EN', exact: true }).click();
+  await until('the problem in English', async () => !chinese.test(await problem.innerText()));
+  await page.getByRole('button', { name: 'Undo all' }).click();
+  await page.locator('.chip.good', { hasText: 'none' }).waitFor();
+  await context.close();
 });
 
 test('a page with a wrong token says so, and shows nothing', async () => {

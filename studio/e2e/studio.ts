@@ -1,12 +1,13 @@
 // The studio as a person meets it: the real program with rules in a folder of its own, and a browser that looks at it.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const PROGRAM = process.env.RULEC ?? join(ROOT, 'target/debug/rulec');
+const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target');
+const PROGRAM = process.env.RULEC ?? join(TARGET, 'debug/rulec');
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const FLAGS = [
@@ -28,7 +29,16 @@ export interface Studio {
   folder: string;
   /** The address with the token. */
   address: string;
+  /** The program's number among the processes. */
+  process: number;
   end: () => void;
+}
+
+const running = new Set<() => void>();
+
+/** Ends the studios that are still open: a test that fails leaves its own. */
+export function endAll(): void {
+  running.forEach((end) => end());
 }
 
 /** Starts the studio on files of a new folder, which holds the examples and `files`. */
@@ -39,10 +49,19 @@ export async function studio(args: string[], files: Record<string, string> = {})
   const child = spawn(PROGRAM, ['studio', ...args, '--no-open'], { cwd: folder });
   const address = await addressOf(child);
   const end = (): void => {
+    running.delete(end);
     child.kill();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { folder, address, end };
+  running.add(end);
+  return { folder, address, process: child.pid ?? 0, end };
+}
+
+/** Runs the program in a folder to its end; returns what it wrote. */
+export function run(folder: string, args: string[]): string {
+  const ended = spawnSync(PROGRAM, args, { cwd: folder, encoding: 'utf8' });
+  if (ended.status !== 0) throw new Error(`rulec ${args.join(' ')}: ${ended.stderr}`);
+  return ended.stdout;
 }
 
 function addressOf(child: ChildProcess): Promise<string> {

@@ -2,5 +2,11 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { testTimeout: 120_000, hookTimeout: 60_000, fileParallelism: false, include: ['**/*.test.ts'] },
+  test: {
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+    fileParallelism: false,
+    include: ['**/*.test.ts'],
+    setupFiles: ['e2e/setup.ts'],
+  },
 });

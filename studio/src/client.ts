@@ -39,6 +39,7 @@ import type {
   Version,
 } from './api/types';
 import { events } from './events';
+import { t } from './i18n';
 import { language } from './state/prefs';
 import { token } from './state/place';
 
@@ -82,7 +83,7 @@ async function send(path: string, options: Options = {}): Promise<Response> {
     });
   } catch (error) {
     if (isAborted(error)) throw error;
-    throw new RequestError('unreachable', 'rulec studio does not answer; is it still running?');
+    throw new RequestError('unreachable', t().unreachable);
   }
   if (response.ok) return response;
   const refusal = (await response.json().catch(() => null)) as Refusal | null;

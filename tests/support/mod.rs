@@ -4,6 +4,9 @@
 pub mod engines;
 pub mod generate;
 pub mod golden;
+pub mod held;
 pub mod random;
 pub mod shared;
+pub mod small;
 pub mod statements;
+pub mod trials;

@@ -112,7 +112,7 @@ pub fn run(
 ) -> Result<Status, CliError> {
     let worker = || Counting { judges, counts: [0; 3], exceeded: 0, unknown: 0 };
     let (workers, unreadable) = if columns.are_asked_for(stream) {
-        by_columns(worker(), columns, stream, term)?
+        by_columns(worker, columns, stream, term, out)?
     } else {
         stream.answer(term, out, worker)?
     };
@@ -140,24 +140,26 @@ pub fn run(
 
 /// Judges with columns on one side or both.
 #[cfg(feature = "columns")]
-fn by_columns<'j>(
-    worker: Counting<'j>,
+fn by_columns<W: Worker>(
+    worker: impl Fn() -> W,
     columns: &ColumnArgs,
     stream: &StreamArgs,
     term: &Term,
-) -> Result<(Vec<Counting<'j>>, usize), CliError> {
-    let answering = Answering::new(worker, AnswerColumns::of_payloads());
-    let (worker, _, refused) = columns.answer(stream, term, answering)?;
-    Ok((vec![worker], refused))
+    out: &mut Out,
+) -> Result<(Vec<W>, usize), CliError> {
+    let answers = AnswerColumns::of_payloads;
+    let (workers, _, refused) = columns.answer(stream, term, out, &Answering::new(&answers), worker)?;
+    Ok((workers, refused))
 }
 
 #[cfg(not(feature = "columns"))]
-fn by_columns<'j>(
-    _: Counting<'j>,
+fn by_columns<W: Worker>(
+    _: impl Fn() -> W,
     _: &ColumnArgs,
     _: &StreamArgs,
     _: &Term,
-) -> Result<(Vec<Counting<'j>>, usize), CliError> {
+    _: &mut Out,
+) -> Result<(Vec<W>, usize), CliError> {
     Err(super::columns::refuse())
 }
 

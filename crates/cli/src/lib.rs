@@ -9,7 +9,7 @@
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
-//! | `stream`, `lines`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
+//! | `stream`, `lines`, `turns`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` `lsp` | a verb each |
 //! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
@@ -64,6 +64,7 @@ mod studio;
 mod summary;
 mod term;
 mod test;
+mod turns;
 mod watch;
 mod why;
 mod why_not;

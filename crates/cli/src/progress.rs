@@ -39,8 +39,11 @@ impl Progress {
         });
         bar.set_position(bytes);
     }
+}
 
-    pub fn finish(&self) {
+/// The bar goes when nothing is waited for any more.
+impl Drop for Progress {
+    fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

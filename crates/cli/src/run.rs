@@ -122,13 +122,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         args,
         summary: Summary::default(),
     };
-    if args.columns.are_asked_for(&args.stream) {
-        let (summary, errors) = columns(worker(), term)?;
-        term.say(&summary.render(&rules, errors));
-        return Ok(if errors > 0 { Status::Errors } else { Status::Fine });
-    }
-    let (deciders, errors) = args.stream.answer(term, out, worker)?;
-    let mut summary = Summary::default();
+    let answered = if args.columns.are_asked_for(&args.stream) {
+        columns(args, (&rules, entry), worker, term, out)
+    } else {
+        let (deciders, errors) = args.stream.answer(term, out, worker)?;
+        Ok((deciders, Summary::default(), errors))
+    };
+    let (deciders, mut summary, errors) = answered?;
     deciders.into_iter().for_each(|decider| summary.add(decider.summary));
     if !out.is_closed() {
         term.say(&summary.render(&rules, errors));
@@ -138,21 +138,30 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Decides with columns on one side or both: by columns where an answer is a decision and nothing else.
 #[cfg(feature = "columns")]
-fn columns(decider: Decider<'_>, term: &Term) -> Result<(Summary, usize), CliError> {
-    let Decider { rules, entry, args, .. } = decider;
-    let answers = AnswerColumns::of(rules, entry, args.all, args.explain);
+fn columns<W: Worker>(
+    args: &Args,
+    (rules, entry): (&Rules, Entry<'_>),
+    worker: impl Fn() -> W,
+    term: &Term,
+    out: &mut Out,
+) -> Result<(Vec<W>, Summary, usize), CliError> {
+    let columns = || AnswerColumns::of(rules, entry, args.all, args.explain);
     let is_plain = !args.explain && matches!(entry.kind(), TableKind::Routes | TableKind::Router);
-    let mut answering = Answering::new(decider, answers);
+    let mut answering = Answering::new(&columns);
     if is_plain {
         answering = answering.of_decisions(rules, entry, args.all);
     }
-    let (decider, mut summary, errors) = args.columns.answer(&args.stream, term, answering)?;
-    summary.add(decider.summary);
-    Ok((summary, errors))
+    args.columns.answer(&args.stream, term, out, &answering, worker)
 }
 
 #[cfg(not(feature = "columns"))]
-fn columns(_: Decider<'_>, _: &Term) -> Result<(Summary, usize), CliError> {
+fn columns<W: Worker>(
+    _: &Args,
+    _: (&Rules, Entry<'_>),
+    _: impl Fn() -> W,
+    _: &Term,
+    _: &mut Out,
+) -> Result<(Vec<W>, Summary, usize), CliError> {
     Err(super::columns::refuse())
 }
 

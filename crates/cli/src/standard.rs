@@ -28,7 +28,7 @@ pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
 
 /// Standard output. It is written to directly: by way of `std::io::Stdout` an output that is open only for reading
 /// would take everything without a word.
-pub fn output() -> Box<dyn Write> {
+pub fn output() -> Box<dyn Write + Send> {
     if was_closed(1) {
         return Box::new(Closed);
     }

@@ -1,9 +1,5 @@
-//! Answering every line of a stream on several threads, the answers in the order of the lines.
-//!
-//! One thread reads the lines that are there, workers answer them, and the caller's thread writes the answers
-//! in their turn. Few chunks may be under way ([`AHEAD`]), so that memory is bounded by the number of workers,
-//! and whoever reads the answers slowly holds up the reading as well. Before the writer waits for more, what
-//! was answered is handed over.
+//! Answering every line of a stream on several threads ([`turns`]), the answers in the order of the lines. Before the
+//! writer waits for more, what was answered is handed over.
 
 use super::CliError;
 use super::compiled::is_artifact;
@@ -13,6 +9,7 @@ use super::mistake;
 use super::progress::Progress;
 use super::standard;
 use super::term::{Out, Term};
+use super::turns::{self, Turns};
 use rulec::Code;
 use rulec::JsonError;
 use rulec::internals::json;
@@ -22,12 +19,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
-
-/// The chunks that may be under way, for each worker.
-const AHEAD: usize = 2;
 
 /// The stream that is answered, and by how many threads.
 #[derive(clap::Args)]
@@ -166,127 +158,89 @@ impl StreamArgs {
         worker: impl Fn() -> W,
     ) -> Result<(Vec<W>, usize), CliError> {
         let (input, name, size) = open(self.input.as_deref(), term)?;
+        let mut workers: Vec<W> = (0..self.workers(size)).map(|_| worker()).collect();
+        let (mut lines, mut progress) = (Lines::new(name, input), Progress::new(size));
+        let read = || {
+            let chunk = lines.next_chunk()?;
+            progress.at(lines.bytes());
+            Ok(chunk)
+        };
+        let refused = turns::run(
+            &mut workers,
+            read,
+            |worker, chunk| answer(worker, &chunk),
+            |turns| write(out, &turns),
+        )?;
+        Ok((workers, refused))
+    }
+
+    /// The number of threads that are to answer an input of that size.
+    pub fn workers(&self, size: Option<u64>) -> usize {
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
             jobs => jobs,
         };
         // A short file is not worth many threads.
         let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
-        let mut workers: Vec<W> = (0..jobs.min(parts.saturating_add(1))).map(|_| worker()).collect();
-        // Turns are bounded, and with them the jobs.
-        let (turns, answers) = mpsc::sync_channel(AHEAD * workers.len());
-        let (jobs, queue) = mpsc::channel();
-        let queue = Mutex::new(queue);
-        let refused = thread::scope(|scope| {
-            let failed = |error| CliError::usage(format!("no thread can be started: {error}"));
-            for (number, worker) in workers.iter_mut().enumerate() {
-                let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
-                match thread.spawn_scoped(scope, || work(worker, &queue)) {
-                    Err(error) if number == 0 => return Err(failed(error)),
-                    // Without another thread it only takes longer.
-                    Err(_) => break,
-                    Ok(_) => {}
-                }
-            }
-            let (lines, progress) = (Lines::new(name, input), Progress::new(size));
-            let reader = thread::Builder::new().name("rulec-reader".to_owned());
-            reader.spawn_scoped(scope, || read(lines, progress, turns, jobs)).map_err(failed)?;
-            write(out, answers)
-        })?;
-        Ok((workers, refused))
+        jobs.min(parts.saturating_add(1))
     }
 }
 
 /// The answers to a chunk, and the number of its lines that are no message.
-type Answers = (Vec<u8>, usize);
+pub type Answers = (Vec<u8>, usize);
 
-/// Lines to be answered, and where the answers go.
-type Job = (Chunk, SyncSender<Answers>);
-
-/// The answers to a chunk when they are there, or why there are no more lines.
-type Turn = Result<Receiver<Answers>, CliError>;
-
-/// Reads chunks until the stream ends or nobody wants any more answers.
-fn read(
-    mut lines: Lines<Box<dyn Read + Send>>,
-    mut progress: Progress,
-    turns: SyncSender<Turn>,
-    jobs: Sender<Job>,
-) {
-    while let Some(chunk) = lines.next_chunk().transpose() {
-        let chunk = match chunk {
-            Ok(chunk) => chunk,
-            Err(stop) => {
-                let _ = turns.send(Err(stop));
-                break;
-            }
-        };
-        progress.at(lines.bytes());
-        let (answers, turn) = mpsc::sync_channel(1);
-        if turns.send(Ok(turn)).is_err() || jobs.send((chunk, answers)).is_err() {
-            break;
-        }
-    }
-    progress.finish();
-}
-
-/// Answers chunks until there are no more.
-fn work(worker: &mut impl Worker, queue: &Mutex<Receiver<Job>>) {
-    loop {
-        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((chunk, answers)) = job else { break };
-        // The writer may have ended.
-        let _ = answers.send(answer(worker, &chunk));
-    }
-}
-
-fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
+/// Answers the lines of a chunk.
+pub fn answer(worker: &mut impl Worker, chunk: &Chunk) -> Answers {
     let (mut answers, mut refused) = (Vec::new(), 0);
-    for (number, line) in chunk.lines() {
-        let before = answers.len();
-        let answered = match line {
-            Some(line) if line.trim_ascii().is_empty() => continue,
-            // What a panic leaves behind is not used again: the counts of this line, and what it had written.
-            Some(line) => mistake::caught(|| worker.answer(number, line, &mut answers)),
-            None => Ok(Err(JsonError::too_long())),
-        };
-        let error = match &answered {
-            Ok(Ok(())) => continue,
-            Ok(Err(error)) => BadMessage {
-                code: error.kind().code(),
-                message: error.message(),
-                column: Some(error.column()),
-                path: error.path(),
-                help: error.help(),
-            },
-            Err(mistake) => BadMessage {
-                code: Code::DecisionFailed,
-                message: mistake.as_str(),
-                column: None,
-                path: "",
-                help: Some(mistake::REPORT),
-            },
-        };
-        answers.truncate(before);
-        refused += 1;
-        write_json(&mut answers, &Refused { line: number, error });
+    for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
+        refused += usize::from(!answer_one(worker, number, line, &mut answers));
     }
     (answers, refused)
 }
 
+fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii().is_empty()
+}
+
+/// Answers a message, or refuses one that is none or too long to be read; returns true when it was answered.
+pub fn answer_one(
+    worker: &mut impl Worker,
+    number: u64,
+    message: Option<&[u8]>,
+    answers: &mut Vec<u8>,
+) -> bool {
+    let before = answers.len();
+    let answered = match message {
+        // What a panic leaves behind is not used again: the counts of this message, and what it had written.
+        Some(message) => mistake::caught(|| worker.answer(number, message, answers)),
+        None => Ok(Err(JsonError::too_long())),
+    };
+    let error = match &answered {
+        Ok(Ok(())) => return true,
+        Ok(Err(error)) => BadMessage {
+            code: error.kind().code(),
+            message: error.message(),
+            column: Some(error.column()),
+            path: error.path(),
+            help: error.help(),
+        },
+        Err(mistake) => BadMessage {
+            code: Code::DecisionFailed,
+            message: mistake.as_str(),
+            column: None,
+            path: "",
+            help: Some(mistake::REPORT),
+        },
+    };
+    answers.truncate(before);
+    write_json(answers, &Refused { line: number, error });
+    false
+}
+
 /// Writes the answers in their turn, until there are no more or nobody reads them.
-fn write(out: &mut Out, turns: Receiver<Turn>) -> Result<usize, CliError> {
+fn write(out: &mut Out, turns: &Turns<Answers>) -> Result<usize, CliError> {
     let mut all_refused = 0;
-    loop {
-        let turn = match turns.try_recv() {
-            Err(TryRecvError::Empty) => {
-                out.flush()?;
-                turns.recv().ok()
-            }
-            turn => turn.ok(),
-        };
-        // A worker that is gone gives no answers; why goes on when all threads have ended.
-        let Some(Ok((answers, refused))) = turn.transpose()?.map(|answers| answers.recv()) else { break };
+    while let Some((answers, refused)) = turns.next(|| out.flush())? {
         all_refused += refused;
         out.answers(&answers)?;
         if out.is_closed() {

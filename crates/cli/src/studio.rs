@@ -66,10 +66,11 @@ mod with {
     /// The rule sets and files that were named. Files of a folder that others of it import are shown as part of those.
     pub fn options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
         let compiled = files::compile(paths, root)?;
-        let mut options = Options { language: language::language(), ..Options::default() };
+        let mut options = Options { language: language::chosen(), ..Options::default() };
         for (compiled, imported) in compiled {
             if compiled.is_unreadable() {
-                let said = compiled.diagnostics().first().map(|found| found.message.clone());
+                let said = compiled.diagnostics().first();
+                let said = said.map(|found| found.message.told_in(language::language()).into_owned());
                 return Err(CliError::usage(said.unwrap_or_else(|| compiled.target.shown())));
             }
             if compiled.is_artifact() {

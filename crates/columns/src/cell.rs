@@ -1,6 +1,7 @@
 //! The cells of Arrow columns. A column is taken apart once a batch, and [`Cell`] is the one view of a value for whatever
 //! reads it: slots, a JSON tree, answers as text. It borrows what lies in the column's buffers.
 
+use crate::block::Cells;
 use crate::build::JSON_TEXTS;
 use crate::moment::{Zone, day};
 use arrow_array::cast::AsArray;
@@ -15,6 +16,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use rulec::internals::json;
+use rulec::internals::ty::{Kind, KindSet};
 use rulec::internals::value::{Value, format_datetime};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::ops::Range;
@@ -134,28 +136,27 @@ impl<'b> Reader<'b> {
 }
 
 impl Reader<'_> {
-    /// Hands out the values of rows of the commonest types, with its place among them: without a look at the type for
-    /// each. False for other types.
-    #[inline(always)]
-    pub fn each<'c>(&'c self, rows: Range<usize>, mut take: impl FnMut(usize, Value<'c>)) -> bool {
+    /// Puts the values of rows of the commonest types, as they are read at a slot, into its cells: without a look at the
+    /// type for each. False for other types.
+    pub fn spread<'c>(&'c self, rows: Range<usize>, kinds: KindSet, cells: Cells<'_, 'c>) -> bool {
         match &self.values {
-            Values::Bool(bits) => {
-                rows.enumerate().for_each(|(at, row)| take(at, Value::Bool(bits.value(row))))
-            }
+            Values::Bool(bits) => cells.put(Kind::Bool, kinds, rows.map(|row| Value::Bool(bits.value(row)))),
             Values::I32(values) => {
-                values[rows].iter().enumerate().for_each(|(at, value)| take(at, Value::Int((*value).into())));
+                cells.put(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int((*value).into())));
             }
             Values::I64(values) => {
-                values[rows].iter().enumerate().for_each(|(at, value)| take(at, Value::Int(*value)));
+                cells.put(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int(*value)));
             }
             Values::Text(Strings::Small(array), Meaning::Text) => {
-                rows.enumerate().for_each(|(at, row)| take(at, Value::Str(array.value(row))));
+                cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
             Values::Text(Strings::View(array), Meaning::Text) => {
-                rows.enumerate().for_each(|(at, row)| take(at, Value::Str(array.value(row))));
+                cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
             Values::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
-                values[rows].iter().enumerate().for_each(|(at, value)| take(at, Value::from_float(*value)));
+                // One that is negative and zero is a whole number.
+                let value = |value: &f64| Value::from_float(*value).read(kinds);
+                cells.put(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
             }
             Values::Dictionary(inner) => {
                 let (Values::I32(keys), Values::Text(Strings::Small(texts), Meaning::Text)) =
@@ -168,11 +169,8 @@ impl Reader<'_> {
                 }
                 // The key of a null may be none of a value.
                 let text = |key: i32| usize::try_from(key).ok().filter(|key| *key < texts.len());
-                keys[rows].iter().enumerate().for_each(|(at, key)| {
-                    if let Some(key) = text(*key) {
-                        take(at, Value::Str(texts.value(key)));
-                    }
-                });
+                let value = |key: &i32| text(*key).map_or(Value::Missing, |key| Value::Str(texts.value(key)));
+                cells.put(Kind::String, kinds, keys[rows].iter().map(value));
             }
             _ => return false,
         }

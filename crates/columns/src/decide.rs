@@ -2,8 +2,9 @@
 
 use crate::answers::Answers;
 use crate::bind::{Binding, ColumnsError, Options};
+use crate::block::{BLOCK, Block};
 use crate::cell::Reader;
-use crate::lanes::{BLOCK, Block, Lanes};
+use crate::lanes::Lanes;
 use crate::rows::{self, Part, RowError};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;

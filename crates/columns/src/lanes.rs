@@ -2,17 +2,16 @@
 //! declared input is asked of the column, not of each row.
 
 use crate::bind::Bound;
+use crate::block::Block;
 use crate::cell::{Cell, Reader};
 use crate::rows::whole;
+use arrow_buffer::bit_chunk_iterator::BitChunks;
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use bumpalo::Bump;
 use rulec::internals::input::{Place, Plan, ROOT};
 use rulec::internals::ty::KindSet;
 use rulec::internals::value::Value;
 use std::ops::Range;
-
-/// Rows that are filled at a time: their values stay in the nearest memory.
-pub(crate) const BLOCK: usize = 64;
 
 /// The columns of a batch, each with the slots that it fills.
 pub(crate) struct Lanes<'b> {
@@ -31,14 +30,6 @@ struct Lane<'b> {
     promised: Option<KindSet>,
     /// True when a time is read as text as well.
     as_text: bool,
-}
-
-/// The values of a block of rows.
-pub(crate) struct Block<'v> {
-    values: Vec<Value<'v>>,
-    slots: usize,
-    /// The rows that only a tree will do for.
-    trees: u64,
 }
 
 impl<'b> Lanes<'b> {
@@ -97,16 +88,11 @@ impl<'b> Lanes<'b> {
         });
     }
 
-    /// Fills the values of so many rows, at most [`BLOCK`].
+    /// Fills the values of so many rows, at most [`BLOCK`](crate::block::BLOCK).
     pub fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
-        block.values.clear();
-        block.values.resize(self.slots * rows.len(), Value::Missing);
-        block.slots = self.slots;
-        block.trees = 0;
+        block.begin(self.slots, rows.len());
         if let Some(kept) = &self.kept {
-            for (at, row) in rows.clone().enumerate() {
-                block.trees |= u64::from(!kept.value(row)) << at;
-            }
+            block.trees = !bits(kept, &rows);
         }
         for lane in &self.lanes {
             lane.fill(rows.clone(), bump, block);
@@ -114,20 +100,26 @@ impl<'b> Lanes<'b> {
     }
 }
 
+/// The bits of so many rows, at most [`BLOCK`](crate::block::BLOCK), the first row's lowest.
+fn bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
+    let chunks = BitChunks::new(buffer.values(), buffer.offset() + rows.start, rows.len());
+    chunks.iter_padded().next().unwrap_or_default()
+}
+
 impl Lane<'_> {
     fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
-        let (nulls, start) = (self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0), rows.start);
+        let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
+        let there = nulls.map_or(u64::MAX, |nulls| bits(nulls.inner(), &rows));
         let simple = self.promised.is_none()
-            && self.reader.each(rows.clone(), |at, value| {
-                if nulls.is_none_or(|nulls| nulls.is_valid(start + at)) {
-                    self.put(block, at, value);
-                }
-            });
+            && self
+                .slots
+                .iter()
+                .all(|(slot, kinds)| self.reader.spread(rows.clone(), *kinds, block.cells(*slot, there)));
         if simple {
             return;
         }
         for (at, row) in rows.enumerate() {
-            if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            if there >> at & 1 == 0 {
                 continue;
             }
             let value = match self.reader.cell(row) {
@@ -146,27 +138,9 @@ impl Lane<'_> {
         }
     }
 
-    #[inline(always)]
     fn put<'v>(&self, block: &mut Block<'v>, at: usize, value: Value<'v>) {
         for (slot, kinds) in &self.slots {
-            if let Some(cell) = block.values.get_mut(at * block.slots + slot) {
-                *cell = value.read(*kinds);
-            }
+            block.put(at, *slot, value.read(*kinds));
         }
-    }
-}
-
-impl<'v> Block<'v> {
-    /// No rows yet.
-    pub fn new() -> Block<'v> {
-        Block { values: Vec::new(), slots: 0, trees: 0 }
-    }
-
-    /// The values of a row of the block; `None` when only a tree will do.
-    pub fn slots(&self, at: usize) -> Option<&[Value<'v>]> {
-        if self.trees >> at & 1 == 1 {
-            return None;
-        }
-        self.values.get(at * self.slots..(at + 1) * self.slots)
     }
 }

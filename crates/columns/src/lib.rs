@@ -8,6 +8,7 @@
 
 mod answers;
 mod bind;
+mod block;
 mod build;
 mod cell;
 mod decide;

@@ -6,13 +6,14 @@ mod conditions;
 
 use conditions::{Conditions, Owner};
 use rulec::flow::FlowMatcher;
+use rulec::internals::diag::{listed, said};
 use rulec::internals::sema::hir::{Expect, Payload, Program, TableId, Trigger};
 use rulec::internals::syntax::ast::{Statement, StatementKind};
 use rulec::internals::syntax::parse::parse;
 use rulec::internals::threads::Threads;
 use rulec::internals::trace::{Mark, RouteTrace, TableTrace, Truths};
 use rulec::payload::{Judge, Judgement};
-use rulec::{Code, Explanation, FileId, Finding, Rules, Span, TableKind};
+use rulec::{Code, Explanation, FileId, Finding, Message, Rules, Span, TableKind};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -69,7 +70,7 @@ pub struct Item {
     /// The times it was tried and did not.
     pub no: usize,
     /// The gap, and the reason; `None` where all was seen.
-    pub gap: Option<String>,
+    pub gap: Option<Message>,
 }
 
 impl<'r> Coverage<'r> {
@@ -196,9 +197,9 @@ impl<'r> Coverage<'r> {
             let (seen, searched) = (&self.routes[at], &self.tables[rule.table.index()]);
             let gap = match (seen.chosen, rule.disabled) {
                 (1.., _) => None,
-                (0, true) => Some("never chosen: it is disabled".to_owned()),
+                (0, true) => Some(said!("never chosen: it is disabled")),
                 (0, false) => {
-                    Some(format!("never chosen: {}", self.why_not(rule.span, seen, searched, findings)))
+                    Some(said!("never chosen: {}", self.why_not(rule.span, seen, searched, findings)))
                 }
             };
             let name = named(program, rule.table, &rule.name);
@@ -210,8 +211,8 @@ impl<'r> Coverage<'r> {
             let id = TableId(at as u32);
             let Some(span) = places.get(&*table.name).copied().or(table.span) else { continue };
             let gap = match (searched.default, searched.times) {
-                (0, 0) => Some("never taken: its table was never entered".to_owned()),
-                (0, _) => Some("never taken: a route was chosen each time".to_owned()),
+                (0, 0) => Some(said!("never taken: its table was never entered")),
+                (0, _) => Some(said!("never taken: a route was chosen each time")),
                 _ => None,
             };
             let (tried, yes) = (searched.times, searched.default);
@@ -225,7 +226,7 @@ impl<'r> Coverage<'r> {
     }
 
     /// The reason why a route was never chosen.
-    fn why_not(&self, span: Span, seen: &Route, searched: &Searched, findings: &[Finding]) -> String {
+    fn why_not(&self, span: Span, seen: &Route, searched: &Searched, findings: &[Finding]) -> Message {
         let hidden = findings.iter().map(|finding| &finding.diagnostic).find(|diagnostic| {
             let is_about = diagnostic
                 .span()
@@ -233,19 +234,18 @@ impl<'r> Coverage<'r> {
             is_about && matches!(diagnostic.code, Code::RouteHidden | Code::NeverMatches)
         });
         if let Some(hidden) = hidden {
-            return format!("{} ({})", hidden.message, hidden.code);
+            return said!("{} ({})", hidden.message, hidden.code);
         }
         match (searched.times, seen.tried) {
-            (0, _) => "its table was never entered".to_owned(),
+            (0, _) => said!("its table was never entered"),
             (_, 0) => {
                 let mut before: Vec<(&String, &usize)> = seen.before.iter().collect();
                 before.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
-                let more = if before.len() > NAMED { " and others" } else { "" };
-                let names: Vec<String> =
-                    before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")).collect();
-                format!("never tried, hidden by {}{more}, chosen before it each time", names.join(", "))
+                let names = listed(before.iter().take(NAMED).map(|(name, _)| said!("`{name}`")));
+                let names = if before.len() > NAMED { said!("{names} and others") } else { names };
+                said!("never tried, hidden by {names}, chosen before it each time")
             }
-            (_, tried) => format!("its condition did not hold, asked {}", times(tried)),
+            (_, tried) => said!("its condition did not hold, asked {}", times(tried)),
         }
     }
 
@@ -255,8 +255,8 @@ impl<'r> Coverage<'r> {
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
             let (tried, yes) = (self.intents, self.flows.get(&*flow.name).copied().unwrap_or_default());
             let gap = match (tried, yes) {
-                (0, _) => Some("never chosen: no message came as far as the intent flows".to_owned()),
-                (_, 0) => Some(format!("never chosen: never the nearest, asked {}", times(tried))),
+                (0, _) => Some(said!("never chosen: no message came as far as the intent flows")),
+                (_, 0) => Some(said!("never chosen: never the nearest, asked {}", times(tried))),
                 _ => None,
             };
             Item {
@@ -292,9 +292,9 @@ impl<'r> Coverage<'r> {
                     .copied()
                     .unwrap_or_default();
                 let gap = match (judged, broken) {
-                    (0, _) => Some(format!("never asked: no `{}` was judged", payload.name)),
-                    (_, 0) => Some("never broken".to_owned()),
-                    (judged, broken) if judged == broken => Some("never kept".to_owned()),
+                    (0, _) => Some(said!("never asked: no `{}` was judged", payload.name)),
+                    (_, 0) => Some(said!("never broken")),
+                    (judged, broken) if judged == broken => Some(said!("never kept")),
                     _ => None,
                 };
                 let (name, no) = (rule.to_owned(), judged - broken);
@@ -308,12 +308,12 @@ impl<'r> Coverage<'r> {
     pub fn conditions(&self) -> Vec<Item> {
         let program = self.rules.program();
         let reached = |owner: Owner| match owner {
-            Owner::Rule(id) => (self.routes[id.index()].tried, "its route was never tried".to_owned()),
-            Owner::Chosen(id) => (self.routes[id.index()].chosen, "its route was never chosen".to_owned()),
-            Owner::Default(id) => (self.tables[id.index()].default, "its default was never taken".to_owned()),
+            Owner::Rule(id) => (self.routes[id.index()].tried, said!("its route was never tried")),
+            Owner::Chosen(id) => (self.routes[id.index()].chosen, said!("its route was never chosen")),
+            Owner::Default(id) => (self.tables[id.index()].default, said!("its default was never taken")),
             Owner::Payload(at) => {
                 let payload = &program.payloads[at];
-                (self.judged(payload), format!("no `{}` was judged", payload.name))
+                (self.judged(payload), said!("no `{}` was judged", payload.name))
             }
         };
         let told = self.conditions.told(self.rules.sources(), reached);
@@ -407,6 +407,6 @@ fn one_line(text: &str) -> String {
 }
 
 /// The number of times, in words.
-pub fn times(count: usize) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+pub fn times(count: usize) -> Message {
+    if count == 1 { said!("once") } else { said!("{count} times") }
 }

@@ -152,6 +152,8 @@ fn symbol_kind(kind: Kind) -> SymbolKind {
         Kind::Handler => SymbolKind::METHOD,
         Kind::Table | Kind::Choice | Kind::Router | Kind::Workflow | Kind::Payload => SymbolKind::CLASS,
         Kind::Test => SymbolKind::BOOLEAN,
+        Kind::Import => SymbolKind::MODULE,
+        Kind::Input | Kind::Settings => SymbolKind::OBJECT,
         Kind::Field | Kind::PayloadField | Kind::TypeField => SymbolKind::FIELD,
         _ => SymbolKind::EVENT,
     }

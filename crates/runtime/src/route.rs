@@ -7,34 +7,41 @@
 
 mod build;
 mod chain;
+mod difference;
 mod handler;
 mod log;
 mod outcome;
 mod permission;
 mod policy;
+mod previous;
+mod shadow;
 mod stats;
 #[cfg(feature = "watch")]
 mod watch;
 
 pub use build::{Problem, RouterBuilder, RouterError, Warning};
+pub use difference::Place;
 pub use handler::{HandlerError, HandlerResult, Request};
 pub use log::{DecisionLog, DecisionLogBuilder, LogStats};
 pub use outcome::{Ending, Outcome, Tried};
 pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};
+pub use shadow::{Differences, Generations, PairStats, ShadowStats, SwitchError};
 pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
 #[cfg(feature = "watch")]
 pub use watch::{Watch, WatchError, WatchStatus};
 
 use super::task;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use build::Handlers;
 use log::Record;
 use policy::Circuit;
+use previous::Previous;
 use rulec::{Decision, Edit, EditError, Guard, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
+use shadow::Shadow;
 use stats::Stats;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 use time::OffsetDateTime;
 
@@ -81,6 +88,10 @@ struct Shared {
     /// Read for every message and written at a swap: `ArcSwap` makes reading lock-free, so that a
     /// swap never waits for messages nor they for it, and no panic can poison it.
     active: ArcSwap<Active>,
+    /// Rules that decide beside them.
+    shadow: ArcSwapOption<Shadow>,
+    /// Locked while either of the two is changed.
+    previous: Mutex<Previous>,
     handlers: Arc<Handlers>,
     /// Refuses edits of the rules that lead to a handler there is not.
     guard: Arc<Guard>,
@@ -153,7 +164,10 @@ impl Router {
             attempt: 1,
         });
         let outcome = Outcome::undecided(&decision);
-        let record = Record { time, rules, decision: decision.clone(), message: message.clone() };
+        let shadow = self.shared.shadow.load();
+        let instead = shadow.as_ref().and_then(|shadow| shadow.observe(&self.shared, &decision, &message));
+        drop(shadow);
+        let record = Record { time, rules, decision: decision.clone(), message: message.clone(), instead };
         let mut pending = Pending { shared: &self.shared, record: Some(record), outcome, start };
         let Some(request) = request else { return pending.finish(Ending::NoRoute) };
         let sender =
@@ -172,13 +186,8 @@ impl Router {
     /// When the entry is not among the new rules or one of their targets has no handler. The old
     /// rules stay in force.
     pub fn swap(&self, rules: impl Into<LiveRules>) -> Result<Swapped, RouterError> {
-        let shared = &*self.shared;
-        let next = build::validate(rules.into(), shared.entry.as_deref(), &shared.handlers, &shared.guard)
-            .map_err(|problems| RouterError { problems })?;
-        let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
-        let previous = shared.active.swap(Arc::new(next)).rules.clone();
-        tracing::info!(target: "rulec::router", previous = previous.generation(), generation, "rules swapped");
-        Ok(Swapped { previous, generation, warnings })
+        let next = self.validated(rules.into())?;
+        Ok(self.put_in_force(next, &mut self.switching()))
     }
 
     /// The rules in force. When the router was given `LiveRules`, statements can be inserted, replaced and removed through
@@ -211,6 +220,25 @@ impl Router {
     /// The decision log, when there is one.
     pub fn log(&self) -> Option<&DecisionLog> {
         self.shared.log.as_ref()
+    }
+
+    /// Held while it is changed which rules are in force or in the shadow; decisions do not ask for it.
+    fn switching(&self) -> MutexGuard<'_, Previous> {
+        self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn validated(&self, rules: LiveRules) -> Result<Active, RouterError> {
+        let shared = &*self.shared;
+        build::validate(rules, shared.entry.as_deref(), &shared.handlers, &shared.guard)
+            .map_err(|problems| RouterError { problems })
+    }
+
+    fn put_in_force(&self, next: Active, previous: &mut Previous) -> Swapped {
+        let (generation, warnings) = (next.rules.generation(), next.warnings.clone());
+        let before = self.shared.active.swap(Arc::new(next)).rules.clone();
+        tracing::info!(target: "rulec::router", previous = before.generation(), generation, "rules swapped");
+        previous.push(before.clone());
+        Swapped { previous: before, generation, warnings }
     }
 }
 

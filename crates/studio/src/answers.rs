@@ -14,7 +14,7 @@ pub(crate) mod test_block;
 pub(crate) mod workflow;
 
 use crate::api::EntryKind;
-use crate::refusal::{Answer, Refused};
+use crate::refusal::{Answer, Refused, as_it_is};
 use rulec::{Entry, Rules, TableKind};
 
 /// The kind of a table.
@@ -30,5 +30,5 @@ pub(crate) fn kind(kind: TableKind) -> EntryKind {
 
 /// The entry of a name.
 pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
-    rules.entry(name).map_err(Refused::missing)
+    rules.entry(name).map_err(|error| Refused::missing(as_it_is(error)))
 }

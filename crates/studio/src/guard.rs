@@ -1,12 +1,15 @@
 //! The gate before every request. The studio is for the person at this machine: another page in the same browser may know the port,
 //! but not the token, and its `Origin` gives it away; a name that resolves to this machine only now gives itself away by `Host`.
 
+use crate::language::answered;
 use crate::refusal::Refused;
 use crate::state::Studio;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use rulec::internals::diag::said;
+use rulec::{Language, Message};
 use std::sync::Arc;
 
 /// The header that carries the token.
@@ -25,10 +28,14 @@ pub(crate) struct Gate {
 
 /// Lets a request through that comes from the studio's own page.
 pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    let mut response = match gate.refuses(&request) {
-        Some(refused) => refused.into_response(),
-        None => next.run(request).await,
-    };
+    let language = gate.language(request.headers());
+    let mut response = answered(language, async {
+        match gate.refuses(&request) {
+            Some(refused) => refused.into_response(),
+            None => next.run(request).await,
+        }
+    })
+    .await;
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -45,30 +52,38 @@ pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next
 }
 
 impl Gate {
+    /// The language that the page asks for; else that of the command line, or English.
+    fn language(&self, headers: &HeaderMap) -> Language {
+        let wanted = texts(headers, header::ACCEPT_LANGUAGE.as_str());
+        wanted
+            .first()
+            .and_then(|wanted| Language::of_locale(wanted))
+            .or(self.studio.language)
+            .unwrap_or_default()
+    }
+
     fn refuses(&self, request: &Request) -> Option<Refused> {
         let headers = request.headers();
-        let forbidden = |kind, message: &str| Some(Refused::new(StatusCode::FORBIDDEN, kind, message));
+        let forbidden = |kind, message: Message| Some(Refused::new(StatusCode::FORBIDDEN, kind, message));
         // One header each: of two, another reader might take the other.
         let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
-            return forbidden(
-                "host",
-                "the studio answers at 127.0.0.1 alone; open the address that it printed",
-            );
+            let message = said!("the studio answers at 127.0.0.1 alone; open the address that it printed");
+            return forbidden("host", message);
         }
         let origins = texts(headers, header::ORIGIN.as_str());
         let own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_here(host));
         if !origins.iter().all(own) {
-            return forbidden("origin", "the studio answers its own page alone");
+            return forbidden("origin", said!("the studio answers its own page alone"));
         }
         let sites = texts(headers, "sec-fetch-site");
         let is_api = request.uri().path().starts_with("/api/");
         if is_api && !sites.iter().all(|site| matches!(*site, "same-origin" | "none")) {
-            return forbidden("origin", "the studio answers its own page alone");
+            return forbidden("origin", said!("the studio answers its own page alone"));
         }
         let tokens = texts(headers, TOKEN);
         if is_api && !(tokens.len() == 1 && tokens.iter().all(|token| is_same(token, &self.studio.token))) {
-            let message = "the token is missing or wrong; open the address that the studio printed";
+            let message = said!("the token is missing or wrong; open the address that the studio printed");
             return Some(Refused::new(StatusCode::UNAUTHORIZED, "token", message));
         }
         None

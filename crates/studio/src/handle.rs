@@ -1,11 +1,13 @@
 //! Handlers of requests: each is answered on a thread of its own, so that one that takes long holds up none of the others.
 
-use crate::refusal::{Answer, Refused};
+use crate::language::{language, worked};
+use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::routing::{MethodRouter, get, post, put};
+use rulec::internals::diag::said;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -14,10 +16,11 @@ use std::sync::Arc;
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
-        Err(Refused::broken(
-            "the studio made a mistake; what it was asked is on the terminal. Please report it",
-        ))
+    let language = language();
+    tokio::task::spawn_blocking(move || worked(language, work)).await.unwrap_or_else(|_| {
+        Err(Refused::broken(said!(
+            "the studio made a mistake; what it was asked is on the terminal. Please report it"
+        )))
     })
 }
 
@@ -32,8 +35,10 @@ where
     Q: Send + 'static,
     A: Send + 'static,
 {
-    let Json(question) =
-        body.map_err(|error| Refused { status: error.status(), ..Refused::invalid(error.body_text()) })?;
+    let Json(question) = body.map_err(|error| Refused {
+        status: error.status(),
+        ..Refused::invalid(as_it_is(error.body_text()))
+    })?;
     blocking(move || work(&studio, question)).await.map(Json)
 }
 
@@ -62,7 +67,7 @@ where
     A: Serialize + Send + 'static,
 {
     get(move |State(studio): State<Arc<Studio>>, query: Result<Query<Q>, QueryRejection>| async move {
-        let Query(question) = query.map_err(|error| Refused::invalid(error.body_text()))?;
+        let Query(question) = query.map_err(|error| Refused::invalid(as_it_is(error.body_text())))?;
         blocking(move || work(&studio, question)).await.map(Json)
     })
 }

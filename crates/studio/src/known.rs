@@ -3,9 +3,11 @@
 
 use crate::api::Place;
 use crate::keys::Keys;
+use crate::language::told;
 use crate::places::Places;
-use crate::refusal::{Answer, Refused};
+use crate::refusal::{Answer, Refused, as_it_is};
 use rulec::flow::FlowMatcher;
+use rulec::internals::diag::said;
 use rulec::internals::ide::Analysis;
 use rulec::{FileId, Finding, Loader, Rules, Span};
 use std::sync::OnceLock;
@@ -28,7 +30,7 @@ impl Known {
     /// The rules, which compile; else why not.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules.as_ref().ok_or_else(|| {
-            Refused::errors(self.first_error().unwrap_or_else(|| "the rules do not compile".to_owned()))
+            Refused::errors(self.first_error().map_or_else(|| said!("the rules do not compile"), as_it_is))
         })
     }
 
@@ -39,7 +41,7 @@ impl Known {
 
     /// The first error, with its place.
     pub fn first_error(&self) -> Option<String> {
-        let found = self.analysis.diagnostics.iter().find(|found| found.is_error())?;
+        let found = told(self.analysis.diagnostics.iter().find(|found| found.is_error())?);
         let at = found.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
         Some(match at {
             Some((file, span)) => {
@@ -71,9 +73,7 @@ impl Known {
     }
 
     pub fn file(&self, name: &str) -> Answer<FileId> {
-        self.analysis
-            .file(name)
-            .ok_or_else(|| Refused::missing(format!("`{name}` is no file of these rules")))
+        self.analysis.file(name).ok_or_else(|| Refused::missing(said!("`{name}` is no file of these rules")))
     }
 
     /// The name of a file.

@@ -7,6 +7,7 @@
 //! | `server` | the listener, the paths of the requests, the page itself |
 //! | `guard` | who is answered: by token, `Host` and `Origin`; and what a browser may load |
 //! | `handle` | a handler's thread, its question and its answer |
+//! | `language` | the language that a request is answered in |
 //! | `state` | the rule sets, files and replays of a studio |
 //! | `project` | a rule set: on disk, and with the texts that an editor holds |
 //! | `known` | all that is known of one state of the texts; `keys` names their statements, `places` counts as browsers do |
@@ -23,6 +24,7 @@ mod guard;
 mod handle;
 mod keys;
 mod known;
+mod language;
 mod places;
 mod project;
 mod refusal;

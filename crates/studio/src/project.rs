@@ -4,6 +4,7 @@ use crate::api::{FileText, RuleSet, Save, Saved};
 use crate::difference::difference;
 use crate::known::Known;
 use crate::refusal::{Answer, Refused};
+use rulec::internals::diag::said;
 use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -200,13 +201,13 @@ impl Project {
             Origin::Disk { files, .. } => files.load(file),
             Origin::Text(text) => Ok(text.clone().into_bytes()),
         };
-        let bytes = bytes.map_err(|error| Refused::missing(format!("`{file}` cannot be read: {error}")))?;
-        String::from_utf8(bytes).map_err(|_| Refused::invalid(format!("`{file}` is not UTF-8")))
+        let bytes = bytes.map_err(|error| Refused::missing(said!("`{file}` cannot be read: {error}")))?;
+        String::from_utf8(bytes).map_err(|_| Refused::invalid(said!("`{file}` is not UTF-8")))
     }
 
     /// Writes a text to its file, unless that has changed since the text was made from it.
     pub fn save(&self, save: Save) -> Answer<Saved> {
-        let unsaved = || Refused::invalid(format!("`{}` was uploaded and is on no disk", self.name));
+        let unsaved = || Refused::invalid(said!("`{}` was uploaded and is on no disk", self.name));
         let path = self.path(&save.file).ok_or_else(unsaved)?;
         self.known(true).file(&save.file).or_else(|_| self.known(false).file(&save.file))?;
         let now = self.on_disk_now(&save.file)?;
@@ -218,7 +219,7 @@ impl Project {
             Refused::new(
                 axum::http::StatusCode::FORBIDDEN,
                 "broken",
-                format!("`{}` cannot be written: {error}", save.file),
+                said!("`{}` cannot be written: {error}", save.file),
             )
         })?;
         let mut state = self.state();

@@ -15,8 +15,9 @@ mod sums;
 
 pub(crate) use decider::Decider;
 
-use crate::api::{AskRows, LineMistake, Progress, ReplayState, Source};
+use crate::api::{AskRows, Progress, ReplayState, Source};
 use crate::known::Known;
+use rulec::Message;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,14 +81,14 @@ struct Tally {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     refused: usize,
-    refusals: Vec<LineMistake>,
+    refusals: Vec<(u64, Message)>,
     foreign: usize,
     bare: usize,
     masked: usize,
     otherwise: usize,
     flipped: usize,
     is_log: bool,
-    failure: Option<String>,
+    failure: Option<Message>,
     elapsed: Duration,
 }
 

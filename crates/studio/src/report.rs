@@ -5,7 +5,8 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::handle::blocking;
 use crate::known::Known;
-use crate::refusal::{Answer, Refused};
+use crate::language::{language, tag, words, worked};
+use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::Replay;
 use crate::state::{Options, Studio};
 use axum::Json;
@@ -13,6 +14,7 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::header;
 use axum::response::IntoResponse;
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload::Judge;
 use rulec::{Rules, TableKind as Kind};
@@ -49,6 +51,10 @@ impl std::error::Error for ReportError {}
 /// # Errors
 /// When the rules do not compile, a file cannot be read, or the program was built without its page.
 pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
+    worked(options.language.unwrap_or_default(), || written(options))
+}
+
+fn written(options: &ReportOptions) -> Result<String, ReportError> {
     let studio = Arc::new(Studio::new(options).map_err(ReportError)?);
     let told = |refused: Refused| ReportError(refused.body.message);
     let version = Version { rules: 0, draft: false };
@@ -72,7 +78,7 @@ pub(crate) async fn html(
     State(studio): State<Arc<Studio>>,
     body: Result<Json<AskReport>, JsonRejection>,
 ) -> Answer<impl IntoResponse> {
-    let Json(asked) = body.map_err(|error| Refused::invalid(error.body_text()))?;
+    let Json(asked) = body.map_err(|error| Refused::invalid(as_it_is(error.body_text())))?;
     let page = blocking(move || page(&ask(&studio, asked)?)).await?;
     let name = "attachment; filename=\"report.html\"";
     Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, name)], page))
@@ -81,11 +87,11 @@ pub(crate) async fn html(
 fn page(report: &Report) -> Answer<String> {
     let template = assets::file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
     let Some((before, after)) = template.and_then(|template| template.split_once(PLACE)) else {
-        return Err(Refused::broken(
-            "the program was built without the studio's page: build it with `--features studio`",
-        ));
+        return Err(Refused::broken(said!(
+            "the program was built without the studio's page: build it with `--features studio`"
+        )));
     };
-    let json = serde_json::to_string(report).map_err(Refused::broken)?;
+    let json = serde_json::to_string(report).map_err(|error| Refused::broken(as_it_is(error)))?;
     Ok([before, &inert(&json), after].concat())
 }
 
@@ -140,11 +146,10 @@ pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
         .collect();
     slowest.sort_by_key(|slow| std::cmp::Reverse((slow.median_us, slow.longest_us, slow.steps)));
     slowest.truncate(SLOWEST);
-    let language = studio.session().language;
     Ok(Report {
         name: project.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        language,
+        language: tag(language()),
         summary: ReportSummary {
             files: known.names().len(),
             tables: map.tables.len() + map.payloads.len(),
@@ -179,7 +184,7 @@ fn covered(known: &Known, item: Item) -> CoverageItem {
         tried: item.tried,
         yes: item.yes,
         no: item.no,
-        gap: item.gap,
+        gap: item.gap.as_ref().map(words),
     }
 }
 

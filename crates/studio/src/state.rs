@@ -2,9 +2,11 @@
 
 use crate::api::{self, Source, Version};
 use crate::known::Known;
+use crate::language::tag;
 use crate::project::Project;
 use crate::refusal::{Answer, Refused};
 use crate::replay::{Messages, Replay};
+use rulec::internals::diag::said;
 use rulec::internals::ide::tokens::Class;
 use rulec::{Compiler, Language};
 use std::path::{Path, PathBuf};
@@ -25,8 +27,8 @@ pub struct Options {
     pub port: u16,
     /// True when values of `@private` fields are shown.
     pub show_private: bool,
-    /// The language the page begins in.
-    pub language: Language,
+    /// The language the page begins in, where one is asked for; else the browser's.
+    pub language: Option<Language>,
 }
 
 /// A rule set by its main file.
@@ -41,7 +43,7 @@ pub struct RulesFile {
 pub(crate) struct Studio {
     pub token: String,
     pub show_private: bool,
-    pub language: Language,
+    pub language: Option<Language>,
     projects: RwLock<Vec<Arc<Project>>>,
     sources: RwLock<Vec<Arc<Messages>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
@@ -118,7 +120,7 @@ impl Studio {
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
-            return Err(Refused::invalid(format!(
+            return Err(Refused::invalid(said!(
                 "{MAX_UPLOADED} rule sets were uploaded already; open the studio anew"
             )));
         }
@@ -143,7 +145,7 @@ impl Studio {
 
     pub fn project(&self, id: usize) -> Answer<Arc<Project>> {
         let projects = self.projects.read().unwrap_or_else(PoisonError::into_inner);
-        projects.get(id).cloned().ok_or_else(|| Refused::missing(format!("there is no rule set {id}")))
+        projects.get(id).cloned().ok_or_else(|| Refused::missing(said!("there is no rule set {id}")))
     }
 
     pub fn known(&self, version: Version) -> Answer<Arc<Known>> {
@@ -152,7 +154,7 @@ impl Studio {
 
     pub fn source(&self, id: usize) -> Answer<Arc<Messages>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        sources.get(id).cloned().ok_or_else(|| Refused::missing(format!("there is no file {id}")))
+        sources.get(id).cloned().ok_or_else(|| Refused::missing(said!("there is no file {id}")))
     }
 
     pub fn add_replay(&self, make: impl FnOnce(usize) -> Replay) -> Arc<Replay> {
@@ -169,7 +171,7 @@ impl Studio {
     pub fn replay(&self, id: usize) -> Answer<Arc<Replay>> {
         let replays = self.replays.read().unwrap_or_else(PoisonError::into_inner);
         let gone =
-            || Refused::missing(format!("there is no replay {id}, or it is too long ago; start it again"));
+            || Refused::missing(said!("there is no replay {id}, or it is too long ago; start it again"));
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }
 
@@ -183,11 +185,7 @@ impl Studio {
         api::Session {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             show_private: self.show_private,
-            language: match self.language {
-                Language::Chinese => "zh",
-                _ => "en",
-            }
-            .to_owned(),
+            language: self.language.map(tag),
             rules: self.projects().iter().map(|project| project.describe()).collect(),
             sources: self.sources().iter().map(|source| source.about.clone()).collect(),
             token_classes: CLASSES.iter().map(|(_, name)| (*name).to_owned()).collect(),

@@ -143,7 +143,7 @@ impl<'a> Work<'a> {
                 self.fields_of(fields);
                 let line = |field: &Field| entry(Kind::Field, &field.name, field.name.span.to(field.ty.span));
                 inner.extend(fields.iter().map(line));
-                (Kind::Field, None)
+                (Kind::Input, None)
             }
             StatementKind::Settings { entries } => {
                 for (_, value) in entries {
@@ -154,7 +154,7 @@ impl<'a> Work<'a> {
                         self.uses(id, value.span);
                     }
                 }
-                (Kind::Let, None)
+                (Kind::Settings, None)
             }
             StatementKind::Intent(intent) => {
                 self.exprs(intent.keywords.iter().chain(&intent.examples));
@@ -165,7 +165,7 @@ impl<'a> Work<'a> {
                 (Kind::Entity, Some(&entity.name))
             }
             StatementKind::Lexicon(lexicon) => (Kind::Lexicon, Some(&lexicon.name)),
-            StatementKind::Import { path } => (Kind::Table, Some(path)),
+            StatementKind::Import { path } => (Kind::Import, Some(path)),
             deciding => self.deciding(deciding, inner),
         }
     }

@@ -15,9 +15,9 @@ version: string,
  */
 show_private: boolean,
 /**
- * `en` or `zh`, as the command line says; the page may choose another.
+ * `en` or `zh`, where the command line asks for one; the page may choose another.
  */
-language: string,
+language: string | null,
 /**
  * The rule sets, in the order of the command line; then those that were uploaded.
  */
@@ -2219,7 +2219,7 @@ name: string,
  */
 version: string,
 /**
- * `en` or `zh`, as the command line says.
+ * `en` or `zh`, as whoever asked for it reads.
  */
 language: string,
 /**

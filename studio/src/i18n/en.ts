@@ -9,6 +9,7 @@ export const en = {
   more: 'more',
   less: 'less',
   loading: 'Loading…',
+  unreachable: 'rulec studio does not answer; is it still running?',
   showMore: (count: number) => `${n(count)} more`,
   truth: {
     true: 'holds',
@@ -74,6 +75,8 @@ export const en = {
     onePerLine: 'one a line',
     noJson: 'This is no JSON yet.',
     noNumber: 'This is no such number.',
+    masksTyped:
+      'Values of private fields were masked, and ••• is decided on as it stands here: write a value in its place, or open the studio with --show-private.',
     formNeedsJson: 'The text is no JSON object yet, so the form cannot show it.',
     decision: 'Decision',
     judgement: 'Judgement',
@@ -246,7 +249,7 @@ export const en = {
     flipsTable: 'What flips, as a table',
     beforeSide: 'Before',
     afterSide: 'After',
-    otherArguments: 'other arguments',
+    otherAnswer: 'answered otherwise',
     showFlips: (before: string, after: string, count: number) =>
       `Show the ${n(count)} from ${before} to ${after}`,
     messages: 'Messages',

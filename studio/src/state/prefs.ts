@@ -25,14 +25,20 @@ function firstTheme(): Theme {
   return theme === 'light' || theme === 'dark' ? theme : 'system';
 }
 
+const keptLanguage = kept('language');
+
 function firstLanguage(): Language {
-  const language = kept('language');
-  if (language === 'en' || language === 'zh') return language;
+  if (keptLanguage === 'en' || keptLanguage === 'zh') return keptLanguage;
   return navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en';
 }
 
 export const theme = signal<Theme>(firstTheme());
 export const language = signal<Language>(firstLanguage());
+/** Takes the language that the command line asks for, where nobody has chosen one in this browser before. */
+export function begin(wanted: string | null): void {
+  if (keptLanguage === null && (wanted === 'en' || wanted === 'zh')) language.value = wanted;
+}
+
 export const shortcuts = signal(kept('shortcuts') !== 'off');
 
 const systemDark = signal(false);

@@ -2,6 +2,7 @@
 // in sight until then.
 import { useEffect, useState } from 'preact/hooks';
 import { isAborted } from '../client';
+import { language } from './prefs';
 
 export interface Resource<T> {
   value: T | null;
@@ -9,7 +10,7 @@ export interface Resource<T> {
   loading: boolean;
 }
 
-/** Asks by `ask` now and whenever `key` changes, after `delay` milliseconds of quiet; a null key asks nothing. */
+/** Asks by `ask` now and whenever `key` or the language of answers changes, after `delay` milliseconds of quiet; a null key asks nothing. */
 export function useResource<T>(
   key: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
@@ -37,6 +38,6 @@ export function useResource<T>(
       abort.abort();
     };
     // `ask` is made anew by each drawing; `key` says when its answer would be another.
-  }, [key, delay]);
+  }, [key, delay, language.value]);
   return state;
 }

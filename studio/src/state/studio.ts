@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { EntryInfo, Overview, RuleSet, Session, Version } from '../api/types';
 import { api, isAborted, type RequestError } from '../client';
+import { begin as beginIn, language } from './prefs';
 
 export const session = signal<Session | null>(null);
 export const failure = signal<string | null>(null);
@@ -42,6 +43,7 @@ export async function refreshSession(): Promise<void> {
 export function begin(): void {
   api.session().then(
     (first) => {
+      beginIn(first.language);
       session.value = first;
       rules.value = first.rules[0]?.id ?? 0;
       follow();
@@ -50,8 +52,8 @@ export function begin(): void {
   );
 }
 
-/** The version with the state of its texts: another one whenever an answer may be another. */
-const state = computed(() => ({ of: version.value, revision: revision.value }));
+/** The version with the state of its texts and the language of answers: another one whenever an answer may be another. */
+const state = computed(() => ({ of: version.value, revision: revision.value, language: language.value }));
 
 function follow(): void {
   let asked: AbortController | undefined;

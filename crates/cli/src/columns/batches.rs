@@ -1,74 +1,164 @@
-//! Answering batch by batch. One thread reads, so that memory holds a few batches however long the input is.
+//! Answering batch by batch, on several threads: a few batches are under way at a time, so that memory does not grow with
+//! the input.
 
 use super::{ColumnArgs, LINES};
-use crate::lines::Lines;
+use crate::lines::{Chunk, Lines};
 use crate::progress::Progress;
 use crate::stream::{self, StreamArgs, Worker};
 use crate::summary::Summary;
-use crate::term::Term;
-use crate::{CliError, files, mistake};
+use crate::term::{Out, Term};
+use crate::turns::{self, Turns};
+use crate::{CliError, files, standard};
 use rulec::{Entry, Rules};
-use rulec_columns::formats::{self, Format, Sink, Source};
+use rulec_columns::formats::{self, Format, FormatError, Sink, Source};
 use rulec_columns::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A worker that answers messages.
-pub struct Answering<'a, W> {
+/// The way that messages are answered.
+pub struct Answering<'a> {
     /// The rules and the entry, where an answer is a decision and nothing else, so that columns are decided as they are.
     decisions: Option<(&'a Rules, Entry<'a>)>,
     /// True when all routes that hold are asked for.
     matched: bool,
-    /// The worker for everything else.
-    pub worker: W,
-    /// The columns of its answers.
-    answers: AnswerColumns,
-    /// The decisions by columns.
-    pub summary: Summary,
-    /// The messages that were none.
-    pub refused: usize,
-    /// The worker's answers that are not written yet.
-    text: Vec<u8>,
+    /// The columns of the answers of a worker.
+    answers: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
-impl<'a, W> Answering<'a, W> {
-    /// A worker's answers, which have these columns.
-    pub fn new(worker: W, answers: AnswerColumns) -> Answering<'a, W> {
-        let (decisions, matched, summary) = (None, false, Summary::default());
-        Answering { decisions, matched, worker, answers, summary, refused: 0, text: Vec::new() }
+impl<'a> Answering<'a> {
+    /// Answers of workers, which have these columns.
+    pub fn new(answers: &'a (dyn Fn() -> AnswerColumns + 'a)) -> Answering<'a> {
+        Answering { decisions: None, matched: false, answers }
     }
 
     /// The same where an answer is a decision by an entry and nothing else, with all routes that hold if `matched`.
-    pub fn of_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> Answering<'a, W> {
+    pub fn of_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> Answering<'a> {
         Answering { decisions: Some((rules, entry)), matched, ..self }
     }
 }
 
-enum Output {
-    Lines(Box<dyn Write + Send>),
-    Columns(Box<dyn Sink>),
+/// What became of a stream: the workers, the decisions by columns, and the messages that were none.
+pub type Answered<W> = (Vec<W>, Summary, usize);
+
+/// What is answered at a time.
+enum Job {
+    Lines(Chunk),
+    /// Rows, the first of which has that number.
+    Rows(Part, u64),
 }
 
-impl Output {
-    fn write(&mut self, answers: &RecordBatch, first: u64) -> Result<(), CliError> {
+/// Answers in the form that they are written in.
+enum Answers {
+    Lines(Vec<u8>),
+    Columns(RecordBatch),
+}
+
+/// A thread's part of the work.
+struct Hand<W> {
+    /// Decides columns as they are.
+    decider: Option<Decider>,
+    /// Answers everything else.
+    worker: W,
+    /// The columns of the worker's answers, when they are to be columns.
+    columns: Option<AnswerColumns>,
+    summary: Summary,
+    refused: usize,
+}
+
+/// The place that answers go to.
+enum Output<'o> {
+    Standard(&'o mut Out),
+    Lines(BufWriter<File>),
+    Columns(Box<dyn Sink>, Arc<AtomicBool>),
+}
+
+impl Output<'_> {
+    fn write(&mut self, answers: &Answers) -> Result<(), CliError> {
+        match (self, answers) {
+            (Output::Standard(out), Answers::Lines(lines)) => out.answers(lines),
+            (Output::Lines(out), Answers::Lines(lines)) => out.write_all(lines).map_err(unwritten),
+            (Output::Columns(sink, _), Answers::Columns(batch)) => sink.write(batch).map_err(unwritten),
+            // Hands answer in the form of the output.
+            _ => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), CliError> {
         match self {
-            Output::Lines(out) => write_lines(answers, first, out).map_err(unwritten),
-            Output::Columns(sink) => sink.write(answers).map_err(unwritten),
+            Output::Standard(out) => out.flush(),
+            Output::Lines(out) => out.flush().map_err(unwritten),
+            Output::Columns(..) => Ok(()),
         }
     }
 
     fn finish(&mut self) -> Result<(), CliError> {
         match self {
-            Output::Lines(out) => out.flush().map_err(unwritten),
-            Output::Columns(sink) => sink.finish().map_err(unwritten),
+            Output::Columns(sink, _) => sink.finish().map_err(unwritten),
+            other => other.flush(),
         }
+    }
+
+    /// True when nobody reads any further.
+    fn is_closed(&self) -> bool {
+        match self {
+            Output::Standard(out) => out.is_closed(),
+            Output::Lines(_) => false,
+            Output::Columns(_, closed) => closed.load(Ordering::Relaxed),
+        }
+    }
+
+    fn is_columns(&self) -> bool {
+        matches!(self, Output::Columns(..))
+    }
+
+    /// Writes answers in their turn, until there are no more or nobody reads them.
+    fn take(&mut self, turns: &Turns<Result<Answers, CliError>>) -> Result<(), CliError> {
+        while !self.is_closed()
+            && let Some(answers) = turns.next(|| self.flush())?
+        {
+            self.write(&answers?)?;
+        }
+        Ok(())
     }
 }
 
 fn unwritten(error: impl Display) -> CliError {
     CliError::usage(format!("the answers cannot be written: {error}"))
+}
+
+/// Standard output, for columns. When its reader has gone away, what is written goes nowhere.
+struct Standard {
+    inner: Box<dyn Write + Send>,
+    closed: Arc<AtomicBool>,
+}
+
+impl Standard {
+    fn attempt<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.closed.store(true, Ordering::Relaxed);
+                Ok(instead)
+            }
+            result => result,
+        }
+    }
+}
+
+impl Write for Standard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes);
+        self.attempt(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.inner.flush();
+        self.attempt(flushed, ())
+    }
 }
 
 impl ColumnArgs {
@@ -77,36 +167,57 @@ impl ColumnArgs {
         &self,
         stream: &StreamArgs,
         term: &Term,
-        mut answering: Answering<'_, W>,
-    ) -> Result<(W, Summary, usize), CliError> {
+        out: &mut Out,
+        answering: &Answering<'_>,
+        worker: impl Fn() -> W,
+    ) -> Result<Answered<W>, CliError> {
+        self.refuse_the_input(stream)?;
+        let hand = |decider: Option<Decider>, columns: bool| Hand {
+            decider,
+            worker: worker(),
+            columns: columns.then(|| (answering.answers)()),
+            summary: Summary::default(),
+            refused: 0,
+        };
         let form = self.input(stream.path());
         if form == LINES {
-            let (input, name, _) = stream::open(stream.path(), term)?;
-            let mut out = self.create(&answering.answers.schema())?;
-            let answered = answering.lines(Lines::new(name, input), &mut out);
-            out.finish().and(answered)?;
-            return Ok((answering.worker, answering.summary, answering.refused));
+            let (input, name, size) = stream::open(stream.path(), term)?;
+            let mut output = self.create(&(answering.answers)().schema(), out)?;
+            let (mut lines, mut progress) = (Lines::new(name, input), Progress::new(size));
+            let read = || {
+                let chunk = lines.next_chunk()?;
+                progress.at(lines.bytes());
+                Ok(chunk.map(Job::Lines))
+            };
+            let hands = (0..stream.workers(size)).map(|_| hand(None, output.is_columns())).collect();
+            return answer_all(hands, read, None, &mut output);
         }
         let mut source = self.source(&form, stream, term)?;
-        let mut out;
-        let answered = match answering.decisions {
-            Some((rules, entry)) => {
-                let options = self.options(&*source, answering.matched);
-                let decider = Decider::new(rules, Some(entry.name()), source.schema(), &options);
-                let mut decider = decider.map_err(CliError::usage)?;
-                out = self.create(&decider.schema())?;
-                answering.decide(&mut *source, &mut decider, &mut out)
-            }
-            None => {
-                out = self.create(&answering.answers.schema())?;
-                let messages = Messages::new(source.schema(), &self.options(&*source, false));
-                answering.work(&mut *source, &messages, &mut out)
-            }
-        };
-        out.finish().and(answered)?;
-        match source.cut() {
+        let (columns, options) = (source.source.schema(), self.options(&*source.source, answering.matched));
+        let decider = answering.decisions.map(|(rules, entry)| {
+            Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options).map_err(CliError::usage)
+        });
+        let (decider, messages) = (decider.transpose()?, Messages::new(columns, &options));
+        let schema = decider.as_ref().map_or_else(|| (answering.answers)().schema(), Decider::schema);
+        let mut output = self.create(&schema, out)?;
+        let another = || decider.as_ref().map(Decider::another);
+        let hands = (0..stream.workers(source.size)).map(|_| hand(another(), output.is_columns())).collect();
+        let answered = answer_all(hands, || source.job(), Some(&messages), &mut output)?;
+        match source.source.cut() {
             Some(cut) => Err(CliError::usage(format!("`{}`: {cut}", name(stream)))),
-            None => Ok((answering.worker, answering.summary, answering.refused)),
+            None => Ok(answered),
+        }
+    }
+
+    /// Refuses to write over the messages while they are read.
+    fn refuse_the_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
+        let whole = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
+        match (whole(stream.path()), whole(self.output.as_deref())) {
+            (Some(input), Some(output)) if input == output => Err(CliError::usage(format!(
+                "`{}` holds the messages; name another file with `--output`",
+                name(stream)
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -122,10 +233,10 @@ impl ColumnArgs {
         if matched { options.matched() } else { options }
     }
 
-    fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Box<dyn Source>, CliError> {
+    fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Watched, CliError> {
         let format = format(form)?;
         let failed = |error| CliError::usage(format!("`{}` cannot be read: {error}", name(stream)));
-        let path = stream.path().filter(|path| *path != std::path::Path::new("-"));
+        let path = stream.path().filter(|path| *path != Path::new("-"));
         // What is no file of messages is refused as with lines.
         let (input, _, size) = stream::open(stream.path(), term)?;
         let source = match path {
@@ -135,30 +246,50 @@ impl ColumnArgs {
             ),
             None => formats::stream(format, input, size),
         };
-        Ok(Box::new(Watched {
-            source: source.map_err(failed)?,
-            progress: Progress::new(size),
-            size,
-            name: name(stream),
-        }))
+        let (source, progress) = (source.map_err(failed)?, Progress::new(size));
+        Ok(Watched { source, progress, size, name: name(stream), rows: 0 })
     }
 
-    fn create(&self, schema: &SchemaRef) -> Result<Output, CliError> {
-        let form = self.out();
-        let out: Box<dyn Write + Send> = match &self.output {
-            Some(path) => Box::new(std::io::BufWriter::new(
-                File::create(path).map_err(|error| files::unwritable(path, &error))?,
-            )),
-            None if form != LINES && form != "csv" && std::io::stdout().is_terminal() => {
-                return Err(CliError::usage(format!("{form} is no text; name a file with `--output`")));
-            }
-            None => Box::new(std::io::BufWriter::new(std::io::stdout())),
-        };
+    fn create<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<Output<'o>, CliError> {
+        let (form, closed) = (self.out(), Arc::default());
+        let file = self.output.as_ref().map(|path| {
+            File::create(path).map(BufWriter::new).map_err(|error| files::unwritable(path, &error))
+        });
+        let file = file.transpose()?;
         if form == LINES {
-            return Ok(Output::Lines(out));
+            return Ok(file.map_or(Output::Standard(out), Output::Lines));
         }
-        formats::create(format(&form)?, schema, out).map(Output::Columns).map_err(unwritten)
+        if file.is_none() && form != "csv" && io::stdout().is_terminal() {
+            return Err(CliError::usage(format!("{form} is no text; name a file with `--output`")));
+        }
+        let out: Box<dyn Write + Send> = match file {
+            Some(file) => Box::new(file),
+            None => {
+                Box::new(BufWriter::new(Standard { inner: standard::output(), closed: Arc::clone(&closed) }))
+            }
+        };
+        let sink = formats::create(format(&form)?, schema, out).map_err(unwritten)?;
+        Ok(Output::Columns(sink, closed))
     }
+}
+
+/// Has the hands answer all that is read, and writes the answers.
+fn answer_all<W: Worker>(
+    mut hands: Vec<Hand<W>>,
+    read: impl FnMut() -> Result<Option<Job>, CliError> + Send,
+    messages: Option<&Messages>,
+    output: &mut Output<'_>,
+) -> Result<Answered<W>, CliError> {
+    let answered =
+        turns::run(&mut hands, read, |hand, job| hand.answer(job, messages), |turns| output.take(&turns));
+    output.finish().and(answered)?;
+    let (mut summary, mut refused, mut workers) = (Summary::default(), 0, Vec::new());
+    for hand in hands {
+        summary.add(hand.summary);
+        refused += hand.refused;
+        workers.push(hand.worker);
+    }
+    Ok((workers, summary, refused))
 }
 
 fn format(name: &str) -> Result<Format, CliError> {
@@ -177,137 +308,86 @@ struct Watched {
     progress: Progress,
     size: Option<u64>,
     name: String,
+    /// The rows that were read.
+    rows: u64,
 }
 
-impl Source for Watched {
-    fn schema(&self) -> SchemaRef {
-        self.source.schema()
-    }
-
+impl Watched {
+    /// The next rows.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         clippy::cast_sign_loss,
         reason = "a bar"
     )]
-    fn next(&mut self) -> Result<Option<Part>, formats::FormatError> {
-        let part = self.source.next().map_err(|error| error.of(&self.name))?;
-        match (&part, self.size, self.source.share()) {
-            (Some(_), Some(size), Some(share)) => self.progress.at((share * size as f64) as u64),
-            (None, ..) => self.progress.finish(),
-            _ => {}
+    fn job(&mut self) -> Result<Option<Job>, CliError> {
+        let failed = |error: FormatError| CliError::usage(error.of(&self.name));
+        let Some(part) = self.source.next().map_err(failed)? else { return Ok(None) };
+        if let (Some(size), Some(share)) = (self.size, self.source.share()) {
+            self.progress.at((share * size as f64) as u64);
         }
-        Ok(part)
-    }
-
-    fn is_untyped(&self) -> bool {
-        self.source.is_untyped()
-    }
-
-    fn cut(&self) -> Option<&str> {
-        self.source.cut()
+        let first = self.rows + 1;
+        self.rows += part.batch.num_rows() as u64;
+        Ok(Some(Job::Rows(part, first)))
     }
 }
 
-impl<W: Worker> Answering<'_, W> {
-    /// Decides columns as they are.
-    fn decide(
-        &mut self,
-        source: &mut dyn Source,
-        decider: &mut Decider,
-        out: &mut Output,
-    ) -> Result<(), CliError> {
-        let mut first = 1;
-        while let Some(part) = source.next().map_err(CliError::usage)? {
-            let mut decided = 0;
-            let answers = decider.decide_part(&part, |decision| {
-                decided += 1;
-                self.summary.decided(decision);
-            });
-            out.write(&answers.map_err(CliError::usage)?, first)?;
-            first += part.batch.num_rows() as u64;
-            self.refused += part.batch.num_rows() - decided;
+impl<W: Worker> Hand<W> {
+    fn answer(&mut self, job: Job, messages: Option<&Messages>) -> Result<Answers, CliError> {
+        let text = match (job, &mut self.decider) {
+            (Job::Rows(part, first), Some(_)) => return self.decide(&part, first),
+            (Job::Rows(part, first), None) => self.work(&part, first, messages)?,
+            (Job::Lines(chunk), _) => {
+                let (text, refused) = stream::answer(&mut self.worker, &chunk);
+                self.refused += refused;
+                text
+            }
+        };
+        let Some(columns) = &mut self.columns else { return Ok(Answers::Lines(text)) };
+        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            columns.push(&serde_json::from_slice(line).map_err(unwritten)?);
         }
-        Ok(())
+        Ok(Answers::Columns(columns.finish()))
+    }
+
+    /// Decides columns as they are.
+    fn decide(&mut self, part: &Part, first: u64) -> Result<Answers, CliError> {
+        let Hand { decider: Some(decider), summary, refused, columns, .. } = self else {
+            return Ok(Answers::Lines(Vec::new()));
+        };
+        let mut decided = 0;
+        let answers = decider.decide_part(part, |decision| {
+            decided += 1;
+            summary.decided(decision);
+        });
+        let answers = answers.map_err(CliError::usage)?;
+        *refused += part.batch.num_rows() - decided;
+        if columns.is_some() {
+            return Ok(Answers::Columns(answers));
+        }
+        let mut lines = Vec::new();
+        write_lines(&answers, first, &mut lines).map_err(unwritten)?;
+        Ok(Answers::Lines(lines))
     }
 
     /// Has the worker answer rows, each as a message of JSON.
-    fn work(
-        &mut self,
-        source: &mut dyn Source,
-        messages: &Messages,
-        out: &mut Output,
-    ) -> Result<(), CliError> {
-        let mut first = 1;
-        while let Some(part) = source.next().map_err(CliError::usage)? {
-            let each = messages.each(&part, |row, message| match message {
-                Ok(message) => self.message(first + row as u64, message.to_string().as_bytes()),
+    fn work(&mut self, part: &Part, first: u64, messages: Option<&Messages>) -> Result<Vec<u8>, CliError> {
+        let (Hand { worker, refused, .. }, mut text) = (self, Vec::new());
+        let Some(messages) = messages else { return Ok(text) };
+        let each = messages.each(part, |row, message| {
+            let number = first + row as u64;
+            let answered = match message {
+                Ok(message) => {
+                    stream::answer_one(worker, number, Some(message.to_string().as_bytes()), &mut text)
+                }
                 Err(error) => {
                     let error = json!({"code": error.code(), "message": error.message()});
-                    self.refuse(first + row as u64, &error);
+                    stream::write_json(&mut text, &json!({ "line": number, "error": error }));
+                    false
                 }
-            });
-            each.map_err(CliError::usage)?;
-            self.write(out)?;
-            first += part.batch.num_rows() as u64;
-        }
-        Ok(())
-    }
-
-    /// Has the worker answer lines.
-    fn lines(&mut self, mut lines: Lines<Box<dyn Read + Send>>, out: &mut Output) -> Result<(), CliError> {
-        while let Some(chunk) = lines.next_chunk()? {
-            for (number, line) in chunk.lines() {
-                match line {
-                    Some(line) if line.trim_ascii().is_empty() => {}
-                    Some(line) => self.message(number, line),
-                    None => {
-                        let error = rulec::JsonError::too_long();
-                        self.refuse(
-                            number,
-                            &json!({"code": error.kind().code(), "message": error.message()}),
-                        );
-                    }
-                }
-            }
-            self.write(out)?;
-        }
-        Ok(())
-    }
-
-    /// Has the worker answer a message.
-    fn message(&mut self, number: u64, message: &[u8]) {
-        let before = self.text.len();
-        let error = match mistake::caught(|| self.worker.answer(number, message, &mut self.text)) {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => json!({
-                "code": error.kind().code(), "message": error.message(), "column": error.column(),
-                "path": error.path(), "help": error.help(),
-            }),
-            Err(mistake) => json!({
-                "code": rulec::Code::DecisionFailed, "message": mistake.as_str(), "help": mistake::REPORT,
-            }),
-        };
-        self.text.truncate(before);
-        self.refuse(number, &error);
-    }
-
-    fn refuse(&mut self, number: u64, error: &Json) {
-        self.refused += 1;
-        stream::write_json(&mut self.text, &json!({ "line": number, "error": error }));
-    }
-
-    /// Writes the answers so far: as they are, or as columns.
-    fn write(&mut self, out: &mut Output) -> Result<(), CliError> {
-        let text = std::mem::take(&mut self.text);
-        match out {
-            Output::Lines(out) => out.write_all(&text).map_err(unwritten),
-            Output::Columns(sink) => {
-                for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                    self.answers.push(&serde_json::from_slice(line).map_err(unwritten)?);
-                }
-                sink.write(&self.answers.finish()).map_err(unwritten)
-            }
-        }
+            };
+            *refused += usize::from(!answered);
+        });
+        each.map(|()| text).map_err(CliError::usage)
     }
 }

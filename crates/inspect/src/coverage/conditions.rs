@@ -1,12 +1,13 @@
 //! The conditions of a rule set, those inside values and of payloads' rules too, with what was seen of each.
 
 use super::{one_line, times};
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::{
     Block, Cond, CondKind, Destination, LetId, Outcome, Part, Program, RuleId, TableId, Term, ValueId,
 };
 use rulec::internals::syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
 use rulec::internals::trace::{Seen, Truths};
-use rulec::{SourceMap, Span, TableKind};
+use rulec::{Message, SourceMap, Span, TableKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The thing that asks a condition.
@@ -74,8 +75,8 @@ impl Conditions {
     pub fn told<'s>(
         &'s self,
         sources: &'s SourceMap,
-        reached: impl Fn(Owner) -> (usize, String) + 's,
-    ) -> impl Iterator<Item = (Span, String, Seen, Option<String>)> + 's {
+        reached: impl Fn(Owner) -> (usize, Message) + 's,
+    ) -> impl Iterator<Item = (Span, String, Seen, Option<Message>)> + 's {
         self.owners.iter().map(move |(span, owners)| {
             let seen = self.truths.at(*span);
             (*span, one_line(sources.slice(*span)), seen, gap(seen, owners, &reached))
@@ -83,26 +84,26 @@ impl Conditions {
     }
 }
 
-fn gap(seen: Seen, owners: &BTreeSet<Owner>, reached: impl Fn(Owner) -> (usize, String)) -> Option<String> {
+fn gap(seen: Seen, owners: &BTreeSet<Owner>, reached: impl Fn(Owner) -> (usize, Message)) -> Option<Message> {
     let unknown = match seen.unknown {
-        0 => String::new(),
-        count => format!("; unknown {}, for want of a value", times(count)),
+        0 => Message::default(),
+        count => said!("; unknown {}, for want of a value", times(count)),
     };
     Some(match (seen.yes, seen.no) {
         (1.., 1..) => return None,
-        (1.., 0) => format!("never false{unknown}"),
-        (0, 1..) => format!("never true{unknown}"),
+        (1.., 0) => said!("never false{unknown}"),
+        (0, 1..) => said!("never true{unknown}"),
         (0, 0) if seen.unknown > 0 => {
-            format!("always unknown, for want of a value: {}", times(seen.unknown))
+            said!("always unknown, for want of a value: {}", times(seen.unknown))
         }
         (0, 0) if seen.left_out > 0 => {
-            format!("never reached: left out for want of a value, {}", times(seen.left_out))
+            said!("never reached: left out for want of a value, {}", times(seen.left_out))
         }
         (0, 0) => {
-            let asked: Vec<(usize, String)> = owners.iter().map(|owner| reached(*owner)).collect();
+            let asked: Vec<(usize, Message)> = owners.iter().map(|owner| reached(*owner)).collect();
             match asked.iter().map(|(times, _)| times).sum() {
-                0 => format!("never reached: {}", asked.into_iter().next().unwrap_or_default().1),
-                tried => format!("never reached: short-circuited by what stands before it, {}", times(tried)),
+                0 => said!("never reached: {}", asked.into_iter().next().unwrap_or_default().1),
+                tried => said!("never reached: short-circuited by what stands before it, {}", times(tried)),
             }
         }
     })

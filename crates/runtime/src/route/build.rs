@@ -3,16 +3,17 @@
 
 use super::handler::{HandlerResult, Request};
 use super::policy::{Circuit, Policy};
+use super::previous::Previous;
 use super::stats::Stats;
 use super::{Active, DecisionLog, Grants, Permissions, Router, Shared};
 use crate::task::{Function, boxed};
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use rulec::internals::diag::nearest;
 use rulec::{Guard, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(super) type Handlers = HashMap<String, Registered>;
@@ -33,6 +34,7 @@ pub struct RouterBuilder {
     limit: Option<Duration>,
     grants: Option<Grants>,
     log: Option<DecisionLog>,
+    kept: usize,
     problems: Vec<Problem>,
 }
 
@@ -46,6 +48,7 @@ impl RouterBuilder {
             limit: None,
             grants: None,
             log: None,
+            kept: 1,
             problems: Vec::new(),
         }
     }
@@ -106,6 +109,12 @@ impl RouterBuilder {
         self
     }
 
+    /// Sets how many of the rules that were in force before are kept for [`Router::roll_back`]; one when not set.
+    pub fn keep(mut self, previous: usize) -> Self {
+        self.kept = previous;
+        self
+    }
+
     /// Holds everything against the rules.
     ///
     /// # Errors
@@ -139,6 +148,8 @@ impl RouterBuilder {
             Ok(active) if self.problems.is_empty() => Ok(Router {
                 shared: Arc::new(Shared {
                     active: ArcSwap::from_pointee(active),
+                    shadow: ArcSwapOption::empty(),
+                    previous: Mutex::new(Previous::new(self.kept)),
                     handlers,
                     guard,
                     entry: self.entry,

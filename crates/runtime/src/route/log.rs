@@ -32,6 +32,7 @@ const GRACE: Duration = Duration::from_secs(1);
 ///   "handler": "refund_handler", "path": ["routes", "billing"], "args": { "phone": "•••" },
 ///   "missing_args": ["kind"], "breaches": [{ "path": "ctx.n", "expected": "int", "found": "string" }],
 ///   "host_failures": ["lookup"], "elapsed_us": 1250, "result": "failed", "error": "no such invoice",
+///   "shadow": { "generation": 4, "table": "routes", "route": "default", "handler": "chat", "differs": ["route", "handler", "args"] },
 ///   "message": { "text": "my money back", "ctx": { "user": { "phone": "•••" } } },
 ///   "explanation": { "entry": "routes", "chosen": "refund" }
 /// }

@@ -5,10 +5,12 @@ use crate::api::{
     Fold, Format, Formatted, Hint, Hover, OutlineItem, Place, Save, Saved, TestRun, TextEdit,
 };
 use crate::known::Known;
+use crate::language::{language, told, words};
 use crate::refusal::{Answer, Refused};
 use crate::state::{CLASSES, Studio};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::Path;
+use rulec::internals::diag::said;
 use rulec::internals::ide::complete::ItemKind;
 use rulec::internals::ide::{Edit, Entry, actions, tokens};
 use rulec::internals::syntax::format as formatter;
@@ -71,10 +73,11 @@ pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic
         Some(DiagnosticLabel { place, text: label.text.to_string() }).filter(|label| !label.text.is_empty())
     };
     let fixes = actions::of(found, &known.analysis.sources).into_iter().map(|action| Fix {
-        title: action.title.to_string(),
+        title: words(&action.title),
         safe: action.safe,
         edits: edits(known, action.edits),
     });
+    let found = told(found);
     Diagnostic {
         file: place.file,
         line: place.line,
@@ -190,13 +193,10 @@ pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
     studio.project(asked.rules)?.save(asked)
 }
 
-/// The page of a code, in the studio's language.
-pub(crate) async fn code(
-    State(studio): State<Arc<Studio>>,
-    Path(code): Path<String>,
-) -> Answer<Json<CodePage>> {
-    let found = Code::parse(&code).ok_or_else(|| Refused::missing(format!("there is no code `{code}`")))?;
-    let page = found.page_in(studio.language);
+/// The page of a code.
+pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
+    let found = Code::parse(&code).ok_or_else(|| Refused::missing(said!("there is no code `{code}`")))?;
+    let page = found.page_in(language());
     // The comments mark tables that are written from the source.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
     Ok(Json(CodePage { code: found.to_string(), text: lines.flat_map(|line| [line, "\n"]).collect() }))

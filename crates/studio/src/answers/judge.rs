@@ -4,7 +4,7 @@ use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
 use crate::difference::difference;
 use crate::places::Places;
-use crate::refusal::{Answer, Refused};
+use crate::refusal::{Answer, Refused, as_it_is};
 use rulec::Rules;
 use rulec::internals::json;
 use rulec::payload::{self, Judge};
@@ -14,14 +14,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Decided> {
-    let mut judge = Judge::new(rules, &asked.entry).map_err(Refused::missing)?;
+    let mut judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(as_it_is(error)))?;
     if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
             Err(error) => return Ok(Decided::Refused(mistake(text, &error, true))),
         };
         for (name, value) in values {
-            judge = judge.input(&name, value).map_err(Refused::invalid)?;
+            judge = judge.input(&name, value).map_err(|error| Refused::invalid(as_it_is(error)))?;
         }
     }
     let judgement = judge.judge(message);

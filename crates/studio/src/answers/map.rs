@@ -7,6 +7,7 @@ use crate::api::{
 };
 use crate::keys;
 use crate::known::Known;
+use crate::language::told;
 use crate::refusal::Answer;
 use crate::state::Studio;
 use rulec::internals::index::plan::Found;
@@ -66,19 +67,22 @@ pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
     let all =
         known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
     let of_rule = all.filter(|found| found.span().is_some_and(inside));
-    let finding = |found: &rulec::Diagnostic| MapFinding {
-        kind: match found.code {
-            Code::RouteHidden | Code::BranchNeverChosen | Code::PatternHidden => FindingKind::Shadowed,
-            Code::NeverMatches
-            | Code::Contradiction
-            | Code::EmptyRange
-            | Code::OutOfRange
-            | Code::AlwaysMissing => FindingKind::Unreachable,
-            _ => FindingKind::Other,
-        },
-        code: found.code.to_string(),
-        message: found.message.to_string(),
-        help: found.help.as_ref().map(ToString::to_string),
+    let finding = |found: &rulec::Diagnostic| {
+        let found = told(found);
+        MapFinding {
+            kind: match found.code {
+                Code::RouteHidden | Code::BranchNeverChosen | Code::PatternHidden => FindingKind::Shadowed,
+                Code::NeverMatches
+                | Code::Contradiction
+                | Code::EmptyRange
+                | Code::OutOfRange
+                | Code::AlwaysMissing => FindingKind::Unreachable,
+                _ => FindingKind::Other,
+            },
+            code: found.code.to_string(),
+            message: found.message.to_string(),
+            help: found.help.as_ref().map(ToString::to_string),
+        }
     };
     of_rule.map(finding).collect()
 }

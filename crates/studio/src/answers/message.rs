@@ -1,6 +1,7 @@
 //! The message of a request, or the mistake in it.
 
 use crate::api::{MessageOf, Mistake};
+use crate::language::language;
 use crate::places::Places;
 use crate::refusal::Answer;
 use crate::state::Studio;
@@ -17,6 +18,7 @@ pub(crate) fn message(studio: &Studio, text: &str, row: Option<&MessageOf>) -> A
 }
 
 pub(super) fn mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {
+    let error = error.told_in(language());
     Mistake {
         message: error.message().to_owned(),
         help: error.help().map(str::to_owned),

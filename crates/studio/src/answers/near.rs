@@ -4,7 +4,7 @@ use super::decide::explain;
 use super::entry;
 use super::message::message;
 use crate::api::{AskNear, Near, NearField, NearKind};
-use crate::refusal::{Answer, Refused};
+use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
 use rulec::internals::sema::hir::{Program, TableId};
 use rulec::internals::trace::{Mark, TableTrace, TraceNode};
@@ -27,10 +27,12 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     let rules = known.rules()?;
     let entry = entry(rules, &asked.entry)?;
     let message = message(studio, &asked.message, asked.row.as_ref())?
-        .map_err(|mistake| Refused::invalid(mistake.message))?;
+        .map_err(|mistake| Refused::invalid(as_it_is(mistake.message)))?;
     let tell = |found: WhyNot| told(if studio.show_private { found } else { found.masked() });
     if let Some(route) = &asked.route {
-        return Ok(vec![tell(entry.why_not(route, &message).map_err(Refused::missing)?)]);
+        return Ok(vec![tell(
+            entry.why_not(route, &message).map_err(|error| Refused::missing(as_it_is(error)))?,
+        )]);
     }
     let begun = Instant::now();
     let mut found: Vec<Near> = Vec::new();

@@ -4,7 +4,7 @@ use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
 };
 use crate::handle::{asked, blocking};
-use crate::refusal::{Answer, Refused};
+use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::{Decider, Replay};
 use crate::state::Studio;
 use axum::body::Body;
@@ -13,6 +13,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::stream::{self, Stream, StreamExt};
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::ROUTES;
 use serde::Deserialize;
 use std::convert::Infallible;
@@ -37,7 +38,7 @@ fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     let running = replay.clone();
     let thread = std::thread::Builder::new().name("replay".to_owned());
     if let Err(error) = thread.spawn(move || running.run(&entry)) {
-        replay.fail(format!("no thread could be started: {error}"));
+        replay.fail(said!("no thread could be started: {error}"));
     }
     Ok(Started { id: replay.id })
 }
@@ -78,7 +79,7 @@ async fn upload(
     Query(named): Query<Named>,
     body: Body,
 ) -> Answer<Json<Source>> {
-    let refused = |error: std::io::Error| Refused::broken(format!("the file cannot be kept: {error}"));
+    let refused = |error: std::io::Error| Refused::broken(said!("the file cannot be kept: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
     // The folder goes with the studio, and the file with it.
     let (_, path) = file.keep().map_err(|error| refused(error.error))?;
@@ -90,7 +91,7 @@ async fn upload(
                 bytes += part.len() as u64;
                 to.write_all(&part).await.map_err(refused)
             }
-            Err(error) => Err(Refused::invalid(format!("the file did not arrive: {error}"))),
+            Err(error) => Err(Refused::invalid(said!("the file did not arrive: {}", error.to_string()))),
         };
         if let Err(refused) = written {
             let _ = tokio::fs::remove_file(&path).await;
@@ -140,7 +141,7 @@ async fn rows(
     Path(id): Path<usize>,
     body: Result<Json<AskRows>, axum::extract::rejection::JsonRejection>,
 ) -> Answer<Json<Rows>> {
-    let Json(asked) = body.map_err(|error| Refused::invalid(error.body_text()))?;
+    let Json(asked) = body.map_err(|error| Refused::invalid(as_it_is(error.body_text())))?;
     let replay = studio.replay(id)?;
     blocking(move || replay.rows(&asked)).await.map(Json)
 }

@@ -5,8 +5,10 @@ use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
 use crate::keys;
 use crate::known::Known;
-use crate::refusal::{Answer, Refused};
+use crate::language::told;
+use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::{Cond, CondKind, Part, ROUTES, Rule, TableKind};
 use rulec::{Code, Rules};
 use rulec_inspect::drawing::{leads_to, one_line};
@@ -43,7 +45,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     let found = program.table_named(name).map(|id| &program.tables[id.index()]);
     let table = found
         .filter(|table| table.kind != TableKind::Requirements)
-        .ok_or_else(|| Refused::missing(format!("there is no table `{name}`")))?;
+        .ok_or_else(|| Refused::missing(said!("there is no table `{name}`")))?;
     let rows: Vec<&Rule> = table.order.iter().map(|id| &program.rules[id.index()]).collect();
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| parts(rules, rule)).collect();
     let columns = columns(&conjuncts);
@@ -74,7 +76,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     }));
     let overlaps = match table.kind {
         TableKind::Flows | TableKind::Requirements => Default::default(),
-        _ => rules.overlaps(name).map_err(Refused::missing)?,
+        _ => rules.overlaps(name).map_err(|error| Refused::missing(as_it_is(error)))?,
     };
     let more_overlaps = !overlaps.all && table.kind != TableKind::Flows;
     let overlaps = overlaps.pairs.into_iter().map(|pair| Overlap {
@@ -172,7 +174,7 @@ fn cells(
 fn gaps(known: &Known) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {
-        message: finding.diagnostic.message.to_string(),
+        message: told(&finding.diagnostic).message.to_string(),
         example: finding.witness.as_ref().map(ToString::to_string),
     };
     of_code.map(gap).collect()

@@ -4,8 +4,9 @@ use super::decide::explain;
 use super::entry;
 use super::message::message;
 use crate::api::{MadeTest, MakeTest};
-use crate::refusal::{Answer, Refused};
+use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::{ROUTES, TableKind};
 use rulec::internals::syntax::write;
 use rulec::internals::ty::{KindSet, Record, Ty};
@@ -24,16 +25,16 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     let known = project.known(asked.version.draft);
     let rules = known.rules()?;
     let message = message(studio, &asked.message, asked.row.as_ref())?
-        .map_err(|mistake| Refused::invalid(mistake.message))?;
+        .map_err(|mistake| Refused::invalid(as_it_is(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
-        return Err(Refused::invalid(
-            "the message holds values of private fields, which a test would show; open the studio with `--show-private`",
-        ));
+        return Err(Refused::invalid(said!(
+            "the message holds values of private fields, which a test would show; open the studio with `--show-private`"
+        )));
     }
     let file = project.main().to_owned();
     let before = known
         .analysis
-        .text(known.analysis.file(&file).ok_or_else(|| Refused::missing("there is no main file"))?);
+        .text(known.analysis.file(&file).ok_or_else(|| Refused::missing(said!("there is no main file")))?);
     let mut tried: Option<MadeTest> = None;
     for (given, expected) in candidates(&known, rules, &asked, &message)? {
         let name = free_name(rules, asked.name.as_deref(), &message, &expected);
@@ -50,9 +51,9 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     }
     // One that fails is what a person wants who says what should come out.
     tried.ok_or_else(|| {
-        Refused::invalid(
-            "no `test` block can be made of this message: its values do not fit the rules' `input`",
-        )
+        Refused::invalid(said!(
+            "no `test` block can be made of this message: its values do not fit the rules' `input`"
+        ))
     })
 }
 
@@ -65,7 +66,7 @@ fn candidates(
 ) -> Answer<Vec<(Json, String)>> {
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
-        let judge = Judge::new(rules, &asked.entry).map_err(Refused::missing)?;
+        let judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(as_it_is(error)))?;
         let judgement = judge.judge(message);
         let outcome = asked.expect.as_deref().unwrap_or(judgement.outcome().name());
         let mut expected = format!("{}.{outcome}", write::name(&asked.entry));

@@ -2,8 +2,9 @@
 //! call the outside, hand on their input.
 
 use crate::api::{NodeFailure, WorkflowDelivery, WorkflowRun, WorkflowStep};
-use crate::refusal::{Answer, Refused};
+use crate::refusal::{Answer, Refused, as_it_is};
 use rulec::Rules;
+use rulec::internals::diag::said;
 use rulec::internals::sema::hir::PARALLEL;
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{Severity, Workflow};
@@ -18,8 +19,8 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     let declared = rules
         .program()
         .workflow_named(name)
-        .ok_or_else(|| Refused::missing(format!("there is no workflow `{name}`")))?;
-    let builder = Workflow::from_rules(rules, name).map_err(Refused::missing)?;
+        .ok_or_else(|| Refused::missing(said!("there is no workflow `{name}`")))?;
+    let builder = Workflow::from_rules(rules, name).map_err(|error| Refused::missing(as_it_is(error)))?;
     let mut builder = builder
         .kind("echo", echo)
         .kind("loop", Loop::factory)
@@ -34,9 +35,10 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     let workflow = builder.build().map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
-        Refused::invalid(format!("the workflow cannot be run: {}", errors.join("; ")))
+        Refused::invalid(said!("the workflow cannot be run: {}", errors.join("; ")))
     })?;
-    let runtime = Builder::new_current_thread().enable_time().build().map_err(Refused::broken)?;
+    let runtime = Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|error| Refused::broken(as_it_is(error)))?;
     let mut run = workflow.begin(input);
     let mut steps = Vec::new();
     let mut rounds: HashMap<(String, String), usize> = HashMap::new();

@@ -25,7 +25,7 @@ pub struct Report {
     pub name: String,
     /// The version of the program.
     pub version: String,
-    /// `en` or `zh`, as the command line says.
+    /// `en` or `zh`, as whoever asked for it reads.
     pub language: String,
     /// The numbers that one looks at first.
     pub summary: ReportSummary,

@@ -12,8 +12,8 @@ pub struct Session {
     pub version: String,
     /// True when values of `@private` fields are shown.
     pub show_private: bool,
-    /// `en` or `zh`, as the command line says; the page may choose another.
-    pub language: String,
+    /// `en` or `zh`, where the command line asks for one; the page may choose another.
+    pub language: Option<String>,
     /// The rule sets, in the order of the command line; then those that were uploaded.
     pub rules: Vec<RuleSet>,
     /// The files of messages and decisions that were named on the command line or uploaded.

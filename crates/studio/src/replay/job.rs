@@ -2,7 +2,9 @@
 
 use super::decider::{Came, Decider};
 use super::{NOTHING, Replay, Row, Tally};
-use crate::api::{LineMistake, ReplayState};
+use crate::api::ReplayState;
+use rulec::Message;
+use rulec::internals::diag::said;
 use rulec::internals::json;
 use rulec::internals::trace::MASK;
 use rulec_inspect::log::{self, Line, Logged};
@@ -30,20 +32,18 @@ impl Replay {
             Ok(Ok(true)) => self.end(ReplayState::Done, None),
             Ok(Ok(false)) => self.end(ReplayState::Cancelled, None),
             Ok(Err(error)) => {
-                self.fail(format!("`{}` cannot be read: {error}", self.source.about.name));
+                self.fail(said!("`{}` cannot be read: {error}", self.source.about.name));
             }
-            Err(_) => {
-                self.fail("the studio made a mistake at one of the messages; please report it".to_owned())
-            }
+            Err(_) => self.fail(said!("the studio made a mistake at one of the messages; please report it")),
         }
     }
 
     /// Ends it without all messages.
-    pub fn fail(&self, why: String) {
+    pub fn fail(&self, why: Message) {
         self.end(ReplayState::Failed, Some(why));
     }
 
-    fn end(&self, state: ReplayState, failure: Option<String>) {
+    fn end(&self, state: ReplayState, failure: Option<Message>) {
         let elapsed = self.begun.elapsed();
         {
             let mut tally = self.tally();
@@ -106,7 +106,7 @@ impl<'r> Job<'r> {
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
             if read.too_long {
-                job.refuse(number, "the line is longer than a message may be".to_owned());
+                job.refuse(number, said!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
                 job.line(offset, number, text);
             }
@@ -123,17 +123,17 @@ impl<'r> Job<'r> {
         Ok(true)
     }
 
-    fn refuse(&mut self, line: u64, message: String) {
+    fn refuse(&mut self, line: u64, message: Message) {
         self.batch.refused += 1;
         if self.batch.refusals.len() < TOLD {
-            self.batch.refusals.push(LineMistake { line, message });
+            self.batch.refusals.push((line, message));
         }
     }
 
     fn line(&mut self, offset: u64, number: u64, text: &[u8]) {
         let object = match json::parse_object_bytes(text) {
             Ok(object) => object,
-            Err(error) => return self.refuse(number, error.to_string()),
+            Err(error) => return self.refuse(number, error.in_words()),
         };
         let line = match self.replay.source.is_log {
             true => log::decision(object).map_or(Line::Message(Json::Null), Line::Logged),

@@ -1,8 +1,10 @@
 //! Rows counted: by statement, over time, by what flipped.
 
 use super::{NOTHING, Replay, Row, Tally};
-use crate::api::{Flip, ReplaySums, Series, StatementCount, Timeline};
+use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
 use crate::keys::NONE;
+use crate::language::{told, words};
+use rulec::internals::diag::said;
 use rulec::{Code, Finding};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +19,14 @@ impl Replay {
         let progress = self.progress();
         let tally = self.tally();
         let counts = counts(&tally.rows, tally.names.len());
+        let refusals =
+            tally.refusals.iter().map(|(line, message)| LineMistake { line: *line, message: words(message) });
         ReplaySums {
             source: self.source.about.name.clone(),
             is_log: tally.is_log,
-            failure: tally.failure.clone(),
+            failure: tally.failure.as_ref().map(words),
             refused: tally.refused,
-            refusals: tally.refusals.clone(),
+            refusals: refusals.collect(),
             foreign: tally.foreign,
             bare: tally.bare,
             masked: tally.masked,
@@ -134,8 +138,8 @@ impl Replay {
                 })
         };
         match self.known.findings_so_far().iter().find(about) {
-            Some(finding) => finding.diagnostic.message.to_string(),
-            None => "none of these messages came to it".to_owned(),
+            Some(finding) => told(&finding.diagnostic).message.to_string(),
+            None => words(&said!("none of these messages came to it")),
         }
     }
 }

@@ -39,6 +39,7 @@ function Form({ answer }: { answer: Decided }): JSX.Element {
         <section class="panel">
           <header>
             <h2>{words.judgement}</h2>
+            <OneClickTest />
           </header>
           <Payload judged={answer} text={message.value} />
         </section>

@@ -7,7 +7,7 @@ import { Answer } from './Answer';
 import { Form } from './Form';
 import { Kept } from './Kept';
 import { parse, write } from './message';
-import { context, decided, entry, entryInfo, followMessage, message, row } from './state';
+import { context, decided, entry, entryInfo, followMessage, masksTyped, message, row } from './state';
 
 export function Decide(): JSX.Element {
   useEffect(followMessage, []);
@@ -59,6 +59,11 @@ function MessagePanel(): JSX.Element {
         </label>
         {known?.docs && <p class="soft small">{known.docs}</p>}
         {row.value && <p class="chip">{t().replay.fromLine(row.value.line)}</p>}
+        {masksTyped.value && (
+          <p class="note warn" role="status">
+            {words.masksTyped}
+          </p>
+        )}
         {byForm && parsed && (
           <Form fields={fields} message={parsed} onChange={(next) => (message.value = write(next))} />
         )}

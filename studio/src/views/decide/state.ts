@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { Decided, MessageOf } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
+import { language } from '../../state/prefs';
 import { entryOf, overview, revision, version } from '../../state/studio';
 import { write } from './message';
 
@@ -12,6 +13,10 @@ export const context = signal('{}');
 const opened = signal<{ of: MessageOf; text: string } | null>(null);
 /** The row that is decided on in place of the text, as long as nobody has edited that. */
 export const row = computed(() => (opened.value?.text === message.value ? opened.value.of : null));
+/** What stands in the place of a private value. */
+const MASK = '"•••"';
+/** True where the text is decided on as it stands, with masks for values: those are not the values that they stand for. */
+export const masksTyped = computed(() => row.value === null && message.value.includes(MASK));
 export const decided = signal<Decided | null>(null);
 export const deciding = signal(false);
 export const trouble = signal<string | null>(null);
@@ -34,8 +39,12 @@ export const question = computed(() => ({
   context: entryInfo.value?.kind === 'payload' ? context.value : null,
 }));
 
-/** The question with the state of the rules that it is asked of. */
-const state = computed(() => ({ asking: question.value, revision: revision.value }));
+/** The question with the state of the rules that it is asked of, and the language of its answer. */
+const state = computed(() => ({
+  asking: question.value,
+  revision: revision.value,
+  language: language.value,
+}));
 
 let following = false;
 

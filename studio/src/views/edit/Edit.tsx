@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Diagnostic, TestRun } from '../../api/types';
 import { t } from '../../i18n';
 import { editTarget, go } from '../../state/place';
+import { language } from '../../state/prefs';
 import { ruleSet, rules, session } from '../../state/studio';
 import { Dialog } from '../../ui/Dialog';
 import { Diff } from '../../ui/Diff';
@@ -21,6 +22,7 @@ export function Edit(): JSX.Element {
     const known = set?.files.includes(wanted) ? wanted : set?.files[0];
     if (known !== undefined) void state.open(known);
   }, [rules.value]);
+  useEffect(() => void state.settle(), [language.value]);
   return (
     <div class="edit">
       <section class="panel edit-main">
@@ -252,7 +254,7 @@ function Outline(): JSX.Element | null {
             >
               {item.name}
             </button>{' '}
-            <span class="soft small">{item.kind}</span>
+            {item.kind !== item.name && <span class="soft small">{item.kind}</span>}
           </li>
         ))}
       </ul>

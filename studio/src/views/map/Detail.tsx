@@ -4,6 +4,7 @@ import type { MapRoute, MapTable } from '../../api/types';
 import { number, percent, t } from '../../i18n';
 import { useLinks } from '../../ui/links';
 import { Standing } from './Graph';
+import { taken } from './model';
 
 interface Props {
   table: MapTable;
@@ -16,7 +17,7 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
   const links = useLinks();
   const words = t().map;
   const { place } = route;
-  const count = counts?.get(route.key) ?? 0;
+  const count = taken(route, counts) ?? 0;
   return (
     <aside class="panel map-detail" aria-label={words.statement(route.name)}>
       <header>
@@ -43,7 +44,7 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
               {t().decide.editRule(`${place.file}:${place.line}`)}
             </button>
           )}
-          {counts && count > 0 && links.rows && (
+          {count > 0 && links.rows && (
             <button type="button" onClick={() => links.rows?.(route.key)}>
               {words.itsMessages}
             </button>
@@ -57,7 +58,7 @@ export function Detail({ table, route, counts, onClose }: Props): JSX.Element {
 function Facts({ route, counts }: Pick<Props, 'route' | 'counts'>): JSX.Element {
   const words = t().map;
   const total = counts ? [...counts.values()].reduce((sum, each) => sum + each, 0) : 0;
-  const count = counts?.get(route.key) ?? 0;
+  const count = taken(route, counts);
   return (
     <dl class="facts">
       <dt>{words.leadsTo}</dt>
@@ -72,7 +73,7 @@ function Facts({ route, counts }: Pick<Props, 'route' | 'counts'>): JSX.Element 
           <dd>{route.priority}</dd>
         </>
       )}
-      {counts && (
+      {count !== null && (
         <>
           <dt>{words.chosen}</dt>
           <dd>{count === 0 ? `○ ${words.neverChosen}` : `${number(count)} (${percent(count, total)})`}</dd>

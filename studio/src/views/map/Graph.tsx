@@ -5,7 +5,7 @@ import type { MapRoute } from '../../api/types';
 import { number, t } from '../../i18n';
 import { ZoomBox } from '../../ui/ZoomBox';
 import type { Card, Jump } from './model';
-import { HEAD, ROW, standing } from './model';
+import { HEAD, ROW, standing, taken } from './model';
 
 interface Props {
   cards: Card[];
@@ -52,7 +52,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
   const { table } = card;
   const words = t().map;
   const folded = card.rows.length === 0;
-  const taken = counts ? table.routes.reduce((sum, route) => sum + (counts.get(route.key) ?? 0), 0) : null;
+  const all = counts ? table.routes.reduce((sum, route) => sum + (counts.get(route.key) ?? 0), 0) : null;
   const place = {
     left: `${card.x}px`,
     top: `${card.y}px`,
@@ -67,7 +67,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
         </button>
         <span class="soft small">
           {t().kinds[table.kind]} · {words.statements(table.routes.length)}
-          {taken !== null && <> · {words.taken(number(taken))}</>}
+          {all !== null && <> · {words.taken(number(all))}</>}
         </span>
       </header>
       <ul>
@@ -88,7 +88,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
 export function Standing({ route }: { route: MapRoute }): JSX.Element | null {
   const kind = standing(route);
   if (kind === null) return null;
-  const signs = { disabled: '⏸', unreachable: '⊘', shadowed: '▨', other: '⚠' };
+  const signs = { disabled: '‖', unreachable: '⊘', shadowed: '▨', other: '⚠' };
   return (
     <span class={`standing ${kind}`} title={t().map.standings[kind]}>
       <span aria-hidden="true">{signs[kind]}</span>
@@ -105,8 +105,7 @@ interface RowProps {
 }
 
 function Row({ route, counts, chosen, onPick }: RowProps): JSX.Element {
-  // What jumps takes nothing itself: its table does.
-  const count = counts && route.goto === null ? (counts.get(route.key) ?? 0) : null;
+  const count = taken(route, counts);
   const kind = standing(route);
   return (
     <li style={{ height: `${ROW}px` }}>

@@ -7,6 +7,7 @@ import { api } from '../../client';
 import { t } from '../../i18n';
 import { numbers } from '../../state/counts';
 import { mapTarget } from '../../state/place';
+import { language } from '../../state/prefs';
 import { useResource } from '../../state/resource';
 import { overview, revision, version } from '../../state/studio';
 import { MapPicture } from './Map';
@@ -28,7 +29,7 @@ function tableOf(name: string): DecisionTable | null {
 }
 
 export function MapView(): JSX.Element {
-  const key = JSON.stringify([version.value, revision.value]);
+  const key = JSON.stringify([version.value, revision.value, language.value]);
   const map = useResource(key, (abort) => api.map(version.value, abort));
   useEffect(() => {
     asked.clear();

@@ -35,14 +35,18 @@ export const HEAD = 50;
 export const ROW = 27;
 const FOOT = 34;
 
+/** The messages that a statement took; null where they are not known, as of one that jumps: its table takes them. */
+export function taken(route: MapRoute, counts: ReadonlyMap<string, number> | null): number | null {
+  return counts && route.goto === null ? (counts.get(route.key) ?? 0) : null;
+}
+
 /** True where a statement is one that is looked for. */
 export function matches(
   route: MapRoute,
   table: MapTable,
   look: Pick<Look, 'search' | 'show' | 'counts'>,
 ): boolean {
-  const taken = (look.counts?.get(route.key) ?? 0) > 0 || route.goto !== null;
-  if (look.show === 'never' && taken) return false;
+  if (look.show === 'never' && taken(route, look.counts) !== 0) return false;
   if (look.show === 'findings' && route.findings.length === 0) return false;
   const words = look.search.toLowerCase().split(/\s+/).filter(Boolean);
   const text = `${table.name} ${route.name} ${route.to} ${route.condition} ${route.docs}`.toLowerCase();

@@ -116,7 +116,7 @@ function Table({ sums, onPick }: Props): JSX.Element {
               <td class="mono">{nameOf(sums, flip.before)}</td>
               <td class="mono">
                 → {nameOf(sums, flip.after)}
-                {flip.before === flip.after && <span class="soft small"> ({words.otherArguments})</span>}
+                {flip.before === flip.after && <span class="soft small"> ({words.otherAnswer})</span>}
               </td>
               <td class="number">
                 {onPick ? (

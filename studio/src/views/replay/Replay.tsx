@@ -1,7 +1,9 @@
 // The view Replay: a file of messages or decisions, decided by these rules, and by another version beside them.
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { ReplaySums } from '../../api/types';
 import { number, percent, t } from '../../i18n';
+import { language } from '../../state/prefs';
 import { overview, rules, session, version } from '../../state/studio';
 import { FileButton } from '../../ui/FileButton';
 import { FileDrop } from '../../ui/FileDrop';
@@ -17,6 +19,7 @@ export function Replay(): JSX.Element {
   useEffect(() => {
     state.source.value ??= sources[0]?.id ?? null;
   }, [sources.length]);
+  useEffect(() => void state.retell().catch(() => undefined), [language.value]);
   const sums = state.sums.value;
   const id = state.replayId.value;
   return (
@@ -26,21 +29,34 @@ export function Replay(): JSX.Element {
       {state.trouble.value !== null && <p class="note bad">{state.trouble.value}</p>}
       {sums && id !== null && (
         <>
-          <Notes sums={sums} />
-          {(sums.compares || (sums.is_log && sums.flips.length > 0)) && (
-            <Flips
-              sums={sums}
-              onPick={(flip) => state.narrow({ key: flip.after, before: flip.before, flipped: true })}
-            />
-          )}
-          <div class="replay-pictures">
-            <Counts sums={sums} chosen={state.filter.value.key} onPick={(key) => state.narrow({ key })} />
-            <Timeline sums={sums} onPick={(since, until) => state.narrow({ since, until })} />
-          </div>
+          <Pictures sums={sums} />
           <RowsTable id={id} sums={sums} />
         </>
       )}
     </div>
+  );
+}
+
+/** The sums as pictures. They are not drawn anew for each letter that is typed into the filter of the table below. */
+function Pictures({ sums }: { sums: ReplaySums }): JSX.Element {
+  const { key } = state.filter.value;
+  return useMemo(
+    () => (
+      <>
+        <Notes sums={sums} />
+        {(sums.compares || (sums.is_log && sums.flips.length > 0)) && (
+          <Flips
+            sums={sums}
+            onPick={(flip) => state.narrow({ key: flip.after, before: flip.before, flipped: true })}
+          />
+        )}
+        <div class="replay-pictures">
+          <Counts sums={sums} chosen={key} onPick={(picked) => state.narrow({ key: picked })} />
+          <Timeline sums={sums} onPick={(since, until) => state.narrow({ since, until })} />
+        </div>
+      </>
+    ),
+    [sums, key, language.value],
   );
 }
 

@@ -1,10 +1,11 @@
 // The messages of a replay as a table of any length: filtered and sorted by the server, fetched as they come into sight; a
 // row opens as a decision.
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ReplaySums, Row, RowSort } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
 import { micros, moment, number, t } from '../../i18n';
+import { language } from '../../state/prefs';
 import { useLinks } from '../../ui/links';
 import { type Column, VirtualTable } from '../../ui/VirtualTable';
 import { say } from '../../ui/toast';
@@ -160,7 +161,16 @@ function useRows(id: number, asked: Filter, messages: number): FetchedRows {
 function Filters({ sums }: { sums: ReplaySums }): JSX.Element {
   const words = t().replay;
   const asked = filter.value;
-  const options = sums.counts.map((count) => ({ key: count.key, label: nameOf(sums, count.key) }));
+  // Of 500 statements: made once for these sums, not for each letter of the search.
+  const options = useMemo(
+    () =>
+      sums.counts.map((count) => (
+        <option key={count.key} value={count.key}>
+          {nameOf(sums, count.key)}
+        </option>
+      )),
+    [sums, language.value],
+  );
   const pick = (value: string): string | null => (value === '' ? null : value);
   const comparable = sums.compares || sums.is_log;
   return (
@@ -179,11 +189,7 @@ function Filters({ sums }: { sums: ReplaySums }): JSX.Element {
           onChange={(event) => narrow({ key: pick(event.currentTarget.value) })}
         >
           <option value="">{words.any}</option>
-          {options.map((option) => (
-            <option key={option.key} value={option.key}>
-              {option.label}
-            </option>
-          ))}
+          {options}
         </select>
       </label>
       {comparable && (
@@ -195,11 +201,7 @@ function Filters({ sums }: { sums: ReplaySums }): JSX.Element {
               onChange={(event) => narrow({ before: pick(event.currentTarget.value) })}
             >
               <option value="">{words.any}</option>
-              {options.map((option) => (
-                <option key={option.key} value={option.key}>
-                  {option.label}
-                </option>
-              ))}
+              {options}
             </select>
           </label>
           <label class="row small">

@@ -106,6 +106,12 @@ function show(next: ReplaySums): void {
   numbers.value = new Map(next.counts.map((count) => [count.key, count.count]));
 }
 
+/** Reads the sums again: the words in them are the server's. */
+export async function retell(): Promise<void> {
+  const id = replayId.value;
+  if (id !== null && !running.value) show(await api.sums(id));
+}
+
 export async function cancel(): Promise<void> {
   const id = replayId.value;
   if (id === null || !running.value) return;

@@ -1,6 +1,7 @@
 //! A decision as a line of the log. What is private is masked here, by the code that masks it in
 //! explanations.
 
+use super::super::difference::Difference;
 use super::super::outcome::{Ending, Outcome, Tried};
 use rulec::Breach;
 use rulec::Explanation;
@@ -27,6 +28,8 @@ pub(in crate::route) struct Record {
     pub rules: LiveRules,
     pub decision: Arc<Decision>,
     pub message: Arc<Json>,
+    /// The decision of the rules in the shadow, where it is another.
+    pub instead: Option<Difference>,
 }
 
 pub(super) struct Entry {
@@ -67,6 +70,8 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    shadow: Option<&'a Difference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
@@ -90,7 +95,9 @@ impl Entry {
 
     /// The line, with its line feed.
     pub(super) fn to_line(&self, options: Options) -> Result<Vec<u8>, serde_json::Error> {
-        let Entry { record: Record { time, rules, decision, message: whole }, outcome, result, .. } = self;
+        let Entry {
+            record: Record { time, rules, decision, message: whole, instead }, outcome, result, ..
+        } = self;
         let message = decision.masked_message(whole);
         let private = message != **whole;
         let error = self.error.as_deref().map(|error| if private { MASK } else { error });
@@ -126,6 +133,7 @@ impl Entry {
             result,
             missing_permissions: &self.missing_permissions,
             error,
+            shadow: instead.as_ref(),
             message: options.message.then_some(message),
             explanation: explanation.and_then(Result::ok).flatten(),
             unexplained,

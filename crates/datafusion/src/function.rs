@@ -1,0 +1,135 @@
+//! The function `rulec_route`: an answer for each row.
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+use rulec::Rules;
+use rulec_columns::{Decider, Options};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Idle deciders that are kept: one for each thread that decides at a time.
+const KEPT: usize = 64;
+
+/// The function.
+#[derive(Debug)]
+pub(crate) struct Route {
+    rules: Rules,
+    signature: Signature,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// A decider that waits for the next batch of its entry and columns.
+struct Idle {
+    entry: String,
+    decider: Decider,
+}
+
+impl std::fmt::Debug for Idle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Idle").field("entry", &self.entry).finish_non_exhaustive()
+    }
+}
+
+/// Functions are the same when they decide by the same compiled rules.
+impl PartialEq for Route {
+    fn eq(&self, other: &Route) -> bool {
+        std::ptr::eq(self.rules.program(), other.rules.program())
+    }
+}
+
+impl Eq for Route {}
+
+impl Hash for Route {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::from_ref(self.rules.program()).hash(state);
+    }
+}
+
+impl Route {
+    pub fn new(rules: &Rules) -> Route {
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        Route { rules: rules.clone(), signature, idle: Mutex::default() }
+    }
+
+    /// A decider by an entry for columns: an idle one, or another.
+    fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |one: &Idle| one.entry == entry && one.decider.input_schema() == schema;
+        if let Some(at) = idle.iter().position(fits) {
+            return Ok(idle.swap_remove(at).decider);
+        }
+        drop(idle);
+        Decider::new(&self.rules, Some(entry), Arc::clone(schema), &Options::default())
+            .map_err(|error| DataFusionError::Plan(format!("rulec_route: {error}")))
+    }
+
+    fn keep(&self, entry: &str, decider: Decider) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(Idle { entry: entry.to_owned(), decider });
+        }
+    }
+}
+
+/// The columns among the arguments: all but the first.
+fn columns(fields: &[FieldRef]) -> Vec<FieldRef> {
+    // Whether a column may be null is of no interest, and may differ from plan to batch.
+    let nullable = |field: &FieldRef| {
+        Arc::new(
+            Field::new(field.name(), field.data_type().clone(), true).with_metadata(field.metadata().clone()),
+        )
+    };
+    fields.iter().skip(1).map(nullable).collect()
+}
+
+fn entry(argument: Option<&ScalarValue>) -> Result<String> {
+    let text = argument.and_then(ScalarValue::try_as_str).flatten();
+    let wrong = "rulec_route: the first argument names the entry, as a literal such as 'routes'";
+    text.map(str::to_owned).ok_or_else(|| DataFusionError::Plan(wrong.to_owned()))
+}
+
+impl ScalarUDFImpl for Route {
+    fn name(&self) -> &'static str {
+        "rulec_route"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Err(DataFusionError::Internal("the type of rulec_route depends on its first argument".to_owned()))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let entry = entry(args.scalar_arguments.first().copied().flatten())?;
+        let schema: SchemaRef = Arc::new(Schema::new(columns(args.arg_fields)));
+        let decider = self.decider(&entry, &schema)?;
+        let answer = DataType::Struct(decider.schema().fields().clone());
+        self.keep(&entry, decider);
+        Ok(Arc::new(Field::new(self.name(), answer, false)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let entry = match args.args.first() {
+            Some(ColumnarValue::Scalar(name)) => entry(Some(name))?,
+            _ => entry(None)?,
+        };
+        let schema: SchemaRef = Arc::new(Schema::new(columns(&args.arg_fields)));
+        let given = args.args.iter().skip(1).map(|argument| argument.to_array(args.number_rows));
+        let given = given.collect::<Result<Vec<ArrayRef>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), given, &options)?;
+        let mut decider = self.decider(&entry, &schema)?;
+        let answers =
+            decider.decide(&batch).map_err(|error| DataFusionError::Execution(error.to_string()))?;
+        self.keep(&entry, decider);
+        let (schema, columns, rows) = answers.into_parts();
+        let answers = StructArray::try_new_with_length(schema.fields().clone(), columns, None, rows)?;
+        Ok(ColumnarValue::Array(Arc::new(answers)))
+    }
+}

@@ -1,0 +1,86 @@
+//! The table function `rulec_decide`: the rows of Parquet files, each with its answer. It is a view that calls
+//! `rulec_route` right above the scan, so that columns which neither the query nor the rules read are not read at all.
+
+use arrow_schema::SchemaRef;
+use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider, view::ViewTable};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder, ScalarUDF, ident, lit};
+use rulec::Rules;
+use rulec_columns::formats::{Format, open};
+use rulec_columns::{Decider, Options};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The table function.
+#[derive(Debug)]
+pub(crate) struct Decide {
+    rules: Rules,
+    function: Arc<ScalarUDF>,
+}
+
+impl Decide {
+    pub fn new(rules: &Rules, function: Arc<ScalarUDF>) -> Decide {
+        Decide { rules: rules.clone(), function }
+    }
+}
+
+fn wrong(message: impl std::fmt::Display) -> DataFusionError {
+    DataFusionError::Plan(format!("rulec_decide: {message}"))
+}
+
+fn text(argument: &Expr) -> Option<&str> {
+    match argument {
+        Expr::Literal(value, _) => ScalarValue::try_as_str(value).flatten(),
+        _ => None,
+    }
+}
+
+/// The file itself, or the first Parquet file of a folder.
+fn first(path: &Path) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let files = path.read_dir()?.collect::<std::io::Result<Vec<_>>>()?;
+    let files = files.into_iter().map(|file| file.path());
+    let file = files.filter(|file| Format::of_path(file) == Some(Format::Parquet)).min();
+    file.ok_or_else(|| wrong(format!("there is no Parquet file in `{}`", path.display())))
+}
+
+fn schema(path: &Path) -> Result<SchemaRef> {
+    let path = first(path)?;
+    let unreadable =
+        |error: &dyn std::fmt::Display| wrong(format!("`{}` cannot be read: {error}", path.display()));
+    let file = File::open(&path).map_err(|error| unreadable(&error))?;
+    Ok(open(Format::Parquet, file).map_err(|error| unreadable(&error))?.schema())
+}
+
+impl TableFunctionImpl for Decide {
+    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+        let [Some(entry), Some(path)] = args.exprs().iter().map(text).collect::<Vec<_>>()[..] else {
+            return Err(wrong(
+                "it takes the name of an entry and the path of a Parquet file or folder, as literals",
+            ));
+        };
+        let schema = schema(Path::new(path))?;
+        let decider = Decider::new(&self.rules, Some(entry), Arc::clone(&schema), &Options::default());
+        let read = decider.map_err(wrong)?.reads();
+        let format = ListingOptions::new(Arc::new(ParquetFormat::default()))
+            .with_file_extension("")
+            .with_session_config_options(args.session().config());
+        let path = if Path::new(path).is_dir() { format!("{path}/") } else { path.to_owned() };
+        let config = ListingTableConfig::new(ListingTableUrl::parse(path)?)
+            .with_listing_options(format)
+            .with_schema(Arc::clone(&schema));
+        let table = provider_as_source(Arc::new(ListingTable::try_new(config)?));
+        let column = |at: usize| ident(schema.field(at).name());
+        let arguments = std::iter::once(lit(entry)).chain(read.into_iter().map(column)).collect();
+        let answer = self.function.call(arguments).alias("answer");
+        let columns = (0..schema.fields().len()).map(column).chain([answer]);
+        let plan = LogicalPlanBuilder::scan("messages", table, None)?.project(columns)?.build()?;
+        Ok(Arc::new(ViewTable::new(plan, None)))
+    }
+}

@@ -1,0 +1,10 @@
+//! Small programs that the bytes steer: no input contradicts what an analysis says of one.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rulec_fuzz::support::held::{Shares, hold};
+use rulec_fuzz::support::random::Random;
+use rulec_fuzz::support::small::program;
+
+fuzz_target!(|bytes: &[u8]| hold(0, &program(&mut Random::of(bytes)), &mut Shares::new()));

@@ -1,0 +1,39 @@
+//! Artifacts with bytes changed and the hash mended: refused, or every engine agrees by what was loaded. The first byte
+//! names the rules; then come places and bytes.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rulec_fuzz::forge::{hash_at, rehashed};
+use rulec_fuzz::{agree, compiler, messages, samples};
+use std::sync::OnceLock;
+
+fuzz_target!(|bytes: &[u8]| {
+    static ARTIFACTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let artifacts = ARTIFACTS.get_or_init(|| {
+        samples()
+            .iter()
+            .map(|text| compiler().compile_text(text).expect("it compiles").to_artifact(true))
+            .collect()
+    });
+    let Some((which, changes)) = bytes.split_first() else { return };
+    let mut artifact = artifacts[usize::from(*which) % artifacts.len()].clone();
+    let start = hash_at(&artifact) + 32;
+    for change in changes.chunks_exact(4) {
+        let [low, high, operation, byte] = change else { continue };
+        let at = start + usize::from(u16::from_le_bytes([*low, *high])) % (artifact.len() - start);
+        match operation % 4 {
+            0 => artifact[at] = *byte,
+            1 => artifact[at] ^= 1 << (byte % 8),
+            2 => artifact.insert(at, *byte),
+            _ => drop(artifact.remove(at)),
+        }
+        if artifact.len() <= start {
+            return;
+        }
+    }
+    match compiler().load_artifact(&rehashed(artifact)) {
+        Ok(rules) => messages().iter().for_each(|message| agree(&rules, message)),
+        Err(error) => assert!(!error.diagnostics().is_empty()),
+    }
+});

@@ -1,0 +1,50 @@
+//! Any bytes as an Arrow stream or as CSV: refused, or decided without a panic; and messages of the generator, which the
+//! bytes steer, as columns: answered as the same messages are as JSON lines.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rulec_columns::formats::{Format, stream};
+use rulec_columns::{Decider, Options, write_lines};
+use rulec_fuzz::convert::{Mixed, batch, clean};
+use rulec_fuzz::support::generate::{Generator, message};
+use rulec_fuzz::support::random::Random;
+use rulec_fuzz::{READING, compiler};
+use serde_json::Value as Json;
+use std::io::Cursor;
+
+fn any_bytes(format: Format, bytes: &[u8]) {
+    let rules = compiler().compile_text(READING).expect("it compiles");
+    let Ok(mut source) = stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64)) else {
+        return;
+    };
+    let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
+    let Ok(mut decider) = Decider::new(&rules, None, source.schema(), &options) else { return };
+    while let Ok(Some(part)) = source.next() {
+        let _ = decider.decide_part(&part, |_| ());
+    }
+}
+
+fn generated(bytes: &[u8]) {
+    let mut random = Random::of(bytes);
+    let program = Generator::program(&mut random);
+    let Ok(rules) = compiler().compile_text(&program.source) else { return };
+    let mut messages: Vec<Json> = (0..4).map(|_| message(&mut random)).filter(Json::is_object).collect();
+    clean(&mut messages);
+    let batch = batch(&messages, Mixed::Json);
+    let mut decider = Decider::new(&rules, None, batch.schema(), &Options::default()).expect("they bind");
+    let mut lines = Vec::new();
+    write_lines(&decider.decide(&batch).expect("the same columns"), 1, &mut lines).expect("memory");
+    for (line, message) in String::from_utf8(lines).expect("a text").lines().zip(&messages) {
+        let expected = rules.main().decide_line(message.to_string().as_bytes()).expect("a message");
+        let expected = serde_json::to_string(&expected).expect("JSON");
+        assert!(line.ends_with(&expected[1..]), "{line}\n{expected}\n{message}\n{}", program.source);
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| match bytes.split_first() {
+    Some((0, bytes)) => any_bytes(Format::Arrow, bytes),
+    Some((1, bytes)) => any_bytes(Format::Csv, bytes),
+    Some((_, bytes)) => generated(bytes),
+    None => {}
+});

@@ -1,0 +1,18 @@
+//! Programs and messages of the generator of the differential test, which the bytes steer: every engine answers like the
+//! reference.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rulec_fuzz::support::generate::{Generator, message};
+use rulec_fuzz::support::random::Random;
+use rulec_fuzz::{agree, compiler};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut random = Random::of(bytes);
+    let program = Generator::program(&mut random);
+    let Ok(rules) = compiler().compile_text(&program.source) else { return };
+    for _ in 0..4 {
+        agree(&rules, &message(&mut random));
+    }
+});

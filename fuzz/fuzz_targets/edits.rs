@@ -1,0 +1,52 @@
+//! Sequences of edits of live rules, with merges between them: they answer as the edited texts do, compiled anew.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rulec::{Edit, LiveRules};
+use rulec_fuzz::support::random::Random;
+use rulec_fuzz::support::statements::SLOTS;
+use rulec_fuzz::{compiler, messages};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut random = Random::of(bytes);
+    let live = LiveRules::from_text(compiler(), "default -> b").expect("it compiles").merge_after(3);
+    for _ in 0..1 + random.below(24) {
+        let slot = &SLOTS[random.below(SLOTS.len())];
+        let text = slot.versions[random.below(slot.versions.len())];
+        let edit = match random.below(4) {
+            0 => Edit::remove(slot.head),
+            1 => Edit::replace(text),
+            _ => Edit::insert(text),
+        };
+        let edit = match slot.table {
+            Some(table) => edit.in_table(table),
+            None => edit,
+        };
+        let before = live.generation();
+        // What is refused changes nothing.
+        if live.edit(&[edit]).is_err() {
+            assert_eq!(live.generation(), before);
+        }
+        if random.chance(10) {
+            live.merge().expect("what was accepted compiles");
+        }
+    }
+    live.wait_for_merge();
+    assert!(live.merge_error().is_none(), "{:?}", live.merge_error());
+    let [(_, text)] = live.texts().try_into().expect("there is one file");
+    match compiler().compile_text(&text) {
+        Ok(fresh) => messages().iter().for_each(|message| {
+            let (given, expected) = (live.decide(message), fresh.decide(message));
+            assert_eq!(
+                (given.chosen(), given.target(), given.args()),
+                (expected.chosen(), expected.target(), expected.args()),
+                "{text}"
+            );
+        }),
+        // Tests in the texts may be about rules that are gone.
+        Err(error) => {
+            assert!(text.contains("test \""), "what was accepted does not compile: {error}\n{text}")
+        }
+    }
+});

@@ -1,0 +1,18 @@
+//! Any text as rules: it is read without a panic, tokens give back the text, and what is found is rendered in each form.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rulec::internals::span::FileId;
+use rulec::internals::syntax::lex::tokens;
+use rulec::internals::syntax::parse::parse;
+use rulec::internals::threads::Threads;
+
+fuzz_target!(|text: &str| {
+    let whole: String = tokens(text, 0).map(|token| token.text(text)).collect();
+    assert_eq!(whole, text, "tokens lose something");
+    let parsed = parse(Threads::One, FileId(0), text);
+    for finding in &parsed.diagnostics {
+        assert!(!finding.message.to_string().is_empty());
+    }
+});

@@ -1,0 +1,63 @@
+//! What the targets share with the tests: the generators, the engines that must agree, forged artifacts.
+
+#[path = "../../crates/columns/tests/convert/mod.rs"]
+pub mod convert;
+#[path = "../../tests/support/forge.rs"]
+pub mod forge;
+#[path = "../../crates/studio/tests/support/mod.rs"]
+pub mod studio;
+#[path = "../../tests/support/mod.rs"]
+pub mod support;
+
+use rulec::{Compiler, Rules};
+use serde_json::{Value as Json, json};
+
+/// Rules that read fields of every type.
+pub const READING: &str = r#"
+input { text: string, n?: int, f?: float, ok?: bool, at?: datetime, tags?: list<string>, user?: { name?: string, age?: int }, any?: any }
+route number when n > 3 or f < 0.5 -> number(n: n, f: f)
+route word when text contains any ["show", "文件"] or tags contains "a" -> word(text: text, tags: tags)
+route person when user.name starts_with "A" and user.age in 1..=9 -> person(user: user)
+route other when any.x == 1 or (any as string) == "y" or at > now -> other(any: any)
+default -> rest(ok: ok)
+"#;
+
+/// A compiler that knows the functions of generated programs.
+pub fn compiler() -> Compiler {
+    Compiler::new()
+        .function(
+            "is_long",
+            |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) },
+        )
+        .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
+        .allow_missing_functions()
+}
+
+/// Messages for rules that nobody has seen.
+pub fn messages() -> [Json; 4] {
+    [
+        json!({}),
+        json!({"text": "show my files", "n": 7, "ok": true, "ctx": {"n": 3, "s": "ab", "tags": ["a"]}, "user": {"name": "Ann", "age": 4}}),
+        json!({"text": "文件", "n": -1.5, "ok": "yes", "ctx": {"n": "3", "s": null, "tags": [1]}, "user": [], "next": ["x"], "output": {"ok": true}}),
+        json!({"text": 5, "n": i64::MAX, "f": 1e300, "at": "2026-01-05T01:30:00Z", "l": [["a"], {}], "x": {"t": "aaaa"}}),
+    ]
+}
+
+/// Texts of rules with a statement of every kind.
+pub fn samples() -> Vec<String> {
+    let mut samples = vec![READING.to_owned(), studio::DESK.to_owned()];
+    samples.extend((0..6).map(|seed| {
+        let mut random = support::random::Random::new(seed);
+        support::generate::Generator::program(&mut random).source
+    }));
+    samples.extend((0..2).map(|seed| {
+        let mut random = support::random::Random::new(seed);
+        support::generate::payload::Payloads::rules(&mut random).source
+    }));
+    samples
+}
+
+/// Every engine answers like the reference.
+pub fn agree(rules: &Rules, message: &Json) {
+    forge::agree(rules, std::slice::from_ref(message), true);
+}

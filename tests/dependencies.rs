@@ -1,0 +1,105 @@
+//! Holds `docs/dependencies.md` against the manifests: every package that a member, the page, the Python package or the
+//! extension names stands there with the reason for it, and no other.
+
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use toml::Table;
+
+type Names = BTreeSet<String>;
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn manifest(path: &str) -> Table {
+    read(path).parse().unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The packages from elsewhere in a manifest's tables of dependencies, those for one kind of machine included.
+fn of_manifest(manifest: &Table, found: &mut Names) {
+    for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
+        let named = manifest.get(table).and_then(|table| table.as_table());
+        let names = named.into_iter().flat_map(|table| table.keys());
+        found.extend(names.filter(|name| !name.starts_with("rulec")).cloned());
+    }
+    let targets = manifest.get("target").and_then(|targets| targets.as_table());
+    for target in targets.into_iter().flat_map(|targets| targets.values()) {
+        of_manifest(target.as_table().expect("a table"), found);
+    }
+}
+
+fn of_workspace() -> Names {
+    let mut found = Names::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let members = fs::read_dir(crates).expect("a folder").map(|member| member.expect("an entry").path());
+    let members = members.map(|member: PathBuf| member.join("Cargo.toml")).filter(|path| path.exists());
+    let all = members.map(|path| path.display().to_string());
+    for path in all.chain(["Cargo.toml".to_owned(), "benches/peers/Cargo.toml".to_owned()]) {
+        of_manifest(&manifest(&path), &mut found);
+    }
+    found
+}
+
+fn of_page(path: &str) -> Names {
+    let package: Json = serde_json::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let tables = ["dependencies", "devDependencies"].map(|table| package[table].as_object());
+    tables.into_iter().flatten().flat_map(|table| table.keys()).cloned().collect()
+}
+
+/// The name at the beginning of a requirement like `ray[data]>=2.40`.
+fn required(requirement: &str) -> String {
+    requirement.split(['[', '>', '<', '=', '~', '!', ' ']).next().unwrap_or_default().to_owned()
+}
+
+fn of_python() -> Names {
+    let project = manifest("python/pyproject.toml");
+    let texts = |list: &toml::Value| -> Names {
+        let list = list.as_array().expect("a list").iter();
+        list.map(|item| required(item.as_str().expect("a text"))).collect()
+    };
+    let mut found = texts(&project["build-system"]["requires"]);
+    let extras = project["project"]["optional-dependencies"].as_table().expect("a table");
+    extras.values().for_each(|list| found.extend(texts(list)));
+    found.extend(project["project"].get("dependencies").map(texts).unwrap_or_default());
+    found
+}
+
+/// The packages of the table below a heading, each with a reason.
+fn told(page: &str, heading: &str) -> Names {
+    let section =
+        page.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("`{heading}` is missing"));
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let mut found = Names::new();
+    for row in section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| package")) {
+        let mut cells = row.trim_matches('|').split(" | ").map(str::trim);
+        let names = cells.next().unwrap_or_default();
+        assert!(cells.last().is_some_and(|why| why.len() > 3), "without a reason: {row}");
+        for name in names.split(", ") {
+            assert!(found.insert(name.to_owned()), "`{name}` stands there twice");
+        }
+    }
+    found
+}
+
+#[test]
+fn every_dependency_has_a_reason() {
+    let page = read("docs/dependencies.md");
+    let parts = [
+        ("# Dependencies", of_workspace()),
+        ("## The page of the studio", of_page("studio/package.json")),
+        ("## The Python package", of_python()),
+        ("## The extension for Visual Studio Code", of_page("editors/vscode/package.json")),
+    ];
+    for (heading, named) in parts {
+        let told = told(&format!("\n{page}"), heading);
+        let missing: Vec<_> = named.difference(&told).collect();
+        let gone: Vec<_> = told.difference(&named).collect();
+        assert!(
+            missing.is_empty() && gone.is_empty(),
+            "{heading}: without a reason {missing:?}, no longer there {gone:?}"
+        );
+    }
+}

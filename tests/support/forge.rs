@@ -1,0 +1,76 @@
+//! Artifacts as whoever forges a file writes them, and what is asked of rules that were loaded from one: all engines agree.
+
+use rulec::{Indexing, Rules, Tier, payload};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+/// Writes the hash that belongs to the content, as whoever forges a file does.
+pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let at = hash_at(&bytes);
+    if bytes.len() >= at + 32 {
+        let hash = Sha256::digest(&bytes[at + 32..]);
+        bytes[at..at + 32].copy_from_slice(&hash);
+    }
+    bytes
+}
+
+/// Behind the magic bytes, the format, the vocabulary, the version, and the byte that says there is no signature.
+pub fn hash_at(bytes: &[u8]) -> usize {
+    22 + usize::from(bytes[20])
+}
+
+/// The answer of an engine with all that it says of it.
+pub fn answer(rules: &Rules, entry: &str, message: &Json) -> Json {
+    let mut decision =
+        serde_json::to_value(rules.entry(entry).ok().map(|entry| entry.decide(message))).expect("JSON");
+    if let Some(decision) = decision.as_object_mut() {
+        decision.remove("failures");
+        // Which values a decision looks at, and so which limits it meets, depends on the engine.
+        decision.remove("exceeded");
+    }
+    decision
+}
+
+/// Every engine answers like the reference; where it is to be thorough, compiled code too, and an explanation tells of
+/// what was decided.
+pub fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
+    let by = |tier: Tier, indexing: Indexing| rules.with_tier(tier).with_index(indexing);
+    let reference = by(Tier::Reference, Indexing::Never);
+    let engines =
+        [by(Tier::Vm, Indexing::Never), by(Tier::Vm, Indexing::Always), by(Tier::Jit, Indexing::Never)];
+    let engines = &engines[..if thorough { 3 } else { 2 }];
+    for entry in rules.entries() {
+        for message in messages {
+            let expected = answer(&reference, entry, message);
+            for engine in engines {
+                assert_eq!(
+                    answer(engine, entry, message),
+                    expected,
+                    "{:?} {entry} {message}",
+                    engine.main().backend(false)
+                );
+            }
+            if thorough {
+                let explanation = rules.entry(entry).expect("an entry").explain(message, true);
+                let decision = reference.entry(entry).expect("an entry").decide(message);
+                assert_eq!(explanation.chosen.as_deref(), decision.chosen(), "{entry} {message}");
+                let _ = explanation.to_string();
+            }
+        }
+    }
+    for kind in payload::kinds(rules) {
+        for message in messages {
+            // Which of several values beyond a limit is met first depends on the way of deciding.
+            let judged = |rules: &Rules| {
+                let judgement = rules.judge(kind).ok()?.judge(message);
+                let mut json = serde_json::to_value(&judgement).expect("a judgement is JSON");
+                json.as_object_mut().expect("it is an object").remove("exceeded");
+                Some(json)
+            };
+            let expected = judged(&reference);
+            for engine in engines {
+                assert_eq!(judged(engine), expected, "{kind} {message}");
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The findings about a small program against brute force over all its inputs.
+
+use super::small::{INPUT, Program, is_plain};
+use rulec::{Code, Finding, Rules, Span};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// The truth of a program's routes for its inputs, and which is chosen.
+struct Table {
+    names: Vec<String>,
+    /// For each input the routes that hold, in the order they are tried.
+    held: Vec<Vec<usize>>,
+}
+
+fn table(rules: &Rules, inputs: &[Json]) -> Table {
+    let names: Vec<String> = rules.program().rules.iter().map(|rule| rule.name.to_string()).collect();
+    let place = |name: &&str| names.iter().position(|other| other == name).expect("a route");
+    let held = inputs.iter().map(|input| rules.main().matched(input).iter().map(place).collect()).collect();
+    Table { names, held }
+}
+
+impl Table {
+    fn never(&self, route: usize) -> bool {
+        self.held.iter().all(|held| !held.contains(&route))
+    }
+    fn always(&self, route: usize) -> bool {
+        self.held.iter().all(|held| held.contains(&route))
+    }
+    fn chosen(&self, route: usize) -> bool {
+        self.held.iter().any(|held| held.first() == Some(&route))
+    }
+}
+
+/// The inputs for which a condition holds; `None` where it does not compile.
+fn truths(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
+    let text = format!("{INPUT}route r when {condition} -> h");
+    let rules = Rules::from_text(&text).ok()?;
+    Some(inputs.iter().map(|input| !rules.main().matched(input).is_empty()).collect())
+}
+
+const NEVER: [Code; 4] = [Code::NeverMatches, Code::Contradiction, Code::EmptyRange, Code::OutOfRange];
+
+/// The number of facts that brute force finds, and of those that the analysis sees, by kind.
+pub type Shares = BTreeMap<&'static str, (usize, usize)>;
+
+fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
+    let (all, found) = shares.entry(kind).or_default();
+    *all += usize::from(there);
+    *found += usize::from(there && seen);
+}
+
+/// A program with its findings, and what brute force knows of it.
+struct Held<'p> {
+    seed: u64,
+    text: String,
+    program: &'p Program,
+    rules: Rules,
+    table: Table,
+    findings: Vec<Finding>,
+    /// The codes found in each route, those of compiling too.
+    codes: Vec<Vec<Code>>,
+}
+
+impl<'p> Held<'p> {
+    fn new(seed: u64, program: &'p Program) -> Held<'p> {
+        let text = program.text();
+        let rules = Rules::from_text(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let (table, findings) = (table(&rules, &program.inputs), rules.analyse());
+        let mut held = Held { seed, text, program, rules, table, findings, codes: Vec::new() };
+        held.codes = vec![Vec::new(); held.table.names.len()];
+        let warned = held.rules.warnings().iter();
+        let all = warned.chain(held.findings.iter().map(|finding| &finding.diagnostic));
+        for diagnostic in all.cloned().collect::<Vec<_>>() {
+            if let Some(route) = diagnostic.span().and_then(|span| held.route_at(span)) {
+                held.codes[route].push(diagnostic.code);
+            }
+        }
+        held
+    }
+
+    fn route_at(&self, span: Span) -> Option<usize> {
+        let within = |rule: Span| rule.start <= span.start && span.end <= rule.end;
+        self.rules.program().rules.iter().position(|rule| within(rule.span))
+    }
+
+    fn fail(&self, finding: &Finding, why: &str) -> ! {
+        let Finding { diagnostic, witness, .. } = finding;
+        panic!(
+            "seed {}: {why}\n{}\n{} {}\n{witness:?}",
+            self.seed, self.text, diagnostic.code, diagnostic.message
+        )
+    }
+
+    /// The routes that hold for the input that shows a finding.
+    fn shown(&self, finding: &Finding) -> Vec<&str> {
+        let Some(witness) = &finding.witness else { self.fail(finding, "there is no witness") };
+        self.rules.main().matched(witness)
+    }
+
+    /// Fails when an input contradicts a finding.
+    fn check(&self, finding: &Finding) {
+        let Some(span) = finding.diagnostic.span() else { self.fail(finding, "no place") };
+        let Some(route) = self.route_at(span) else { self.fail(finding, "not in a route") };
+        match finding.diagnostic.code {
+            Code::AlwaysMatches if !self.table.always(route) => self.fail(finding, "it does not always hold"),
+            Code::RouteHidden if self.table.chosen(route) => self.fail(finding, "it is chosen"),
+            Code::NoDefault if !self.shown(finding).is_empty() => {
+                self.fail(finding, "a route takes the input")
+            }
+            Code::NegationFallsThrough if self.shown(finding).contains(&self.table.names[route].as_str()) => {
+                self.fail(finding, "the route takes the input")
+            }
+            Code::EqualPriority if self.shown(finding).len() < 2 => {
+                self.fail(finding, "they do not both hold")
+            }
+            Code::PartDecidesNothing => self.check_part(finding, route, span),
+            code if NEVER.contains(&code) => self.check_never(finding),
+            _ => {}
+        }
+    }
+
+    /// The parts that exclude each other, or the one: no input has them together.
+    fn check_never(&self, finding: &Finding) {
+        // A part that stands behind `unless` is its opposite.
+        if finding.diagnostic.message.contains("`unless ") {
+            return;
+        }
+        let labels = finding.diagnostic.labels.iter();
+        let parts: Vec<String> =
+            labels.map(|label| format!("({})", &self.text[label.span.range()])).collect();
+        let holds = truths(&parts.join(" and "), &self.program.inputs);
+        if holds.is_some_and(|holds| holds.contains(&true)) {
+            self.fail(finding, "it holds for some input");
+        }
+    }
+
+    /// The condition is the same with a constant in the place of the part.
+    fn check_part(&self, finding: &Finding, route: usize, span: Span) {
+        let own = self.rules.program().rules[route].condition.span;
+        let text = |from: u32, to: u32| &self.text[from as usize..to as usize];
+        let (before, behind) = (text(own.start, span.start), text(span.end, own.end));
+        let inputs = &self.program.inputs;
+        let same = |constant: &str| {
+            truths(&format!("{before}{constant}{behind}"), inputs) == truths(text(own.start, own.end), inputs)
+        };
+        // Beside others that decide nothing it may do so only together with them.
+        let is_one = |code: &&Code| **code == Code::PartDecidesNothing || NEVER.contains(code);
+        let alone = self.codes[route].iter().filter(is_one).count() == 1;
+        if alone && !same("true") && !same("false") {
+            self.fail(finding, "the part decides something");
+        }
+    }
+
+    /// Counts what brute force finds, and what of it is seen.
+    fn count(&self, shares: &mut Shares) {
+        let text = &self.text;
+        // Of functions of fields, arithmetic and quantifiers some is understood.
+        let plain = is_plain(text);
+        let kind = |all: &'static str, functions: &'static str| if plain { all } else { functions };
+        for (route, codes) in self.codes.iter().enumerate() {
+            let (never, always) = (self.table.never(route), self.table.always(route));
+            let seen = codes.iter().any(|code| NEVER.contains(code));
+            count(shares, kind("never", "never, with functions"), never, seen);
+            let seen = codes.contains(&Code::AlwaysMatches);
+            count(shares, kind("always", "always, with functions"), always, seen);
+            let behind_all =
+                (0..self.table.names.len()).any(|other| other != route && self.table.always(other));
+            let hidden = !never && !self.table.chosen(route) && !behind_all;
+            let seen = codes.contains(&Code::RouteHidden);
+            count(shares, kind("hidden", "hidden, with functions"), hidden, seen);
+        }
+        let open = self.table.held.iter().any(Vec::is_empty) && !text.contains("default ->");
+        let seen = self.findings.iter().any(|finding| finding.diagnostic.code == Code::NoDefault);
+        count(shares, kind("no default", "no default, with functions"), open, seen);
+    }
+}
+
+/// Holds the findings about a program against all inputs, and counts them.
+pub fn hold(seed: u64, program: &Program, shares: &mut Shares) {
+    let held = Held::new(seed, program);
+    // The programs declare fields that they do not read.
+    let of_routes = |finding: &&Finding| finding.diagnostic.code != Code::UnreadField;
+    held.findings.iter().filter(of_routes).for_each(|finding| held.check(finding));
+    held.count(shares);
+}

@@ -1,0 +1,45 @@
+//! The seeds of random trials: as many as fit into a run of all tests, or `RULEC_TIMES` times as many; and with
+//! `RULEC_SEED`, a number of earlier runs, seeds that none of them has tried.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
+
+/// Each value of `RULEC_SEED` begins so many seeds behind the one before.
+const RUN: u64 = 1 << 32;
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
+        Err(_) => otherwise,
+    }
+}
+
+/// Returns the seeds of a test that usually makes so many trials.
+pub fn seeds(usual: u64) -> Range<u64> {
+    let first = number("RULEC_SEED", 0) * RUN;
+    first..first + usual * number("RULEC_TIMES", 1)
+}
+
+/// Makes a trial of each seed, on two threads, and adds up what they counted.
+///
+/// # Panics
+/// When a trial does.
+pub fn each<T: Default + Send>(
+    seeds: Range<u64>,
+    trial: impl Fn(u64, &mut T) + Sync,
+    add: impl Fn(&mut T, T),
+) -> T {
+    let half = |odd: u64| {
+        let mut counted = T::default();
+        seeds.clone().filter(|seed| seed % 2 == odd).for_each(|seed| trial(seed, &mut counted));
+        counted
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        let mut counted = half(0);
+        add(&mut counted, other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        counted
+    })
+}
