@@ -258,7 +258,7 @@ impl Rules {
     /// The machine code, when it has been made.
     #[cfg(feature = "jit")]
     pub(crate) fn machine_code(&self) -> Option<&crate::jit::JitCode> {
-        self.set().tiers.code().and_then(Result::ok)
+        self.set().code().map(|code| &**code)
     }
 
     /// Lends this thread's working memory.

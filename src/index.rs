@@ -12,6 +12,7 @@
 //! | [`build`](mod@build) | by which key is each route found? |
 //! | [`cost`] | is that faster than trying the routes one by one? |
 //! | [`mod@plan`] | how is each route found, for people to read? |
+//! | `told` | which literals are looked for? |
 //! | [`edges`] | which of many literals does a text begin or end with? |
 //! | [`scan`] | which of many literals occur in a text? |
 //! | [`lookup`] | which routes may hold for a message? |
@@ -40,6 +41,7 @@ pub mod prefilter;
 pub mod ranges;
 pub mod scan;
 pub mod share;
+mod told;
 pub(crate) mod tombstones;
 
 use crate::bytecode::chunk::Operand;

@@ -126,6 +126,22 @@ fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
 
 /// A third of all rules behind one value: it was taken to be as rare as any other, and made the key of rules
 /// that name a far rarer literal as well.
+/// A literal of a few bytes has every text looked at more often: that pays for a key alone.
+#[test]
+fn short_literals_are_looked_for_where_they_are_keys() {
+    for (condition, literals) in [
+        (r#"text contains "xy""#, 1),
+        (r#"text not contains "xy" and ctx.id == "p1""#, 0),
+        (r#"text not contains "refunds" and ctx.id == "p1""#, 1),
+        (r#"text not starts_with "xy" and ctx.id == "p1""#, 1),
+        (r#"text matches "(find|list) +gaigagebx""#, 1),
+        (r#"text matches "(convert|compress) +gaigagebx""#, 3),
+    ] {
+        let rules = Rules::from_text(&format!("route a when {condition} -> h")).expect("it compiles");
+        assert_eq!(rules.index().literal_count, literals, "{condition}");
+    }
+}
+
 #[test]
 fn a_value_that_many_rules_name_is_no_rare_key() {
     let mut source = String::new();

@@ -163,6 +163,14 @@ impl Matcher {
         }
     }
 
+    /// The keywords of a `contains` that has a searcher for each, and whether all must be found.
+    pub fn texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
+        match &self.search {
+            Compiled::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
+            _ => None,
+        }
+    }
+
     /// The searcher of a `contains` of one keyword.
     pub fn one_text(&self) -> Option<&Finder<'static>> {
         match &self.search {

@@ -14,6 +14,8 @@ use crate::limits::{self, Exceeded};
 use crate::sema::hir::{Outcome, Program, RuleId, TableId};
 use crate::vm::{Computed, Message, Scratch, Vm};
 use serde_json::Value as Json;
+#[cfg(feature = "jit")]
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The engine that decides by a table.
@@ -228,7 +230,7 @@ impl RuleSet {
     /// The machine code, when it has been made.
     #[cfg(feature = "jit")]
     #[inline(always)]
-    pub fn code(&self) -> Option<&JitCode> {
+    pub fn code(&self) -> Option<&Arc<JitCode>> {
         self.tiers.code().and_then(Result::ok)
     }
 

@@ -8,6 +8,8 @@ use super::strategy::Tier;
 use super::workspace::Workspace;
 use crate::decision::Choice;
 use crate::input::{Fill, Filled, Plan};
+#[cfg(feature = "jit")]
+use crate::jit::JitCode;
 use crate::json::{self, JsonError};
 use crate::sema::hir::RuleId;
 use crate::value::Value;
@@ -36,6 +38,11 @@ pub struct Session {
     rules: Arc<Handle>,
     backends: Backends,
     workspace: Workspace,
+    /// The machine code that decides for prepared messages, once it does.
+    #[cfg(feature = "jit")]
+    code: Option<Arc<JitCode>>,
+    /// That of the rules.
+    generation: u64,
 }
 
 impl std::fmt::Debug for Session {
@@ -48,7 +55,14 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// A session with its own owner of the rules.
     pub(super) fn new(rules: Arc<Handle>, backends: Backends) -> Session {
-        Session { rules, backends, workspace: Workspace::default() }
+        Session {
+            generation: rules.generation,
+            rules,
+            backends,
+            workspace: Workspace::default(),
+            #[cfg(feature = "jit")]
+            code: None,
+        }
     }
 
     #[inline(always)]
@@ -83,26 +97,29 @@ impl Session {
     /// The choice that [`Session::decide_record`] makes, and nothing else: no arguments are evaluated, and
     /// calls of host functions are not told of.
     pub fn choose(&mut self, record: &Record<'_>) -> Choice {
-        if record.generation != self.rules.generation {
-            return self.choose_anew(record.message);
-        }
-        let backend = self.backends.resolve(&self.rules, false);
+        // What other engines need would be readied here as well.
         #[cfg(feature = "jit")]
-        if backend == Backend::Jit
-            && let Some(code) = self.rules.code()
+        if let Some(code) = &self.code
+            && record.generation == self.generation
         {
-            // What other engines need would be readied here as well.
-            let mut machine = code.record(&self.rules.hosts, &record.slots, &mut self.workspace.machine);
-            return machine.decide(self.backends.table);
+            let machine = &mut self.workspace.machine;
+            return code.choose(&self.rules.hosts, &record.slots, machine, self.backends.table);
         }
-        self.choose_by(backend, record)
+        self.choose_by_any(record)
     }
 
     #[inline(never)]
-    fn choose_by(&mut self, backend: Backend, record: &Record<'_>) -> Choice {
-        let Session { rules, backends, workspace } = self;
-        let (how, table, machine) = (backends.how, backends.table, &mut workspace.machine);
-        rules.run(how, backend, Input::Record(record), machine, |engine| engine.decide(table))
+    fn choose_by_any(&mut self, record: &Record<'_>) -> Choice {
+        if record.generation != self.generation {
+            return self.choose_anew(record.message);
+        }
+        let Session { rules, backends, workspace, .. } = self;
+        let (backend, how, table) = (backends.resolve(rules, false), backends.how, backends.table);
+        #[cfg(feature = "jit")]
+        if backend == Backend::Jit {
+            self.code = rules.code().cloned();
+        }
+        rules.run(how, backend, Input::Record(record), &mut workspace.machine, |engine| engine.decide(table))
     }
 
     /// Chooses for a message that other rules prepared.
@@ -119,7 +136,7 @@ impl Session {
         &'a mut self,
         source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
     ) -> Option<Decision> {
-        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        let Session { rules, backends, workspace: Workspace { machine, input, .. }, .. } = self;
         let plan = plan(rules, backends)?;
         input.fill(plan, source, |filled| decide_filled(rules, backends, machine, &filled)).flatten()
     }
@@ -128,7 +145,7 @@ impl Session {
     /// a tree will do. Unstable.
     #[doc(hidden)]
     pub fn decide_slots(&mut self, slots: &[Value<'_>]) -> Option<Decision> {
-        let Session { rules, backends, workspace } = self;
+        let Session { rules, backends, workspace, .. } = self;
         plan(rules, backends)?;
         Some(decide(rules, backends, &mut workspace.machine, Input::Slots(slots)))
     }
@@ -140,7 +157,7 @@ impl Session {
         &'a mut self,
         source: impl FnOnce(&mut Fill<'a>) -> Option<()>,
     ) -> Option<Vec<RuleId>> {
-        let Session { rules, backends, workspace: Workspace { machine, input, .. } } = self;
+        let Session { rules, backends, workspace: Workspace { machine, input, .. }, .. } = self;
         let plan = plan(rules, backends)?;
         let backend = backends.resolve(rules, false);
         let (how, table) = (backends.how, backends.table);

@@ -28,7 +28,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// The machine code of a rule set, and how much it is wanted.
 #[derive(Debug)]
 pub(crate) struct Tiers {
-    code: OnceLock<Result<JitCode, JitError>>,
+    code: OnceLock<Result<Arc<JitCode>, JitError>>,
     /// The number of decisions made, up to [`HOT`]. A count that is lost to another thread is
     /// no loss.
     hotness: AtomicU32,
@@ -57,13 +57,13 @@ impl Tiers {
 
     /// The code, when it has been made; an error when it cannot be.
     #[inline(always)]
-    pub fn code(&self) -> Option<Result<&JitCode, &JitError>> {
+    pub fn code(&self) -> Option<Result<&Arc<JitCode>, &JitError>> {
         self.code.get().map(Result::as_ref)
     }
 
     /// The code, made now when it is not there.
-    pub fn compiled(&self, bytecode: &Arc<Bytecode>) -> Result<&JitCode, &JitError> {
-        self.code.get_or_init(|| JitCode::compile(bytecode.clone())).as_ref()
+    pub fn compiled(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
+        self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }
 
     /// Returns true when enough decisions get the rule set compiled, for trees or for slots that were read.

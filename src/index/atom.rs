@@ -202,10 +202,10 @@ impl<'c> Atoms<'c> {
             let classes = &self.attributes[*attribute as usize].classes;
             let names = &mut names[*attribute as usize];
             for text in test.texts() {
-                names.entry(classes.of(Value::Str(text))).or_insert_with(|| format!("{text:?}"));
+                names.entry(classes.of(&Value::Str(text))).or_insert_with(|| format!("{text:?}"));
             }
             for number in test.numbers().map(Number::value) {
-                names.entry(classes.of(number)).or_insert_with(|| number.to_json().to_string());
+                names.entry(classes.of(&number)).or_insert_with(|| number.to_json().to_string());
             }
         }
         names
@@ -342,12 +342,12 @@ impl<'c> Atoms<'c> {
         let (simple, attribute) = self.simples[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<Atom> = match simple {
-            Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*attribute, classes.of(number.value()))],
+            Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*attribute, classes.of(&number.value()))],
             Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_text(text)?)],
             // What only the test can tell of times, lists and dicts makes no key.
             Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
                 let texts = members.texts.iter().filter_map(|text| classes.of_text(text));
-                let numbers = members.numbers.iter().map(|number| classes.of(number.value()));
+                let numbers = members.numbers.iter().map(|number| classes.of(&number.value()));
                 texts.chain(numbers).map(|class| Atom::Class(*attribute, class)).collect()
             }
             _ => return None,

@@ -138,7 +138,58 @@ pub struct Classes {
     texts: Texts,
     numbers: Vec<Number>,
     /// The numbers as floats, when they are the same as such.
-    floats: Option<Box<[f64]>>,
+    floats: Option<Floats>,
+}
+
+/// Floats in order, in buckets of equal width: a number is looked for in its own alone.
+#[derive(Clone, Debug, Default)]
+struct Floats {
+    values: Box<[f64]>,
+    /// The least.
+    first: f64,
+    /// Buckets for each unit.
+    scale: f64,
+    /// The first value of each bucket, and the end of the last one.
+    starts: Box<[u32]>,
+}
+
+/// More buckets would hardly save a comparison, and lie in more memory.
+const MOST_BUCKETS: usize = 256;
+
+impl Floats {
+    fn new(values: Box<[f64]>) -> Floats {
+        let (first, last) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
+        let buckets = (2 * values.len()).clamp(1, MOST_BUCKETS);
+        let scale = if first < last { buckets as f64 / (last - first) } else { 0.0 };
+        let mut floats = Floats { values, first, scale, starts: vec![0; buckets + 1].into() };
+        let mut starts = floats.starts.clone();
+        for value in &floats.values {
+            starts[floats.bucket(*value) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        floats.starts = starts;
+        floats
+    }
+
+    /// The bucket of a number, which is never below that of a smaller one, however it is rounded: so those of earlier
+    /// buckets are smaller, and those of later ones greater.
+    #[inline(always)]
+    fn bucket(&self, float: f64) -> usize {
+        (((float - self.first) * self.scale) as usize).min(self.starts.len().saturating_sub(2))
+    }
+
+    /// The number of values below a number, and whether it is one of them.
+    #[inline(always)]
+    fn place(&self, float: f64) -> (usize, bool) {
+        let bucket = self.bucket(float);
+        let from = self.starts.get(bucket).map_or(0, |start| *start as usize);
+        let to = self.starts.get(bucket + 1).map_or(0, |start| *start as usize);
+        let own = self.values.get(from..to).unwrap_or_default();
+        let below = own.partition_point(|other| *other < float);
+        (from + below, own.get(below) == Some(&float))
+    }
 }
 
 /// Integers of no greater size are floats exactly.
@@ -168,12 +219,12 @@ impl Classes {
         classes
     }
 
-    fn floats(numbers: &[Number]) -> Option<Box<[f64]>> {
+    fn floats(numbers: &[Number]) -> Option<Floats> {
         let floats = numbers.iter().map(|number| match number {
             Number::Int(int) => exact(*int),
             Number::Float(float) => Some(*float),
         });
-        floats.collect()
+        floats.collect::<Option<_>>().map(Floats::new)
     }
 
     fn first_number(&self) -> Class {
@@ -192,10 +243,10 @@ impl Classes {
 
     /// The class of a value; of a text when it has been prepared.
     #[inline(always)]
-    pub fn of(&self, value: Value<'_>) -> Class {
+    pub fn of(&self, value: &Value<'_>) -> Class {
         match value {
             Value::Missing => MISSING,
-            Value::Bool(value) => FALSE + Class::from(value),
+            Value::Bool(value) => FALSE + Class::from(*value),
             Value::Str(text) => self.of_any_text(text),
             Value::Int(_) | Value::Float(_) => self.first_number() + self.place(value),
             _ => OTHER,
@@ -205,18 +256,18 @@ impl Classes {
     /// The place of a number among those of the tests: `2 * i + 1` at the one of that place, even
     /// numbers between them.
     #[inline(always)]
-    fn place(&self, value: Value<'_>) -> Class {
+    fn place(&self, value: &Value<'_>) -> Class {
         let float = match value {
-            Value::Float(float) => Some(float),
-            Value::Int(int) => exact(int),
+            Value::Float(float) => Some(*float),
+            Value::Int(int) => exact(*int),
             _ => None,
         };
         match (&self.floats, float) {
             (Some(floats), Some(float)) => {
-                let below = floats.partition_point(|other| *other < float);
-                2 * below as Class + Class::from(floats.get(below) == Some(&float))
+                let (below, equal) = floats.place(float);
+                2 * below as Class + Class::from(equal)
             }
-            _ => self.place_exactly(value),
+            _ => self.place_exactly(*value),
         }
     }
 
@@ -252,7 +303,7 @@ impl Classes {
         let order = class.checked_sub(self.first_number());
         let text = class >= TEXT && order.is_none();
         // Where a number of the test stands, as a class of numbers.
-        let place = |number: Number| self.place(number.value());
+        let place = |number: Number| self.place(&number.value());
         Some(match test {
             Simple::Missing => (class == MISSING).into(),
             Simple::Truth => bool.map_or(Tri::Unknown, Tri::from),
@@ -281,7 +332,7 @@ impl Classes {
             }
         }
         for number in test.numbers() {
-            let class = self.of(number.value());
+            let class = self.of(&number.value());
             into.extend([class, class + 1]);
         }
     }
@@ -363,7 +414,7 @@ mod tests {
                 let mut changes = Vec::new();
                 classes.changes(test, &mut changes);
                 for value in values {
-                    let class = classes.of(value);
+                    let class = classes.of(&value);
                     assert!(class < classes.end());
                     assert_eq!(
                         classes.answer(test, class),
@@ -379,8 +430,26 @@ mod tests {
                         "{test:?} {value:?}"
                     );
                 }
-                let list = classes.answer(test, classes.of(Value::List(&[])));
+                let list = classes.answer(test, classes.of(&Value::List(&[])));
                 assert_eq!(list, matches!(test, Simple::Missing).then_some(Tri::False));
+            }
+        }
+    }
+
+    /// Numbers near each other and far apart, and those between them.
+    #[test]
+    fn a_number_is_placed_as_by_comparing_with_all() {
+        let spread = (0..500).map(|n| f64::from(n) * 0.7 - 100.0);
+        let skewed = (0..60).map(|n| 1.5_f64.powi(n * 20) - 3.0);
+        let huge = [f64::MIN, -1.0, -0.0, 5e-324, 1.0, f64::MAX];
+        let sets: [Vec<f64>; 5] = [spread.collect(), skewed.collect(), huge.into(), vec![7.0], Vec::new()];
+        for values in sets {
+            let floats = Floats::new(values.clone().into());
+            let near =
+                values.iter().flat_map(|value| [*value, value.next_up(), value.next_down(), value * 1.01]);
+            for float in near.chain([0.0, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300]) {
+                let below = values.partition_point(|value| *value < float);
+                assert_eq!(floats.place(float), (below, values.get(below) == Some(&float)), "{float}");
             }
         }
     }

@@ -5,13 +5,14 @@
 //! taken: how likely a message holds the key, times how many routes could be found by it. Judging a
 //! literal by the whole rule set instead of by its length is what keeps posting lists short.
 
-use super::atom::{Atom, Atoms, LAST, SetId, Subject};
+use super::atom::{Atom, Atoms, LAST, Literals, SetId, Subject};
 use super::attribute::Class;
 use super::bitmap::Bitmap;
 use super::cost;
 use super::edges::Edges;
 use super::ranges::{RangeAnalysis, ValueRanges};
 use super::scan::Scanner;
+use super::told::told;
 use super::{
     AttributeIndex, Guard, Index, Key, Lists, LiteralAnswer, Posting, PostingList, SubjectIndex, TableIndex,
     TextForm,
@@ -314,10 +315,12 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     let mut texts = Texts { chunk: &atoms.chunk.texts, own: Vec::new() };
     let mut literals = AllLiterals::default();
     let by_number = atoms.literals_by_number();
-    let subjects = atoms.subjects.iter().zip(&by_number);
-    let mut subjects: Vec<SubjectIndex> =
-        subjects.map(|(subject, own)| subject_index(subject, own, &mut texts, &mut literals)).collect();
-    literals.finish(atoms, literal_keys);
+    let (told, sought) = told(atoms, &by_number, &literal_keys);
+    let subjects = atoms.subjects.iter().zip(&by_number).zip(&sought);
+    let mut subjects: Vec<SubjectIndex> = subjects
+        .map(|((subject, own), sought)| subject_index(subject, own, sought, &mut texts, &mut literals))
+        .collect();
+    literals.finish(&told, literal_keys);
     for answer in literals.answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
             subject.asks_own = true;
@@ -361,11 +364,14 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
 fn subject_index(
     subject: &Subject,
     own: &[(Anchor, &str)],
+    sought: &[bool],
     texts: &mut Texts<'_>,
     literals: &mut AllLiterals,
 ) -> SubjectIndex {
     let first = literals.count;
-    let at = |anchor: Anchor| own.iter().zip(0..).filter(move |((stands, _), _)| *stands == anchor);
+    let at = |anchor: Anchor| {
+        own.iter().zip(0..).filter(move |((stands, _), at)| *stands == anchor && sought[*at])
+    };
     let order = [Anchor::Anywhere, Anchor::Start, Anchor::End].into_iter().flat_map(at);
     literals.number(own.len(), order.map(|(_, at)| at));
     let places = literals.places.last().map_or(&[][..], Vec::as_slice);
@@ -419,25 +425,25 @@ struct AllLiterals {
 }
 
 impl AllLiterals {
-    /// Numbers the so many literals of the next subject, in that order.
+    /// Numbers those of the so many literals of the next subject that are looked for, in that order.
     fn number(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
         let mut places = vec![0; literals];
-        for (at, number) in order.zip(self.count..) {
-            places[at] = number;
+        for at in order {
+            places[at] = self.count;
+            self.count += 1;
         }
-        self.count += literals as u32;
         self.places.push(places);
     }
 
     /// Notes what each literal tells. `keys` are each subject's literals with the keys that they are.
-    fn finish(&mut self, atoms: &Atoms<'_>, keys: Vec<Vec<(u32, u32)>>) {
+    fn finish(&mut self, told: &[Option<Literals>], keys: Vec<Vec<(u32, u32)>>) {
         let place = |subject: u32, literal: u32| self.places[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
             keys.into_iter().map(move |(literal, key)| (place(subject, literal), key))
         });
         self.keys = Lists::new(self.count as usize, keys.collect());
         let mut numbers: Vec<u32> = Vec::new();
-        let answers = atoms.literals.iter().map(|literals| {
+        let answers = told.iter().map(|literals| {
             let Some(literals) = literals else { return LiteralAnswer::NONE };
             let start = numbers.len() as u32;
             let number = |number: &u32| place(literals.subject, number & !LAST) | number & LAST;

@@ -35,10 +35,8 @@ const MAX_CLASS: usize = 6;
 /// Of one pattern no more prefilters are looked for.
 const MAX_PREFILTERS: usize = 6;
 /// Besides the best prefilter of a pattern, one with a shorter literal (in bytes) is found in too many texts to be
-/// worth looking for; and the shorter a scanner's shortest literal, the more positions of a text it looks at.
-const MIN_FURTHER: usize = 7;
-/// One as long as the best may be the rarer, but for those that most texts hold.
-const MIN_LITERAL: usize = 3;
+/// worth looking for.
+const MIN_FURTHER: usize = 3;
 
 /// The literals required of a predicate's texts: of each prefilter one. Several for `contains all` and for
 /// patterns, none where nothing is required.
@@ -174,11 +172,10 @@ fn score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
 /// The first of the best sets, and those of the others that are worth looking for.
 fn worthwhile(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let best = (0..sets.len()).rev().max_by_key(|at| score(&sets[*at]));
-    let enough = best.map_or(0, |best| shortest(&sets[best]).clamp(MIN_LITERAL, MIN_FURTHER));
     let mut at = 0;
     let mut left = MAX_PREFILTERS;
     sets.retain(|set| {
-        let kept = Some(at) == best || left > 1 && shortest(set) >= enough;
+        let kept = Some(at) == best || left > 1 && shortest(set) >= MIN_FURTHER;
         at += 1;
         left -= usize::from(kept && left > 1);
         kept
@@ -337,7 +334,7 @@ mod tests {
         );
         check(Search::Literal(Anchor::Start), false, false, &["x", ""], &[]);
         check(Search::Glob, false, false, &["*.rs"], &[(&[".rs"], false)]);
-        check(Search::Glob, false, true, &["Re?port*Final"], &[(&["final"], false)]);
+        check(Search::Glob, false, true, &["Re?port*Final"], &[(&["port"], false), (&["final"], false)]);
         check(Search::Glob, false, false, &["*?*"], &[]);
     }
 
@@ -377,15 +374,24 @@ mod tests {
             Search::Regex,
             false,
             false,
-            &["(convert|compress) +fupouplols?"],
-            &[(&["compress", "convert"], false), (&["fupouplol"], false)],
+            &["(find|compress) +fupouplols?"],
+            &[(&["compress", "find"], false), (&["fupouplol"], false)],
         );
-        // But for the best, nothing short that is not as long.
-        check(Search::Regex, false, false, &["(find|compress) +fupouplols?"], &[(&["fupouplol"], false)]);
-        let both: [(&[&str], bool); 2] = [(&["部署"], false), (&["ponaim"], false)];
-        check(Search::Regex, false, false, &["部署[0-9]+号?ponaim"], &both);
-        check(Search::Glob, false, false, &["/srv/*/report?final"], &[(&["/report"], false)]);
-        check(Search::Regex, false, false, &["^查.*订单$"], &[(&["订单"], false)]);
+        check(
+            Search::Regex,
+            false,
+            false,
+            &["部署[0-9]+号?ponaim"],
+            &[(&["部署"], false), (&["ponaim"], false)],
+        );
+        check(
+            Search::Glob,
+            false,
+            false,
+            &["/srv/*/report?final"],
+            &[(&["/srv/"], false), (&["/report"], false), (&["final"], false)],
+        );
+        check(Search::Regex, false, false, &["^查.*订单$"], &[(&["查"], false), (&["订单"], false)]);
         check(Search::Regex, false, true, &["Refund"], &[(&["refund"], true)]);
         check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }

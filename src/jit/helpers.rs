@@ -69,6 +69,12 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm.made()
     }
 
+    /// True when it holds memory that is to be given back.
+    #[inline]
+    pub(super) fn has_taken(&self) -> bool {
+        self.vm.made().is_some() || self.cells.capacity() > 0
+    }
+
     /// Runs a helper's work; `otherwise` is its answer when that panics or something did before.
     #[inline]
     fn guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {

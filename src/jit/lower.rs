@@ -10,11 +10,13 @@
 //! | [`body`] | one function: places, tags, helpers |
 //! | [`test`] | tests and predicates |
 //! | [`text`] | tests of texts |
+//! | [`find`] | searches of a text for keywords |
 //! | [`number`] | comparisons of numbers, exact across kinds |
 //! | [`arith`] | value blocks |
 
 mod arith;
 mod body;
+mod find;
 mod number;
 mod test;
 mod text;
@@ -37,11 +39,12 @@ use std::sync::Arc;
 /// several.
 const SEGMENT: u32 = 400;
 
-/// Above the number of what ends a search: it is a route that was chosen, a table whose default was, or an instruction
-/// that says more.
+/// The kind of end of a search stands above its number: a route that was chosen, a table whose default was, or an
+/// instruction that says more.
+pub(super) const KIND: u32 = 32;
 pub(super) const ROUTE: u64 = 0;
-pub(super) const DEFAULT: u64 = 1 << 32;
-pub(super) const INSTRUCTION: u64 = 2 << 32;
+pub(super) const DEFAULT: u64 = 1;
+pub(super) const INSTRUCTION: u64 = 2;
 /// Nothing was chosen.
 pub(super) const NOTHING: u64 = u64::MAX;
 /// The search goes on in the next segment.
@@ -50,9 +53,9 @@ pub(super) const NEXT: u64 = u64::MAX - 1;
 /// The answer of code whose search ends with an instruction, the `at`th.
 fn answer(instr: &Instr, at: u64) -> u64 {
     match instr {
-        Instr::Choose { route } => ROUTE | u64::from(route.0),
-        Instr::Default { table } => DEFAULT | u64::from(table.0),
-        _ => INSTRUCTION | at,
+        Instr::Choose { route } => ROUTE << KIND | u64::from(route.0),
+        Instr::Default { table } => DEFAULT << KIND | u64::from(table.0),
+        _ => INSTRUCTION << KIND | at,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decisions by compiled code.
 
 use super::code::{JitCode, Machine};
-use super::lower::{DEFAULT, INSTRUCTION, NEXT, NOTHING, ROUTE};
+use super::lower::{DEFAULT, INSTRUCTION, KIND, NEXT, NOTHING, ROUTE};
 use crate::decision::Choice;
 use crate::host::Host;
 use crate::sema::hir::{RuleId, TableId};
@@ -27,6 +27,24 @@ impl JitCode {
         } else {
             Machine::over_cells(self, Begun::over(self.bytecode(), hosts, record, scratch))
         }
+    }
+
+    /// The choice for such a record by the table of that number.
+    #[inline]
+    pub fn choose(
+        &self,
+        hosts: &[Host],
+        record: &[Value<'_>],
+        scratch: &mut Scratch,
+        entry: TableId,
+    ) -> Choice {
+        let mut machine = self.record(hosts, record, scratch);
+        let choice = machine.decide(entry);
+        // Most decisions leave nothing to be given back, and are not to look for it in every part of the machine.
+        if !machine.has_taken() {
+            std::mem::forget(machine);
+        }
+        choice
     }
 
     /// Readies a decision over a JSON message; each field is looked up when first asked for.
@@ -101,7 +119,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
         let answer = answer.unwrap_or(NOTHING);
         let number = answer as u32;
-        match answer - u64::from(number) {
+        match answer >> KIND {
             ROUTE => End::Choose(RuleId(number)),
             DEFAULT => End::Default(TableId(number)),
             INSTRUCTION => self.end(table, number),

@@ -102,6 +102,28 @@ pub fn fold_char(c: char) -> char {
     if c.is_ascii() { c.to_ascii_lowercase() } else { TABLE.get(c) }
 }
 
+/// The characters that equal one when case is ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equals {
+    /// No other.
+    Itself,
+    /// The other case of an ASCII letter.
+    AsciiCases,
+    /// Others, or more.
+    More,
+}
+
+/// The characters that equal `c` when case is ignored.
+pub fn equals(c: char) -> Equals {
+    let class = equal_to(c);
+    let mut members = class.ranges().iter().flat_map(|range| range.start()..=range.end());
+    match (members.next(), members.next(), members.next()) {
+        (Some(_), None, None) => Equals::Itself,
+        (Some(_), Some(other), None) if other.is_ascii() => Equals::AsciiCases,
+        _ => Equals::More,
+    }
+}
+
 /// The first bytes of characters from U+3000 to U+9FFF, Chinese and Japanese ones: three bytes each, and none of them
 /// folds.
 const UNFOLDED: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
@@ -185,9 +207,10 @@ const PADDING: &str = "                                ";
 fn push_ascii_folded(run: &str, out: &mut String) {
     let start = out.len();
     out.push_str(run);
-    // Padded to whole registers, since the bytes of a rest are done one by one.
-    out.push_str(&PADDING[..PADDING.len() - run.len() % PADDING.len()]);
-    out[start..].make_ascii_lowercase();
+    // Padded to whole registers, since the bytes of a rest are done one by one; always by as many, since a copy whose
+    // size is known is no call.
+    out.push_str(PADDING);
+    out[start..start + run.len().next_multiple_of(PADDING.len())].make_ascii_lowercase();
     out.truncate(start + run.len());
 }
 
@@ -267,6 +290,17 @@ mod tests {
         assert!(
             !UNFOLDED.contains(&"\u{2fff}".as_bytes()[0]) && !UNFOLDED.contains(&"\u{a000}".as_bytes()[0])
         );
+    }
+
+    #[test]
+    fn equal_characters_are_counted() {
+        for (of, expected) in [
+            ("0-_ {查件", Equals::Itself),
+            ("abcXYZ", Equals::AsciiCases),
+            ("kKsS\u{212a}\u{17f}éÉßσ", Equals::More),
+        ] {
+            of.chars().for_each(|c| assert_eq!(equals(c), expected, "{c:?}"));
+        }
     }
 
     #[test]

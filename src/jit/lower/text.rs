@@ -60,7 +60,7 @@ impl Body<'_, '_, '_> {
             let is_long = self.b.ins().icmp_imm(cc, length, word.len() as i64);
             self.b.ins().brif(is_long, fits, &[], next, &[]);
             self.go(fits);
-            match self.difference(at, word) {
+            match self.difference(at, word, false) {
                 Some(difference) => self.b.ins().brif(difference, next, &[], targets.yes, &[]),
                 None => self.b.ins().jump(targets.yes, &[]),
             };
@@ -69,8 +69,9 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(targets.no, &[]);
     }
 
-    /// Zero when the bytes there are these; `None` when there are none to compare.
-    fn difference(&mut self, at: Value, word: &[u8]) -> Option<Value> {
+    /// Zero when the bytes there are these, or with `fold` either case of their letters, which are small; `None` when
+    /// there are none to compare.
+    pub fn difference(&mut self, at: Value, word: &[u8], fold: bool) -> Option<Value> {
         let mut sum = None;
         let mut done = 0;
         while done < word.len() {
@@ -88,20 +89,20 @@ impl Body<'_, '_, '_> {
             };
             let width = if from < done { width_up(left) } else { width };
             let bytes = word.get(from..from + width)?;
-            let mut padded = [0; 8];
-            let number = if cfg!(target_endian = "big") {
-                padded.get_mut(8 - width..)?.copy_from_slice(bytes);
-                u64::from_be_bytes(padded)
-            } else {
-                padded.get_mut(..width)?.copy_from_slice(bytes);
-                u64::from_le_bytes(padded)
-            };
+            let number = word_of(bytes.iter().copied());
             let flags = MemFlags::new().with_notrap();
             let here = match width {
                 8 => self.b.ins().load(types::I64, flags, at, from as i32),
                 4 => self.b.ins().uload32(flags, at, from as i32),
                 2 => self.b.ins().uload16(types::I64, flags, at, from as i32),
                 _ => self.b.ins().uload8(types::I64, flags, at, from as i32),
+            };
+            let here = if fold {
+                let cases =
+                    word_of(bytes.iter().map(|byte| if byte.is_ascii_lowercase() { b' ' } else { 0 }));
+                self.b.ins().bor_imm(here, cases as i64)
+            } else {
+                here
             };
             let here = self.b.ins().bxor_imm(here, number as i64);
             sum = Some(match sum {
@@ -206,6 +207,10 @@ impl Body<'_, '_, '_> {
 
     /// Tests that a slot's text holds keywords.
     fn search(&mut self, pred: &Pred, slot: u32, search: Search, matcher: &Matcher, targets: Targets) {
+        let otherwise = self.cold();
+        if self.find(slot, matcher, pred.mode.text, otherwise, targets) {
+            self.go(otherwise);
+        }
         if !pred.mode.text.is_plain() && search.prepares_texts() {
             let args = [self.address(pred), self.address(matcher), self.place(slot)];
             let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
@@ -276,6 +281,12 @@ impl Body<'_, '_, '_> {
         self.by_vm(id, targets);
         Ok(true)
     }
+}
+
+/// Some bytes, eight at most, as the number that they are in memory.
+fn word_of(bytes: impl DoubleEndedIterator<Item = u8>) -> u64 {
+    let shift = |number: u64, byte: u8| number << 8 | u64::from(byte);
+    if cfg!(target_endian = "big") { bytes.fold(0, shift) } else { bytes.rev().fold(0, shift) }
 }
 
 /// The width of a load that covers so many bytes.

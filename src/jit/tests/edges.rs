@@ -297,6 +297,61 @@ fn texts_in_place() {
     }
 }
 
+/// Keywords of every length, at every place of texts of every length around sixteen bytes, in any case.
+#[test]
+fn keywords_in_place() {
+    let words = [
+        "k",
+        "ab",
+        "Kiosk",
+        "sixteen bytes so",
+        "查订单ab",
+        "É",
+        "q-z0",
+        "thirty-two bytes of text, so many",
+    ];
+    let mut build = Build::default();
+    let slot = build.slot("x", KindSet::STRING);
+    let plain = TestMode::default();
+    let fold = TestMode { text: crate::text::TextMode { fold: true, ..plain.text }, ..plain };
+    for mode in [plain, fold] {
+        for word in words {
+            let cond = build.test(slot, Op::Contains, json!(word), mode);
+            both_ways(&mut build, cond);
+        }
+        for quantity in [Quantity::Any, Quantity::All] {
+            let mode = TestMode { quantity: Some(quantity), ..mode };
+            let cond = build.test(slot, Op::Contains, json!(["ab", "zz", "Kiosk"]), mode);
+            both_ways(&mut build, cond);
+        }
+    }
+    let mut texts = Vec::new();
+    let forms = [
+        |word: &str| word.to_owned(),
+        |word: &str| word.to_uppercase(),
+        |word: &str| word.to_lowercase().replace('k', "\u{212a}"),
+        |word: &str| word.replace('s', "\u{17f}"),
+        // What is almost the keyword, at its end and at its beginning.
+        |word: &str| word.chars().rev().skip(1).collect::<String>().chars().rev().collect(),
+        |word: &str| word.chars().skip(1).collect(),
+        |word: &str| format!("{}{word}", word.chars().next().unwrap_or('x')),
+    ];
+    for word in words {
+        for form in forms {
+            let word = form(word);
+            for length in [0, 7, 14, 15, 16, 17, 31, 33, 48, 70] {
+                for at in
+                    [0, 1, 2, 8, 13, 15, 16, 17, length / 2, length].into_iter().filter(|at| *at <= length)
+                {
+                    texts.push(format!("{}{word}{}", ".".repeat(at), "x".repeat(length - at)));
+                }
+            }
+        }
+    }
+    let texts: Vec<Json> = texts.into_iter().map(Json::from).collect();
+    assert!(check(&build, messages_of(&texts)) > 50_000);
+}
+
 #[test]
 fn lists_and_lengths() {
     for kinds in [KindSet::ALL, KindSet::STRING, KindSet::INT, KindSet::of(Kind::Float), KindSet::NUMBER] {
