@@ -123,7 +123,7 @@ mod with_columns {
         })
     }
 
-    /// Whatever the number of threads, answers come in the order of the messages and are counted once.
+    /// Answers of any number of threads come in the order of the messages and are counted once.
     #[test]
     fn several_threads_answer_as_one_does() {
         let folder = Folder::with(RULES).file("m.csv", rows(40_000));
