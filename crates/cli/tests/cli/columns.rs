@@ -115,7 +115,7 @@ mod with_columns {
         assert!(ran.err.contains("3 messages") && ran.err.contains("1 error"), "{}", ran.err);
     }
 
-    /// So many rows of CSV.
+    /// Rows of CSV.
     fn rows(count: usize) -> String {
         (0..count).fold("text,n\n".to_owned(), |mut rows, n| {
             let _ = writeln!(rows, "my file {n},{}", n % 5);
