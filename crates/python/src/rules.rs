@@ -27,6 +27,9 @@ pub struct Rules {
     functions: Option<Py<PyMapping>>,
 }
 
+/// The function that loads rules again, and what it is given: their artifact, and their functions.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>));
+
 /// Compiles without the interpreter's lock.
 fn compiled(
     py: Python<'_>,
@@ -291,9 +294,7 @@ impl Rules {
         Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.map(Into::into).collect())
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, rules) = (slf.py(), slf.get());
         let load = py.import("rulec._load")?.getattr("load")?;
         Ok((

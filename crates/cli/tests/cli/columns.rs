@@ -115,7 +115,7 @@ mod with_columns {
         assert!(ran.err.contains("3 messages") && ran.err.contains("1 error"), "{}", ran.err);
     }
 
-    /// So many rows of CSV.
+    /// Rows of CSV.
     fn rows(count: usize) -> String {
         (0..count).fold("text,n\n".to_owned(), |mut rows, n| {
             let _ = writeln!(rows, "my file {n},{}", n % 5);
@@ -123,7 +123,7 @@ mod with_columns {
         })
     }
 
-    /// Whatever the number of threads, answers come in the order of the messages and are counted once.
+    /// Answers of any number of threads come in the order of the messages and are counted once.
     #[test]
     fn several_threads_answer_as_one_does() {
         let folder = Folder::with(RULES).file("m.csv", rows(40_000));
