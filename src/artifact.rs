@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// The first bytes of an artifact; no text begins so.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Changes whenever the bytes mean something else.
-const FORMAT: u32 = 10;
+const FORMAT: u32 = 11;
 /// The bytes of a SHA-256.
 const HASH: usize = 32;
 

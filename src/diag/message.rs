@@ -40,6 +40,40 @@ pub enum Hole {
     Text(String),
     /// Words, which each language has its own for.
     Words(Message),
+    /// Several, one after the other, as each language joins them.
+    List(Vec<Hole>),
+}
+
+impl Hole {
+    fn told_in(&self, language: Language) -> Cow<'_, str> {
+        match self {
+            Hole::Text(text) => Cow::Borrowed(text),
+            Hole::Words(message) => message.told_in(language),
+            Hole::List(items) => {
+                let joined = JOINED;
+                let comma = joined.told_in(language);
+                let mut out = String::new();
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(&comma);
+                    }
+                    put(language)(&mut out, &item.told_in(language));
+                }
+                Cow::Owned(out)
+            }
+        }
+    }
+}
+
+/// Between the items of a list.
+const JOINED: Message = said!(", ");
+
+/// The way that a language puts a piece behind others.
+fn put(language: Language) -> fn(&mut String, &str) {
+    match language {
+        Language::English => String::push_str,
+        Language::Chinese => spaced,
+    }
 }
 
 /// A value that can stand in a hole of a message.
@@ -57,7 +91,8 @@ static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 impl Message {
     /// A message of a template and what stands in its holes; `said!` writes this.
     pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
-        let english = fill(template, template, String::push_str, |at| text_in(&holes, at, Language::English));
+        let english =
+            fill(template, template, put(Language::English), |at| text_in(&holes, at, Language::English));
         Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), holes, english })))
     }
 
@@ -90,7 +125,7 @@ impl Message {
                     (Form::Fixed(text), None) => Cow::Borrowed(*text),
                     (_, told) => {
                         let template = told.map_or(original, String::as_str);
-                        Cow::Owned(fill(original, template, spaced, |at| text_in(holes, at, language)))
+                        Cow::Owned(fill(original, template, put(language), |at| text_in(holes, at, language)))
                     }
                 }
             }
@@ -121,19 +156,16 @@ impl Message {
 }
 
 fn text_in(holes: &[Hole], at: usize, language: Language) -> Cow<'_, str> {
-    match holes.get(at) {
-        Some(Hole::Text(text)) => Cow::Borrowed(text),
-        Some(Hole::Words(message)) => message.told_in(language),
-        None => Cow::Borrowed(""),
-    }
+    holes.get(at).map_or(Cow::Borrowed(""), |hole| hole.told_in(language))
 }
 
 /// The words of a list that is joined by commas.
 pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
-    words.into_iter().fold(Message::default(), |before, word| match before.is_empty() {
-        true => Message::new("{}", vec![word.argument()]),
-        false => said!("{before}, {word}"),
-    })
+    let items: Vec<Hole> = words.into_iter().map(|word| word.argument()).collect();
+    match items.is_empty() {
+        true => Message::default(),
+        false => Message::new("{}", vec![Hole::List(items)]),
+    }
 }
 
 /// `a`, `a or b`, `a, b or c`.
@@ -340,9 +372,9 @@ impl Codec for Message {
             return Err(DecodeError("a message has other holes than its template"));
         }
         let english =
-            fill(&template, &template, String::push_str, |at| text_in(&holes, at, Language::English));
+            fill(&template, &template, put(Language::English), |at| text_in(&holes, at, Language::English));
         Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), holes, english }))))
     }
 }
 
-impl_codec!(enum Hole { 0 Text(text), 1 Words(message) });
+impl_codec!(enum Hole { 0 Text(text), 1 Words(message), 2 List(items) });

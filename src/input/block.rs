@@ -80,7 +80,14 @@ mod tests {
     fn digits_are_counted_and_added_up() {
         for number in [0_u64, 1, 7, 10, 42, 909, 1_234, 56_789, 100_000, 7_654_321, 12_345_678, 99_999_999] {
             let text = number.to_string();
-            for behind in [*b"xxxxxxxx", *b"//////:/", *b".,}] e\n\"", [0xff; 8], [0; 8], [0x80, 0xb0, 0x3a, 0x2f, 0, 0, 0, 0]] {
+            for behind in [
+                *b"xxxxxxxx",
+                *b"//////:/",
+                *b".,}] e\n\"",
+                [0xff; 8],
+                [0; 8],
+                [0x80, 0xb0, 0x3a, 0x2f, 0, 0, 0, 0],
+            ] {
                 let mut bytes = behind;
                 bytes[..text.len()].copy_from_slice(text.as_bytes());
                 assert_eq!(digits(&bytes), (text.len(), number), "{bytes:?}");

@@ -20,7 +20,7 @@ const MOST_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct Plan {
     nodes: Vec<PlanNode>,
-    /// What is asked of each for every message.
+    /// The questions about each for every message.
     spots: Vec<Spot>,
     slots: usize,
     /// True when the promises are those of a declared input, and not inferred.

@@ -184,7 +184,11 @@ impl<'a> Cursor<'a> {
             let (count, value) = digits(bytes);
             self.at += count;
             if count < 8 {
-                return if count == 0 { sum } else { sum.wrapping_mul(WHOLE_TENS[count]).wrapping_add(value) };
+                return if count == 0 {
+                    sum
+                } else {
+                    sum.wrapping_mul(WHOLE_TENS[count]).wrapping_add(value)
+                };
             }
             sum = sum.wrapping_mul(WHOLE_TENS[8]).wrapping_add(value);
         }

@@ -1,4 +1,4 @@
-//! What the server says in words is said in the language of the page, which tells it with each request.
+//! The words of the server are in the language of the page, which tells it with each request.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn what_is_said_of_rules_and_messages_is_said_in_the_language_of_the_page() {
     let decide = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": }"});
     let missing = json!({"version": {"rules": 0}, "entry": "tone", "message": "{}"});
     let other = json!({"version": {"rules": 0}, "entry": "nowhere", "message": "{}"});
-    let near = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"invoice\"}"});
+    let near = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"a refund\", \"ctx\": {\"amount\": 1.0}}"});
     let payload = json!({"version": {"rules": 0}, "entry": "respond", "message": "{\"response\": 3}"});
     let refund = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"a refund\"}"});
     let report = json!({"version": {"rules": 0}});

@@ -231,9 +231,8 @@ impl Declarations {
     pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, u64)], known: Known) -> Checked {
         let Some(file) = routes.first().map(|(route, _)| route.draft.file) else { return Checked::default() };
         let drafts = || {
-            let placed = |(route, _): &(Arc<Route>, u64)| {
-                (name_in(base, route.table), route.draft.statement.clone())
-            };
+            let placed =
+                |(route, _): &(Arc<Route>, u64)| (name_in(base, route.table), route.draft.statement.clone());
             routes.iter().map(placed).collect()
         };
         let needed = self.needed(routes.iter().filter_map(|(route, _)| route.draft.route()));

@@ -13,7 +13,8 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     let able = json!({ "capabilities": { "workspace": { "codeLens": { "refreshSupport": true } } } });
     let mut editor = Editor::with(&root, &["lsp", "--stdio"], able);
     let (main, words) = (uri(&root.join("main.rules")), uri(&root.join("words.rules")));
-    let text = "import \"words.rules\"\nroute a when wanted -> h\nroute b when text == \"x\" -> h\ndefault -> h\n";
+    let text =
+        "import \"words.rules\"\nroute a when wanted -> h\nroute b when text == \"x\" -> h\ndefault -> h\n";
     // The times each file is told of until the analysis is through.
     let told = |editor: &mut Editor| {
         let mut times = [0, 0];
