@@ -1,4 +1,4 @@
-//! What the targets share with the tests: the generators, the engines that must agree, forged artifacts.
+//! The parts that the targets share with the tests: the generators, the engines that must agree, forged artifacts.
 
 #[path = "../../crates/columns/tests/convert/mod.rs"]
 pub mod convert;

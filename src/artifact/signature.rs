@@ -1,6 +1,6 @@
 //! Signatures of artifacts (Ed25519): who may say which rules a service loads.
 //!
-//! What is signed is the header and the hash of the content. The keys are those of other tools (`openssl genpkey -algorithm
+//! The header and the hash of the content are signed. The keys are those of other tools (`openssl genpkey -algorithm
 //! ed25519`): PKCS #8 and SPKI as PEM.
 
 use crate::diag::Message;

@@ -104,7 +104,7 @@ impl Settings {
     /// Reads the settings of a file's text.
     ///
     /// # Errors
-    /// Where the text is no TOML, or says what is not known.
+    /// When the text is no TOML, or says what is not known.
     pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, Refused> {
         let reader = Reader { text, path, name };
         let table = DeTable::parse(text)

@@ -2,7 +2,7 @@
 //! keyword that are rare in texts, and what passes is compared whole. A call with its searcher costs more than that for
 //! a text of some hundred bytes.
 //!
-//! Where case is ignored only ASCII letters fold here, which is all there is to it for most keywords; `k` and `s` equal
+//! Of letters only those of ASCII fold here, which is all there is to it for most keywords; `k` and `s` equal
 //! characters beyond ASCII too, so that a text that has such a character and not the keyword is searched by the helper.
 
 use super::body::{Body, Targets};

@@ -32,7 +32,7 @@ payload pay rank 1 {
 
 /// The lines of an output that hold no Chinese although they hold words, or that hold English.
 ///
-/// What stands behind a bar quotes the author, and so does what `not blank` is said of.
+/// The text behind a bar quotes the author, and so does the subject of `not blank`.
 fn faults(text: &str) -> Vec<String> {
     let wordy =
         |line: &str| line.split(['`', '"']).step_by(2).any(|part| part.contains(' ') && part.len() > 30);
