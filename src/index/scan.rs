@@ -143,7 +143,7 @@ impl Scanner {
 
     /// Reports every place of the text where a literal is: its number, and where it starts. They come in
     /// no order, and some twice.
-    #[inline]
+    #[inline(always)]
     pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
         self.shorts.scan(text, &mut hit);
         // Rules over many fields look for nothing in many of them.

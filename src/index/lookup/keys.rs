@@ -68,14 +68,16 @@ impl<'a> Lookup<'a> {
         let Some(subject) = self.index.subjects.get(number as usize) else { return };
         let Value::Str(text) = verifier.operand(subject.operand) else { return };
         let Ok(mut buffers) = self.work.scan.try_borrow_mut() else { return };
-        let mut search = |prepared: &str| self.search(subject, prepared.as_bytes(), &mut buffers, hits);
         let state = match &subject.forms[..] {
             [form] => {
                 let prepared = verifier.texts().get(form.text, self.epoch, form.mode, text);
-                search(prepared);
+                self.search(subject, prepared.as_bytes(), &mut buffers, hits);
                 ONE_FORM | if subject.is_own(form, prepared, text) { OWN_TEXT } else { 0 }
             }
-            forms => self.scan_forms(verifier, subject, forms, text, &mut search),
+            forms => {
+                let mut search = |form: &str| self.search(subject, form.as_bytes(), &mut buffers, hits);
+                self.scan_forms(verifier, subject, forms, text, &mut search)
+            }
         };
         if let Some(stamp) = self.work.subjects.get(number as usize) {
             stamp.set(self.epoch | state);
@@ -139,16 +141,19 @@ impl<'a> Lookup<'a> {
     ) -> bool {
         let Some(elements) = verifier.operand(attribute.operand).elements() else { return false };
         let AttributeIndex { elements: named, element_keys, form, .. } = attribute;
-        elements.for_each(|element| match element {
-            Value::Str(text) => {
-                let number = named.get(verifier.texts().passing(form.mode, text));
-                let keys = number.map_or(&[][..], |number| element_keys.get(number));
-                keys.iter().for_each(|key| self.hit(*key, hits));
-            }
-            // A time equals texts that write it in many ways.
-            Value::DateTime(_) => element_keys.all().iter().for_each(|key| self.hit(*key, hits)),
-            _ => {}
-        });
+        // No closure, which each kind of list would call.
+        for element in elements {
+            let keys = match element {
+                Value::Str(text) => {
+                    let number = named.get(verifier.texts().passing(form.mode, text));
+                    number.map_or(&[][..], |number| element_keys.get(number))
+                }
+                // A time equals texts that write it in many ways.
+                Value::DateTime(_) => element_keys.all(),
+                _ => &[],
+            };
+            keys.iter().for_each(|key| self.hit(*key, hits));
+        }
         true
     }
 
