@@ -103,7 +103,7 @@ impl Workload {
         let mut out = String::with_capacity(self.routes.len() * 200 + INPUT.len());
         out.push_str(INPUT);
         if self.routes.len() > MOST_REGEXES {
-            out.push_str("settings { regex_memory: 4GiB }\n");
+            out.push_str("settings { regex_memory: 4096MiB }\n");
         }
         for route in &self.routes {
             let _ = writeln!(out, "{route}");
