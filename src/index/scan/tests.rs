@@ -1,6 +1,7 @@
 //! The scanner against a naive search, on random and on adversarial literals and texts.
 
-use super::{Buffers, MOST_CROWDED, Scanner};
+use super::{BLOCK, Buffers, MOST_CROWDED, Scanner};
+use crate::text::fold::fold;
 use std::collections::BTreeSet;
 
 /// Splitmix64.
@@ -62,6 +63,38 @@ const WORDS: &[&str] = &[
     "a", "refund", " ", "order", "the ", "my", "请问", "发票", "退款", "订单", "é", "ß", "😀", "x", "ab",
     "ba", "的",
 ];
+
+/// Also right behind a longer text, whose bytes still lie there, and at the greatest length that there is room for.
+#[test]
+fn a_text_folded_in_place_is_searched_like_one_folded_before() {
+    let words = ["Refund", " ", "ORDER", "the ", "My", "请问", "退款", "é", "x", "aB", "😀"];
+    let (mut random, mut buffers, mut folded) = (Random(3), Buffers::default(), [0; 2]);
+    for round in 0..200 {
+        let words = if round % 4 == 0 { &words[..] } else { &words[..7] };
+        let literals = distinct(20, || fold(&random.string(words, 4)).into_bytes());
+        let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+        for _ in 0..40 {
+            let mut text = random.string(words, 60);
+            if round % 3 == 0 {
+                // One byte more or less than there is room for.
+                text = format!("{}{text}", "-".repeat((BLOCK + random.below(3)).saturating_sub(text.len() + 1)));
+            }
+            let before = fold(&text);
+            let fits = buffers.fold(text.as_bytes());
+            assert!(fits || text.len() > BLOCK || text.contains(['é', '😀']), "{text:?}");
+            folded[usize::from(fits)] += 1;
+            if fits {
+                let mut found_in_place = BTreeSet::new();
+                scanner.scan_folded(text.len(), &mut buffers, |literal, start| {
+                    found_in_place.insert((literal, start));
+                });
+                assert_eq!(buffers.folded(text.len()), before.as_bytes());
+                assert_eq!(found_in_place, found(&scanner, before.as_bytes()), "{literals:?} in {text:?}");
+            }
+        }
+    }
+    assert!(folded.iter().all(|texts| *texts > 500), "{folded:?}");
+}
 
 #[test]
 fn random_words_in_several_scripts() {
