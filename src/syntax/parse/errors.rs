@@ -380,11 +380,8 @@ impl<'a> Failure<'_, 'a> {
             return self.no_case();
         }
         if matches!(found, "salience" | "order" | "weight" | "rank") {
-            return Some(foreign::syntax(
-                span,
-                said!("what is tried first has a `priority`, not a `{found}`"),
-                "priority",
-            ));
+            let message = said!("what is tried first has a `priority`, not a `{found}`");
+            return Some(foreign::syntax(span, message, "priority"));
         }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = said!("the condition of a route stands after `when`, not `{found}`");
@@ -408,8 +405,10 @@ impl<'a> Failure<'_, 'a> {
             return None;
         }
         if let Some(joined) = foreign::name_of_words(self.cx.text, self.span.range().start) {
-            let message = said!("a name is one word, and `{found}` is a second one");
-            return self.unexpected(message, said!("write `{joined}`"));
+            return self.unexpected(
+                said!("a name is one word, and `{found}` is a second one"),
+                said!("write `{joined}`"),
+            );
         }
         let message = said!("expected `when` before the condition, found {}", self.found_words());
         let diagnostic = self.unexpected(message, said!("write `when` before the condition"))?;
