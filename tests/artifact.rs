@@ -5,7 +5,7 @@
 mod forge;
 mod support;
 
-use forge::{agree, hash_at, rehashed};
+use forge::{READING, agree, hash_at, rehashed};
 use rulec::internals::artifact;
 use rulec::payload;
 use rulec::{Backend, Code, CompileError, Compiler, Rules};
@@ -405,6 +405,7 @@ fn numbers_within_forged_counts_are_refused() {
 fn random_forgeries_are_refused_or_all_engines_agree() {
     let compiler = compiler();
     let mut sources: Vec<(String, Vec<Json>)> = vec![(many(), many_messages()[..2].to_vec())];
+    sources.push((READING.to_owned(), vec![json!({"n": 7}), json!({"text": "show", "more": {"x": 1}})]));
     sources.extend((0..12).map(|seed| {
         let mut random = Random::new(seed);
         (Generator::program(&mut random).source, vec![message(&mut random), json!({})])
