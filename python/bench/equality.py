@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,13 +24,13 @@ import pyarrow.parquet as parquet
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from executors import killing, session
 from generate import RULES, messages
 
 from rulec import Rules, batch
 
 FIELDS = ("text", "n", "ctx")
 PART = 250_000
-EXECUTORS = 4
 
 
 class Sum:
@@ -128,37 +127,12 @@ def typed(array: Any, wanted: Any) -> Any:
 
 def spark(folder: Path) -> Sum:
     """Spark with several executors, one of which is killed on the way."""
-    from pyspark.sql import SparkSession
-
     from rulec import spark as clusters
 
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    session = (
-        SparkSession.builder.master(f"local-cluster[{EXECUTORS},1,1024]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.files.maxPartitionBytes", "16m")
-        .config("spark.task.maxFailures", "8")
-        .getOrCreate()
-    )
-    rules, killed = Rules.from_path(folder / "equal.rules"), str(folder / "killed")
-    frame = session.read.parquet(str(parts(folder)))
+    started = session(sql__files__maxPartitionBytes="16m")
+    rules, killed = Rules.from_path(folder / "equal.rules"), folder / "killed"
+    frame = started.read.parquet(str(parts(folder)))
     answers = batch.bind(rules, pa.schema([("id", pa.int64()), *((name, pa.string()) for name in FIELDS)]), json=FIELDS).schema
-
-    def kill_one(given: Iterable[Any]) -> Iterator[Any]:
-        for at, one in enumerate(given):
-            if at == 1:
-                try:
-                    os.close(os.open(killed, os.O_CREAT | os.O_EXCL))
-                except FileExistsError:
-                    pass
-                else:
-                    # The worker's parent is the daemon of the workers, and its parent the executor.
-                    status = Path(f"/proc/{os.getppid()}/status").read_text()
-                    executor = next(line for line in status.splitlines() if line.startswith("PPid:"))
-                    os.kill(int(executor.split()[1]), signal.SIGKILL)
-            yield one
 
     def summed(given: Iterable[Any]) -> Iterator[Any]:
         found = Sum()
@@ -169,15 +143,15 @@ def spark(folder: Path) -> Sum:
                 found.add(at + 1, line.split(b",", 1)[1])
         yield pa.record_batch({"count": [found.count], "digests": [str(found.digests)]})
 
-    killing = frame.mapInArrow(kill_one, frame.schema)
-    answered = clusters.decide(killing, rules, json=FIELDS).select("id", "decision")
+    broken = frame.mapInArrow(killing(killed), frame.schema)
+    answered = clusters.decide(broken, rules, json=FIELDS).select("id", "decision")
     found = Sum()
     for row in answered.mapInArrow(summed, "count long, digests string").collect():
         found.count += row["count"]
         found.digests = (found.digests + int(row["digests"])) % (1 << 128)
-    session.stop()
-    assert Path(killed).exists(), "an executor was killed on the way"
-    Path(killed).unlink()
+    started.stop()
+    assert killed.exists(), "an executor was killed on the way"
+    killed.unlink()
     return found
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from executors import EXECUTORS, killing, session
 from generate import RULES, messages
 from rulec import ColumnsMismatch, Rules, UnknownName, batch
 
 pytestmark = pytest.mark.cluster
 
 ROWS = int(os.environ.get("RULEC_ROWS", "100000"))
-EXECUTORS = 4
 
 
 @pytest.fixture(scope="module")
@@ -53,22 +51,12 @@ def expected(rules: Rules, data: Path) -> list[tuple[int, str | None, str | None
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
-    sql = pytest.importorskip("pyspark.sql")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    session = (
-        sql.SparkSession.builder.master(f"local-cluster[{EXECUTORS},1,1024]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.executor.memory", "512m")
-        .config("spark.driver.memory", "2g")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
-        .config("spark.task.maxFailures", "8")
-        .getOrCreate()
+    pytest.importorskip("pyspark.sql")
+    found = session(
+        executor__memory="512m", driver__memory="2g", sql__execution__arrow__maxRecordsPerBatch="1000"
     )
-    yield session
-    session.stop()
+    yield found
+    found.stop()
 
 
 def collected(frame: Any) -> list[tuple[int, str | None, str | None]]:
@@ -91,27 +79,12 @@ def test_an_executor_dies_and_nothing_is_lost_or_doubled(
 ) -> None:
     from rulec import spark as clusters
 
-    mark = str(tmp_path / "killed")
-
-    def kill_one(batches: Iterable[Any]) -> Iterator[Any]:
-        for at, one in enumerate(batches):
-            if at == 1:
-                try:
-                    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-                except FileExistsError:
-                    pass
-                else:
-                    # The worker's parent is the daemon of the workers, and its parent the executor.
-                    status = Path(f"/proc/{os.getppid()}/status").read_text()
-                    executor = next(line for line in status.splitlines() if line.startswith("PPid:"))
-                    os.kill(int(executor.split()[1]), signal.SIGKILL)
-            yield one
-
+    mark = tmp_path / "killed"
     frame = spark.read.parquet(str(data))
-    broken = frame.mapInArrow(kill_one, frame.schema)
+    broken = frame.mapInArrow(killing(mark), frame.schema)
     answered = clusters.decide(broken, rules, json=["text", "n", "ctx"])
     assert collected(answered) == expected
-    assert Path(mark).exists(), "an executor was killed on the way"
+    assert mark.exists(), "an executor was killed on the way"
 
 
 def test_rules_are_compiled_once_a_process(spark: Any, rules: Rules, data: Path, tmp_path: Path) -> None:

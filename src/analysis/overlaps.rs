@@ -1,8 +1,8 @@
-//! The routes of a table that may hold for the same message, so that their order decides: what a decision table shows between its rows.
-//! Each pair comes with a message that the engine was asked about.
+//! The routes of a table that may hold for the same message, so that their order decides, and a message that none of them takes: what a
+//! decision table shows beside its rows. Each comes with a message that the engine was asked about.
 
 use super::Subject;
-use super::routes::differ;
+use super::routes::{differ, untaken};
 use super::solver::{Answer, Solver};
 use crate::sema::hir::{RuleId, TableId};
 use hashbrown::HashSet;
@@ -22,6 +22,8 @@ pub struct Overlaps {
     pub pairs: Vec<Overlap>,
     /// True when every pair of statements was looked at, and none is left out.
     pub all: bool,
+    /// A message that no statement takes, where there is no default. None was found, or none exists, else.
+    pub untaken: Option<Json>,
 }
 
 /// Two statements that hold for one message.
@@ -40,10 +42,11 @@ pub struct Overlap {
 
 /// Looks for the pairs of a table.
 pub(crate) fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
-    let order = &subject.program.tables[table.index()].order;
+    let own = &subject.program.tables[table.index()];
+    let order = &own.order;
     let mut solver = Solver::new(subject.program);
-    let mut found =
-        Found { subject, table, seen: HashSet::new(), overlaps: Overlaps { pairs: Vec::new(), all: true } };
+    let overlaps = Overlaps { all: true, ..Overlaps::default() };
+    let mut found = Found { subject, table, seen: HashSet::new(), overlaps };
     let mut held = Vec::new();
     for id in order {
         let holds = solver.builder.cond(&subject.program.rules[id.index()].condition, true);
@@ -53,6 +56,11 @@ pub(crate) fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
             Answer::Unknown => {}
         }
         held.push((*id, holds));
+    }
+    if own.default.is_none() && !order.is_empty() {
+        let takes = |message: &Json| (subject.matched)(table, message).first().copied();
+        let holds = |id| held.iter().find(|(other, _)| *other == id).map(|(_, holds)| *holds);
+        found.overlaps.untaken = untaken(&mut solver, takes, holds);
     }
     let mut left = QUESTIONS;
     for (at, (first, holds)) in held.iter().enumerate() {

@@ -7,9 +7,11 @@ use super::report::{Report, input};
 use super::solver::{Answer, Goal, Solver};
 use crate::diag::{Code, Diagnostic};
 use crate::sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
+use crate::sema::normal::CondId;
 use crate::span::Span;
 use crate::value::Tri;
 use hashbrown::{HashMap, HashSet};
+use serde_json::Value as Json;
 
 /// The routes above one that are looked at together.
 const ABOVE: usize = 40;
@@ -86,7 +88,7 @@ fn hiding(
 }
 
 /// The route of the table that takes a message, perhaps by a jump.
-fn winner(subject: &Subject<'_>, table: TableId, message: &serde_json::Value) -> Option<RuleId> {
+fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
     first.or(match choice.chosen {
@@ -231,17 +233,8 @@ fn no_default(
     if table != TableId(0) || own.default.is_some() || own.order.is_empty() {
         return;
     }
-    let mut goals: Vec<Goal> = Vec::new();
-    let message = loop {
-        let Answer::Yes(message) = solver.ask(&goals) else { return };
-        match winner(subject, table, &message) {
-            None => break message,
-            Some(id) => match facts.get(&id).filter(|_| goals.len() < ABOVE) {
-                Some(known) if !goals.contains(&(known.holds, false)) => goals.push((known.holds, false)),
-                _ => return,
-            },
-        }
-    };
+    let takes = |message: &Json| winner(subject, table, message);
+    let Some(message) = untaken(solver, takes, |id| facts.get(&id).map(|known| known.holds)) else { return };
     let held =
         |id: &RuleId| report.truth(&subject.program.rules[id.index()].condition, &message) == Tri::True;
     if own
@@ -261,6 +254,24 @@ fn no_default(
     .here(said!("the last route"))
     .help(said!("write `default -> …` for the rest; {} is taken by none", input(&message)));
     report.say(found, Some(message));
+}
+
+/// A message that nothing takes: `takes` tells what takes one, `holds` the condition of that.
+pub(super) fn untaken(
+    solver: &mut Solver<'_>,
+    takes: impl Fn(&Json) -> Option<RuleId>,
+    holds: impl Fn(RuleId) -> Option<CondId>,
+) -> Option<Json> {
+    let mut goals: Vec<Goal> = Vec::new();
+    loop {
+        let Answer::Yes(message) = solver.ask(&goals) else { return None };
+        let Some(id) = takes(&message) else { return Some(message) };
+        let goal = (holds(id)?, false);
+        if goals.contains(&goal) || goals.len() == ABOVE {
+            return None;
+        }
+        goals.push(goal);
+    }
 }
 
 fn place(span: &Span) -> (u32, u32) {

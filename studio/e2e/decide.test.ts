@@ -199,6 +199,14 @@ test('a workflow is gone through step by step: nodes light up, loops are counted
   await until('the judge', async () =>
     (await page.locator('.node.now').allTextContents()).some((each) => each.startsWith('judge')),
   );
+  // A decision of a router becomes a test by one click, and passes.
+  await page
+    .getByRole('button', { name: /^Make it a test: / })
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'See the test' }).click();
+  await page.getByText('all 1 pass').waitFor();
+  expect(await page.locator('.cm-content').innerText()).toContain('given next = ');
   await end();
 });
 

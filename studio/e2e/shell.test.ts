@@ -1,5 +1,7 @@
 // What holds for every view: the keyboard, languages, themes, widths, assistive technology, and who may ask the server.
 import { request } from 'node:http';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -46,6 +48,20 @@ test('the views are reached by single keys, and the address follows', async () =
   expect(await page.getByRole('dialog').count()).toBe(0);
   expect(troubles).toEqual([]);
   await context.close();
+});
+
+test('where there is a desktop, its browser is opened at the address', async () => {
+  const desktop = mkdtempSync(join(tmpdir(), 'rulec-desktop-'));
+  const opened = join(desktop, 'opened');
+  const opener = join(desktop, 'xdg-open');
+  writeFileSync(opener, `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`);
+  chmodSync(opener, 0o755);
+  const path = `${desktop}:${process.env.PATH}`;
+  const opens = await studio(['helpdesk.rules'], {}, { PATH: path, DISPLAY: ':9' });
+  await until('the browser is opened', () => Promise.resolve(existsSync(opened)));
+  expect(readFileSync(opened, 'utf8')).toBe(opens.address);
+  opens.end();
+  rmSync(desktop, { recursive: true });
 });
 
 const LANGUAGES = [

@@ -41,12 +41,21 @@ export function endAll(): void {
   running.forEach((end) => end());
 }
 
-/** Starts the studio on files of a new folder, which holds the examples and `files`. */
-export async function studio(args: string[], files: Record<string, string> = {}): Promise<Studio> {
+/**
+ * Starts the studio on files of a new folder, which holds the examples and `files`. With `desktop`, what a desktop adds to the
+ * environment, it opens a browser by itself.
+ */
+export async function studio(
+  args: string[],
+  files: Record<string, string> = {},
+  desktop?: NodeJS.ProcessEnv,
+): Promise<Studio> {
   const folder = mkdtempSync(join(tmpdir(), 'rulec-studio-'));
   cpSync(join(ROOT, 'examples'), folder, { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const child = spawn(PROGRAM, ['studio', ...args, '--no-open'], { cwd: folder });
+  const quiet = desktop ? [] : ['--no-open'];
+  const env = { ...process.env, ...desktop };
+  const child = spawn(PROGRAM, ['studio', ...args, ...quiet], { cwd: folder, env });
   const address = await addressOf(child);
   const end = (): void => {
     running.delete(end);

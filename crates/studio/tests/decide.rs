@@ -105,6 +105,32 @@ fn a_workflow_runs_step_by_step() {
 }
 
 #[test]
+fn a_decision_of_a_router_in_a_run_becomes_a_test() {
+    // What a router reads stands beside what `input` declares.
+    let rules = "input { text: string }\n\
+        router way(output) { when output.n > 0 -> next[1]   otherwise -> again loopback }\n\
+        workflow w { node first echo -> again, last by way   node again echo { n: 1 } -> again, last by way\n\
+        node last echo }";
+    let open = Open::new(&[("w.rules", rules)]);
+    let run = open.decide("w", &json!({}));
+    let decisions: Vec<&Json> = run["steps"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|step| step["decisions"].as_array().into_iter().flatten())
+        .collect();
+    assert_eq!(decisions.len(), 2, "{run}");
+    for (decision, expected) in decisions.iter().zip(["way.otherwise", "way.`when 1`"]) {
+        let asked = json!({
+            "version": {"rules": 0}, "entry": decision["router"], "message": decision["message"],
+        });
+        let made = open.post("/api/test", asked);
+        let block = made["block"].as_str().unwrap_or_default();
+        assert!(block.contains(&format!("expect {expected}")) && made["passes"] == true, "{made}");
+    }
+}
+
+#[test]
 fn what_is_no_message_is_told_with_its_place() {
     let open = Open::new(&[("desk.rules", DESK)]);
     let ask = |message: &str| {

@@ -258,4 +258,19 @@ fn the_map_the_table_and_the_report_say_what_is_known() {
     let open = Open::new(&[("a.rules", "route a when n > 3 -> h\nroute b when n < 3 -> i")]);
     let table = open.get("/api/table?rules=0&table=routes");
     assert!(table["gaps"][0]["example"].is_string() && table["overlaps"] == json!([]), "{table}");
+    // Of other tables too, unless they have a default.
+    let open = Open::new(&[(
+        "a.rules",
+        "choice size { branch small { n < 3 }  branch big { n > 3 } }\n\
+         choice whole { default branch big  branch small { n < 3 } }\n\
+         table t { route a when n == 3 -> h }\n\
+         route x when n > 0 -> goto t\ndefault -> h",
+    )]);
+    let gaps = |table: &str| open.get(&format!("/api/table?rules=0&table={table}"))["gaps"].clone();
+    assert_eq!(gaps("size")[0]["message"], "no row takes this message");
+    let example = gaps("size")[0]["example"].as_str().map(|text| serde_json::from_str::<Json>(text).unwrap());
+    assert!(example.is_some_and(|example| example["n"] == 3 || example["n"].is_null()));
+    let example = gaps("t")[0]["example"].as_str().map(|text| serde_json::from_str::<Json>(text).unwrap());
+    assert!(example.is_some_and(|example| example["n"] != 3));
+    assert_eq!((gaps("whole"), gaps("routes")), (json!([]), json!([])));
 }

@@ -673,7 +673,28 @@ nodes: Array<string>,
 /**
  * The deliveries that followed.
  */
-deliveries: Array<WorkflowDelivery>, };
+deliveries: Array<WorkflowDelivery>,
+/**
+ * The decisions of the routers of these nodes.
+ */
+decisions: Array<RouterDecision>, };
+
+/**
+ * A decision of a node's router in a run, which can be decided again by itself.
+ */
+export type RouterDecision = {
+/**
+ * The node.
+ */
+node: string,
+/**
+ * The router.
+ */
+router: string,
+/**
+ * The message that it decided on: the output and the next nodes, as JSON.
+ */
+message: string, };
 
 /**
  * An output that went to a node.

@@ -204,6 +204,8 @@ export const en = {
     standIns: (kinds: string) =>
       `Nodes that only an embedding program runs hand on their input here: ${kinds}.`,
     outputs: 'Outputs',
+    routedBy: (router: string) => `decided by ${router}`,
+    testOf: (router: string, step: number) => `Make it a test: ${router} in step ${step}`,
   },
   replay: {
     title: 'Replay messages or a decision log',

@@ -182,6 +182,8 @@ export const zh: Strings = {
     limitHit: '运行因步数上限而结束。',
     standIns: (kinds) => `只有宿主程序才能运行的节点在这里原样传递输入：${kinds}。`,
     outputs: '输出',
+    routedBy: (router) => `由 ${router} 决定`,
+    testOf: (router, step) => `变成测试：第 ${step} 步的 ${router}`,
   },
   replay: {
     title: '回放消息或决策日志',

@@ -5,7 +5,7 @@ use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
 use crate::keys;
 use crate::known::Known;
-use crate::language::told;
+use crate::language::{told, words};
 use crate::refusal::{Answer, Refused};
 use crate::state::Studio;
 use rulec::internals::diag::said;
@@ -78,6 +78,11 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
         TableKind::Flows | TableKind::Requirements => Default::default(),
         _ => rules.overlaps(name).map_err(|error| Refused::missing(error.in_words().clone()))?,
     };
+    let gap = overlaps.untaken.iter().map(|message| Gap {
+        message: words(&said!("no row takes this message")),
+        example: Some(message.to_string()),
+    });
+    let gap = gap.collect();
     let more_overlaps = !overlaps.all && table.kind != TableKind::Flows;
     let overlaps = overlaps.pairs.into_iter().map(|pair| Overlap {
         first: keys::key(&table.name, &pair.first),
@@ -86,7 +91,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
         differs: pair.differs,
     });
     let overlaps = overlaps.collect();
-    let gaps = if name == ROUTES { gaps(known) } else { Vec::new() };
+    let gaps = if name == ROUTES { gaps(known) } else { gap };
     Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
 }
 

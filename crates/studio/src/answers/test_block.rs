@@ -81,9 +81,10 @@ fn candidates(
     let entry = entry(rules, &asked.entry)?;
     let explanation = explain(known, rules, entry, message, true);
     let expected = expected(entry, &explanation, asked.expect.as_deref());
+    // What a router reads, `input` does not declare.
     let fitting = match &program.input {
-        Some(input) => fitting(message, input),
-        None => message.clone(),
+        Some(input) if entry.kind() != TableKind::Router => fitting(message, input),
+        _ => message.clone(),
     };
     // Without what the rules never read, which they may not take.
     let read = Json::Object(

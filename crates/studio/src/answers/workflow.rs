@@ -1,15 +1,17 @@
 //! A run of a workflow, told step by step. Nodes of kinds that the program knows run as they do there; others, and those that would
 //! call the outside, hand on their input.
 
-use crate::api::{NodeFailure, WorkflowDelivery, WorkflowRun, WorkflowStep};
+use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
 use crate::refusal::{Answer, Refused, as_it_is};
 use rulec::Rules;
 use rulec::internals::diag::said;
-use rulec::internals::sema::hir::PARALLEL;
+use rulec::internals::graph::{NodeId, Route};
+use rulec::internals::sema::hir::{NEXT, OUTPUT, PARALLEL, TableId};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
-use rulec_runtime::workflow::{Severity, Workflow};
-use serde_json::Value as Json;
+use rulec_runtime::workflow::{ConditionalRouter, RulesRouter, Severity, Workflow};
+use serde_json::{Value as Json, json};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Builder;
 
 /// The most nodes that run.
@@ -31,6 +33,11 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
         declared.nodes.iter().map(|node| &*node.kind).filter(|kind| !known.contains(kind)).collect();
     for kind in &stand_ins {
         builder = builder.kind(*kind, echo);
+    }
+    let noted = Noted::default();
+    for node in &declared.nodes {
+        let Some(table) = node.router else { continue };
+        builder = builder.router(node.id.clone(), Noting::of(rules, &node.id, table, &noted)?);
     }
     let workflow = builder.build().map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
@@ -61,8 +68,9 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
                 }
             });
             let deliveries: Vec<WorkflowDelivery> = deliveries.collect();
+            let decisions = std::mem::take(&mut *noted.lock().unwrap_or_else(PoisonError::into_inner));
             if !(nodes.is_empty() && deliveries.is_empty()) {
-                steps.push(WorkflowStep { nodes, deliveries });
+                steps.push(WorkflowStep { nodes, deliveries, decisions });
             }
             if !goes_on {
                 break;
@@ -83,4 +91,38 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
         limit_hit: report.limit_hit,
         stand_ins: stand_ins.into_iter().map(str::to_owned).collect(),
     })
+}
+
+/// The decisions of routers since they were last taken.
+type Noted = Arc<Mutex<Vec<RouterDecision>>>;
+
+/// A router of the rules that notes what it is asked, so that each of its decisions can be opened and made a test.
+struct Noting {
+    node: String,
+    name: String,
+    router: RulesRouter,
+    noted: Noted,
+}
+
+impl Noting {
+    fn of(rules: &Rules, node: &str, table: TableId, noted: &Noted) -> Answer<Noting> {
+        let name = rules.program().tables[table.index()].name.to_string();
+        let router =
+            RulesRouter::new(rules, &name).map_err(|error| Refused::missing(error.in_words().clone()))?;
+        Ok(Noting { node: node.to_owned(), name, router, noted: noted.clone() })
+    }
+}
+
+impl ConditionalRouter for Noting {
+    fn route(&self, output: &Json, next: &[NodeId]) -> Route {
+        let next_names: Vec<&str> = next.iter().map(|id| &**id).collect();
+        let message = json!({ OUTPUT: output, NEXT: next_names }).to_string();
+        let decision = RouterDecision { node: self.node.clone(), router: self.name.clone(), message };
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
+        self.router.route(output, next)
+    }
+
+    fn routes(&self, next: &[NodeId]) -> Vec<Route> {
+        self.router.routes(next)
+    }
 }

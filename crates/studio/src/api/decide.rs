@@ -319,6 +319,20 @@ pub struct WorkflowStep {
     pub nodes: Vec<String>,
     /// The deliveries that followed.
     pub deliveries: Vec<WorkflowDelivery>,
+    /// The decisions of the routers of these nodes.
+    pub decisions: Vec<RouterDecision>,
+}
+
+/// A decision of a node's router in a run, which can be decided again by itself.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct RouterDecision {
+    /// The node.
+    pub node: String,
+    /// The router.
+    pub router: String,
+    /// The message that it decided on: the output and the next nodes, as JSON.
+    pub message: String,
 }
 
 /// An output that went to a node.

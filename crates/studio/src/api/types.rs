@@ -25,7 +25,7 @@ fn types() -> String {
     let declarations = declarations!(&config,
         Session RuleSet Version Source Overview EntryKind EntryInfo FormField Control KeptMessage KeptMessages KeepMessages
         UploadRules Refusal Decide MessageOf Decided Decision Breach LeftOut Mistake AskNear Near NearKind NearField Judged Violation
-        Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep WorkflowDelivery NodeFailure MakeTest MadeTest
+        Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep RouterDecision WorkflowDelivery NodeFailure MakeTest MadeTest
         Explanation Mark TableTrace RouteTrace DefaultTrace Location NodeKind Note TraceNode Operand Elements ElementTrace
         HostFailed IntentTrace RankedIntent StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
         Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind Place

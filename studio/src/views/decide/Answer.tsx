@@ -1,21 +1,20 @@
 // What was decided on the message, in whichever form: a decision, a judgement, a run, or why there is none.
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Decided, Decision, MadeTest } from '../../api/types';
-import { api, type RequestError } from '../../client';
+import type { Decided, Decision } from '../../api/types';
+import { api } from '../../client';
 import { t } from '../../i18n';
 import { go } from '../../state/place';
 import { useResource } from '../../state/resource';
 import { revision, version } from '../../state/studio';
 import { useLinks } from '../../ui/links';
 import { Legend } from '../../ui/Mark';
-import { say } from '../../ui/toast';
 import { NearMisses } from './NearMisses';
 import { Payload } from './Payload';
 import { Reasons, Verdict } from './Reasons';
 import { decided, deciding, message, trouble } from './state';
+import { OneClickTest } from './OneClickTest';
 import { TestDialog } from './TestDialog';
-import { addTest, makeTest } from './tests';
 import { Workflow } from './Workflow';
 
 export function Answer(): JSX.Element {
@@ -115,33 +114,6 @@ function DecisionPanel({ decision }: { decision: Decision }): JSX.Element {
       </details>
       {dialog.value && <TestDialog onClose={() => (dialog.value = false)} />}
     </section>
-  );
-}
-
-/** One click: the decision is a test in the editor's text. */
-function OneClickTest(): JSX.Element {
-  const made = useSignal<MadeTest | null>(null);
-  const add = async (): Promise<void> => {
-    try {
-      const test = await makeTest(null, null);
-      await addTest(test);
-      made.value = test;
-      say(t().test.added(test.file));
-    } catch (error) {
-      say((error as RequestError).message);
-    }
-  };
-  return (
-    <>
-      <button type="button" onClick={() => void add()}>
-        {t().decide.makeTest}
-      </button>
-      {made.value && (
-        <button type="button" class="plain" onClick={() => go('edit')}>
-          {t().decide.seeTest}
-        </button>
-      )}
-    </>
   );
 }
 

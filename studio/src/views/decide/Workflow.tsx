@@ -3,7 +3,9 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { MapWorkflow, WorkflowRun } from '../../api/types';
 import { t } from '../../i18n';
+import { useLinks } from '../../ui/links';
 import { WorkflowGraph } from '../../ui/WorkflowGraph';
+import { OneClickTest } from './OneClickTest';
 import { stateAt } from './steps';
 
 /** The time that a step stays when the run plays by itself. */
@@ -80,6 +82,8 @@ function Steps({
   at: number;
   onPick: (at: number) => void;
 }): JSX.Element {
+  const links = useLinks();
+  const words = t().workflow;
   return (
     <ol class="steps">
       {run.steps.map((step, index) => (
@@ -91,6 +95,21 @@ function Steps({
             <span key={each} class={`chip ${delivery.loop_back ? 'warn' : ''}`}>
               {delivery.loop_back ? '↩' : '→'} {delivery.to}
               {delivery.round > 1 && <> ×{delivery.round}</>}
+            </span>
+          ))}
+          {step.decisions.map((decision, each) => (
+            <span key={each} class="row">
+              <button
+                type="button"
+                class="plain"
+                onClick={() => links.decide?.(decision.router, decision.message)}
+              >
+                {words.routedBy(decision.router)}
+              </button>
+              <OneClickTest
+                of={{ entry: decision.router, message: decision.message, row: null }}
+                label={words.testOf(decision.router, index + 1)}
+              />
             </span>
           ))}
         </li>

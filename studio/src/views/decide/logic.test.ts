@@ -151,8 +151,8 @@ test('a workflow lights up step by step, parallel nodes with what they run', () 
   const run: WorkflowRun = {
     workflow: 'w',
     steps: [
-      { nodes: ['a'], deliveries: [delivery('a', 'fork')] },
-      { nodes: ['b', 'c'], deliveries: [] },
+      { nodes: ['a'], deliveries: [delivery('a', 'fork')], decisions: [] },
+      { nodes: ['b', 'c'], deliveries: [], decisions: [] },
     ],
     outputs: {},
     failures: [{ node: 'c', message: 'no' }],

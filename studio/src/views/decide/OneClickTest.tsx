@@ -1,0 +1,36 @@
+// The button that makes a decision a test in the editor's text, by one click.
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { MadeTest } from '../../api/types';
+import type { RequestError } from '../../client';
+import { t } from '../../i18n';
+import { go } from '../../state/place';
+import { say } from '../../ui/toast';
+import { addTest, makeTest, type Tested } from './tests';
+
+/** The button; `of` is another decision than the one that is shown, and `label` what a screen reader says of it then. */
+export function OneClickTest({ of, label }: { of?: Tested; label?: string }): JSX.Element {
+  const made = useSignal<MadeTest | null>(null);
+  const add = async (): Promise<void> => {
+    try {
+      const test = await makeTest(null, null, of);
+      await addTest(test);
+      made.value = test;
+      say(t().test.added(test.file));
+    } catch (error) {
+      say((error as RequestError).message);
+    }
+  };
+  return (
+    <>
+      <button type="button" aria-label={label} onClick={() => void add()}>
+        {t().decide.makeTest}
+      </button>
+      {made.value && (
+        <button type="button" class="plain" onClick={() => go('edit')}>
+          {t().decide.seeTest}
+        </button>
+      )}
+    </>
+  );
+}
