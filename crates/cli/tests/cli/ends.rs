@@ -31,7 +31,7 @@ fn tell(child: &Child, signal: &str) {
     assert!(Command::new("sh").args(["-c", &line]).status().expect("there is a shell").success());
 }
 
-/// What is left to read, the exit status, and what was said.
+/// Reads on to the end: the rest of the output, the exit status, and what was said.
 fn end(mut child: Child, input: Option<ChildStdin>) -> (String, Option<i32>, String) {
     let (mut rest, mut said) = (String::new(), String::new());
     if let Some(mut output) = child.stdout.take() {
@@ -112,7 +112,7 @@ fn whoever_asks_twice_does_not_wait() {
     assert_eq!(status.signal(), Some(15), "{status:?}");
 }
 
-/// What is killed has written each answer once and in its turn; the last may be cut.
+/// A run that is killed has written each answer once and in its turn; the last may be cut.
 #[test]
 fn what_is_killed_has_written_each_answer_once() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());
@@ -133,7 +133,7 @@ fn what_is_killed_has_written_each_answer_once() {
     }
 }
 
-/// What was no longer there when it was to be read was left out without a word.
+/// Messages that were no longer there when they were to be read were left out without a word.
 #[test]
 fn a_file_that_is_cut_while_it_is_read_is_said() {
     for jobs in ["1", "7"] {
