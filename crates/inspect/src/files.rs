@@ -20,7 +20,6 @@ enum Beside {
     Itself(File),
 }
 
-
 impl Replacement {
     /// Begins a file that is to stand at a path.
     ///

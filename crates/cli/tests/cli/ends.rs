@@ -258,7 +258,8 @@ fn a_log_whose_clock_was_set_back_is_read() {
         )
     };
     let log = [line("2026-03-01T00:00:10Z"), line("2026-03-01T00:00:20Z"), line("2019-01-01T00:00:00Z")];
-    let ran = Folder::with(SMALL).file("l.jsonl", log.concat()).rulec(&["doctor", "a.rules", "--log", "l.jsonl"]);
+    let ran =
+        Folder::with(SMALL).file("l.jsonl", log.concat()).rulec(&["doctor", "a.rules", "--log", "l.jsonl"]);
     let said = ran.out + &ran.err;
     assert!(said.contains("2019-01-01") && said.contains("2026-03-01"), "{said}");
 }
