@@ -137,7 +137,8 @@ fn decide_all_lines(session: &mut Session, lines: &[String], decisions: usize, o
 fn choose_all(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
     let mut hits = 0;
     for record in records.iter().cycle().take(decisions) {
-        let choice = black_box(session.choose(black_box(record)));
+        let choice = session.choose(black_box(record));
+        black_box(&choice);
         hits += usize::from(matches!(choice.chosen, Some(rulec::internals::decision::Chosen::Rule(_))));
     }
     hits

@@ -37,7 +37,7 @@ pub struct FnInfo {
     /// it makes live in the arena.
     pub meaning: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
     /// One sentence for the reference and the editor.
-    pub doc: &'static str,
+    pub doc: Message,
     /// A condition that holds for the message beside it; compiled and run by a test.
     pub example: (&'static str, &'static str),
 }
@@ -123,7 +123,7 @@ impl FnResult {
 
 macro_rules! functions {
     ($($function:ident $name:literal ($($param:literal: $kinds:expr),* $(; $($more:literal: $more_kinds:expr),*)?) $variadic:literal -> $result:expr, $cost:ident,
-       $meaning:expr, $doc:literal, $cond:literal on $input:literal;)*) => {
+       $meaning:expr, said!($doc:literal), $cond:literal on $input:literal;)*) => {
         /// A function of the language; its row in [`TABLE`] says the rest.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
@@ -132,7 +132,7 @@ macro_rules! functions {
         /// The table, in the order of [`Function`].
         pub static TABLE: &[FnInfo] = &[$(FnInfo {
             function: Function::$function, name: $name, params: &[$(($param, $kinds),)* $($(($more, $more_kinds),)*)?],
-            optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, meaning: $meaning, doc: $doc,
+            optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, meaning: $meaning, doc: said!($doc),
             example: ($cond, $input),
         },)*];
     };
@@ -146,141 +146,141 @@ use KindSet as K;
 // Behind the semicolon stand the parameters that may be left out.
 functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
-        "The number of characters of a text, of elements of a list, of keys of a dict.",
+        said!("The number of characters of a text, of elements of a list, of keys of a dict."),
         r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
     Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_lowercase),
-        "The text in lower case.",
+        said!("The text in lower case."),
         r#"lower(text) == "abc""# on r#"{"text":"ABC"}"#;
     Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_uppercase),
-        "The text in upper case.",
+        said!("The text in upper case."),
         r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
     Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| mapped(args, |text| Value::Str(text.trim())),
-        "The text without white space at its ends.",
+        said!("The text without white space at its ends."),
         r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
     Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, numbers::abs,
-        "The number without its sign.",
+        said!("The number without its sign."),
         r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
     Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Less),
-        "The smallest of the numbers.",
+        said!("The smallest of the numbers."),
         r#"min(ctx.n, 3, 7) == 2"# on r#"{"ctx":{"n":2}}"#;
     Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Greater),
-        "The greatest of the numbers.",
+        said!("The greatest of the numbers."),
         r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
     Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::floor),
-        "The greatest integer that is not above the number.",
+        said!("The greatest integer that is not above the number."),
         r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
     Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::ceil),
-        "The smallest integer that is not below the number.",
+        said!("The smallest integer that is not below the number."),
         r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
     Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::round),
-        "The nearest integer; halves go away from zero.",
+        said!("The nearest integer; halves go away from zero."),
         r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
     Replace "replace" ("text": K::STRING, "old": K::STRING, "new": K::STRING) false -> Kinds(K::STRING), Scan, words::replace,
-        "The text with every `old` in it replaced; an empty `old` is nowhere.",
+        said!("The text with every `old` in it replaced; an empty `old` is nowhere."),
         r#"replace(text, "-", "") == "abc""# on r#"{"text":"a-b-c"}"#;
     Substring "substring" ("text": K::STRING, "from": K::INT; "length": K::INT) false -> Maybe(&Kinds(K::STRING), said!("it starts outside the text")), Scan, words::substring,
-        "The characters from one on, the first is 0, to the end or so many; `-3` is the third from the end. Missing when it starts outside the text.",
+        said!("The characters from one on, the first is 0, to the end or so many; `-3` is the third from the end. Missing when it starts outside the text."),
         r#"substring(text, 1, 2) == "bc" and substring(text, -2) == "de""# on r#"{"text":"abcde"}"#;
     IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), said!("it is not in the text")), Scan, words::index_of,
-        "How many characters stand before the first `wanted` in the text; missing when it is not there.",
+        said!("How many characters stand before the first `wanted` in the text; missing when it is not there."),
         r#"index_of(text, "你") == 2"# on r#"{"text":"a 你好"}"#;
     Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER), said!("the text writes no number")), Scan, words::number,
-        "The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing when it writes none. A number is itself.",
+        said!("The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing when it writes none. A number is itself."),
         r#"number(ctx.age) >= 18"# on r#"{"ctx":{"age":" 42"}}"#;
     Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), said!("the text writes no version")), Scan, words::version,
-        "The version that a text writes, to compare by semantic versioning: 1.10.0 is greater than 1.9.0 and than 1.10.0-rc.1. `v1.2` is 1.2.0. Missing when it writes none.",
+        said!("The version that a text writes, to compare by semantic versioning: 1.10.0 is greater than 1.9.0 and than 1.10.0-rc.1. `v1.2` is 1.2.0. Missing when it writes none."),
         r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
     Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
-        "The pieces of a text between separators; an empty separator cuts between characters.",
+        said!("The pieces of a text between separators; an empty separator cuts between characters."),
         r#"split(text, ",")[1] == "b""# on r#"{"text":"a,b"}"#;
     Join "join" ("list": K::LIST, "separator": K::STRING) false -> Kinds(K::STRING), Scan, join,
-        "The texts of a list with the separator between them; missing when an element is no text.",
+        said!("The texts of a list with the separator between them; missing when an element is no text."),
         r#"join(ctx.tags, "-") == "a-b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, similarity,
-        "How alike two texts are, from 0 to 1: (m − d) / m for edit distance d and greater length m, ignoring case and runs of white space.",
+        said!("How alike two texts are, from 0 to 1: (m − d) / m for edit distance d and greater length m, ignoring case and runs of white space."),
         r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
     Hour "hour" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.hour().into()),
-        "The hour, 0 to 23, at the offset the time is written with, or in a time zone.",
+        said!("The hour, 0 to 23, at the offset the time is written with, or in a time zone."),
         r#"hour(ctx.now) == 9 and hour(ctx.now, "Europe/Berlin") == 2"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Minute "minute" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.minute().into()),
-        "The minute, 0 to 59.",
+        said!("The minute, 0 to 59."),
         r#"minute(ctx.now) == 30 and minute(ctx.now, "Asia/Kolkata") == 0"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Weekday "weekday" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.weekday().number_from_monday().into()),
-        "The day of the week, 1 for Monday to 7 for Sunday.",
+        said!("The day of the week, 1 for Monday to 7 for Sunday."),
         r#"weekday(ctx.now) == 1 and weekday(ctx.now, "America/New_York") == 7"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Day "day" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.day().into()),
-        "The day of the month, 1 to 31.",
+        said!("The day of the month, 1 to 31."),
         r#"day(ctx.now) == 5 and day(ctx.now, "America/New_York") == 4"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Month "month" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| u8::from(at.month()).into()),
-        "The month, 1 to 12.",
+        said!("The month, 1 to 12."),
         r#"month(ctx.now) == 1"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Year "year" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.year()),
-        "The year.",
+        said!("The year."),
         r#"year(ctx.now) == 2026 and year(ctx.now + 52w, "UTC") == 2027"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Date "date" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::STRING), Scalar, clock::date,
-        "The date as text, such as \"2026-01-05\".",
+        said!("The date as text, such as \"2026-01-05\"."),
         r#"date(ctx.now, "America/New_York") == "2026-01-04""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
     Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, bucket,
-        "A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users. A seed mixes them anew. `hash` names how another system does it: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (its group is the seed), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999.",
+        said!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users. A seed mixes them anew. `hash` names how another system does it: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (its group is the seed), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
         r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73"# on r#"{"ctx":{"user_id":"123"}}"#;
     Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::listed(args, arena, |(key, _)| Value::Str(key)),
-        "The keys of a dict, sorted.",
+        said!("The keys of a dict, sorted."),
         r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
     Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, arena| shape::listed(args, arena, |(_, value)| value),
-        "The values of a dict, in the order of their keys.",
+        said!("The values of a dict, in the order of their keys."),
         r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
     Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
-        "The list without the texts that stand in the other list.",
+        said!("The list without the texts that stand in the other list."),
         r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
     Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, said!("an element is no number, or the sum is too large")), Scan, shape::sum,
-        "The sum of the numbers of a list, 0 of an empty one; missing when an element is no number.",
+        said!("The sum of the numbers of a list, 0 of an empty one; missing when an element is no number."),
         r#"sum(ctx.prices) == 3.5"# on r#"{"ctx":{"prices":[1,2.5]}}"#;
     First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, said!("there is no such element")), Scalar, |args, _| shape::end(args, false),
-        "The first element of a list; missing when it is empty.",
+        said!("The first element of a list; missing when it is empty."),
         r#"first(ctx.tags) == "a""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst, said!("there is no such element")), Scalar, |args, _| shape::end(args, true),
-        "The last element of a list; missing when it is empty.",
+        said!("The last element of a list; missing when it is empty."),
         r#"last(ctx.tags) == "b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
     Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
-        "What each element of a list has at the key, or behind several keys; elements without it are left out.",
+        said!("What each element of a list has at the key, or behind several keys; elements without it are left out."),
         r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
     JsonSize "json_size" ("x": K::ALL) false -> Kinds(K::INT), Scan, shape::json_size,
-        "How many bytes the value has as JSON without blanks, in UTF-8.",
+        said!("How many bytes the value has as JSON without blanks, in UTF-8."),
         r#"json_size(ctx.data) == 18"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
     Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated,
-        "The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\".",
+        said!("The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\"."),
         r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on
         r#"{"ctx":{"node":{"config":{"url":"a"}},"updates":{"config.url":"b"}}}"#;
     StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Maybe(&Kinds(K::STRING), said!("the text does not start with the prefix")), Scan, words::strip_prefix,
-        "What follows the prefix; missing when the text does not start with it.",
+        said!("What follows the prefix; missing when the text does not start with it."),
         r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
     Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), said!("the text is blank")), Scan, words::nonblank,
-        "The text, or missing when it is blank.",
+        said!("The text, or missing when it is blank."),
         r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
     UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), said!("the text is no address with a host")), Scan, words::url_host,
-        "The host an address such as \"https://user@Example.com:8443/x\" leads to, in lower case, as browsers read it; missing without `scheme://host`.",
+        said!("The host an address such as \"https://user@Example.com:8443/x\" leads to, in lower case, as browsers read it; missing without `scheme://host`."),
         r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
     Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,
-        "The indices of the records whose name at the key stands in an earlier record. A name is a text that is not blank.",
+        said!("The indices of the records whose name at the key stands in an earlier record. A name is a text that is not blank."),
         r#"duplicates(ctx.nodes, "id")[0] == 2"# on r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"a"}]}}"#;
     Unmatched "unmatched" ("records": K::LIST, "key": K::STRING, "among": K::LIST, "name": K::STRING) false -> Ints, Loop, graph::unmatched,
-        "The indices of the records whose text at the key is no name of the others.",
+        said!("The indices of the records whose text at the key is no name of the others."),
         r#"unmatched(ctx.edges, "to", ctx.nodes, "id")[0] == 1"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"to":"a"},{"to":"x"}]}}"#;
     Isolated "isolated" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Ints, Loop, graph::isolated,
-        "The indices of the nodes that no edge joins to another node.",
+        said!("The indices of the nodes that no edge joins to another node."),
         r#"isolated(ctx.nodes, "id", ctx.edges, "from", "to")[0] == 2"# on
         r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"c"}],"edges":[{"from":"a","to":"b"}]}}"#;
     Acyclic "acyclic" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Kinds(K::BOOL), Loop, graph::acyclic,
-        "Whether the edges between the nodes lead nowhere in a circle.",
+        said!("Whether the edges between the nodes lead nowhere in a circle."),
         r#"not acyclic(ctx.nodes, "id", ctx.edges, "from", "to")"# on
         r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
     Ancestors "ancestors" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING, "of": K::STRING) false -> Strings, Loop, graph::ancestors,
-        "The names of the nodes from which the edges lead to the node of that name, in the order of the list.",
+        said!("The names of the nodes from which the edges lead to the node of that name, in the order of the list."),
         r#""a" in ancestors(ctx.nodes, "id", ctx.edges, "from", "to", "b")"# on
         r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"}],"edges":[{"from":"a","to":"b"}]}}"#;
     Placeholders "placeholders" ("value": K::ALL) false -> Strings, Scan, words::placeholders,
-        "What stands between `${` and `}` in the texts of a value, at any depth, each once.",
+        said!("The names in the placeholders of a value's texts, at any depth, each once; a placeholder is a name in braces behind a dollar sign."),
         r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
 

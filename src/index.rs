@@ -107,13 +107,16 @@ pub struct SubjectIndex {
     pub first: u32,
     /// True when some literal answers a predicate only where it was found in the text as it came.
     pub asks_own: bool,
+    /// True when its one form folds, and no value is looked up in that form: it is folded where it is scanned, and not
+    /// kept.
+    pub folds_in_place: bool,
 }
 
 impl SubjectIndex {
     /// True when a text is known to be prepared in a form as it came; not asked where nothing depends on it.
     #[inline]
-    pub fn is_own(&self, form: &TextForm, prepared: &str, text: &str) -> bool {
-        self.asks_own && form.mode.form == Form::None && prepared == text
+    pub fn is_own(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
+        self.asks_own && form.mode.form == Form::None && prepared == text.as_bytes()
     }
 }
 

@@ -25,7 +25,7 @@ mod run;
 mod tests;
 
 pub use bound::BoundMachine;
-pub use code::{JitCode, Machine};
+pub use code::{EntryCode, JitCode, Machine};
 
 use crate::bytecode::Bytecode;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -69,6 +69,9 @@ pub fn available() -> Result<(), JitError> {
     isa().map(drop)
 }
 
+/// True where a register of its own holds the address of the slots while compiled code runs: one that callers keep.
+const PINS_SLOTS: bool = cfg!(target_arch = "x86_64");
+
 fn isa() -> Result<OwnedTargetIsa, JitError> {
     if cfg!(not(target_pointer_width = "64")) {
         return Err(JitError::Unsupported("it does not have 64 bits".to_owned()));
@@ -81,6 +84,8 @@ fn isa() -> Result<OwnedTargetIsa, JitError> {
         ("use_colocated_libcalls", "false"),
         ("enable_probestack", "false"),
         ("unwind_info", "false"),
+        // A value that lives as long as the slots' address is else kept on the stack, and read twice where it is used.
+        ("enable_pinned_reg", if PINS_SLOTS { "true" } else { "false" }),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
     ] {
         flags.set(flag, value).map_err(|error| JitError::Failed(error.to_string()))?;

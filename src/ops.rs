@@ -168,7 +168,7 @@ pub struct OpInfo {
     /// Words of other languages that mean it; who writes one is told its spelling.
     pub foreign: &'static [&'static str],
     /// One sentence for the reference and the editor.
-    pub doc: &'static str,
+    pub doc: Message,
     /// A condition that holds for the message beside it; compiled and run by a test.
     pub example: (&'static str, &'static str),
 }
@@ -191,7 +191,7 @@ const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
 
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
-       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:expr,)? $(foreign [$($foreign:literal),*],)? $doc:literal, $cond:literal on $input:literal;)*) => {
+       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:expr,)? $(foreign [$($foreign:literal),*],)? said!($doc:literal), $cond:literal on $input:literal;)*) => {
         /// An operator of the language; its row in [`TABLE`] says the rest.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
@@ -202,7 +202,7 @@ macro_rules! operators {
             op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
             negation: $negation, accepts: $accepts, cost: Cost::$cost,
             forms: &[$(Form { left: $left, right: $right, result: Outcome::$result },)*],
-            meaning: $meaning, search: named(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: $doc, example: ($cond, $input),
+            meaning: $meaning, search: named(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: said!($doc), example: ($cond, $input),
         },)*];
     };
 }
@@ -216,127 +216,127 @@ const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 operators! {
     Unless "unless" Infix 5, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure, foreign ["except"],
-        "The left condition holds and the right one does not: it is false, or unknown since something is missing.",
+        said!("The left condition holds and the right one does not: it is false, or unknown since something is missing."),
         r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
     Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure,
-        "At least one of the conditions holds.",
+        said!("At least one of the conditions holds."),
         r#"text == "x" or ctx.n > 1"# on r#"{"text":"y","ctx":{"n":2}}"#;
     And "and" Infix 20, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Condition, Condition)], Structure,
-        "Both conditions hold.",
+        said!("Both conditions hold."),
         r#"text == "x" and ctx.n > 1"# on r#"{"text":"x","ctx":{"n":2}}"#;
     Not "not" Prefix 30, Negation::NotWhole, NOTHING, Scalar,
         [(K::BOOL, Right::Nothing, Condition)], Structure,
-        "The condition is definitely false; what is missing makes neither it nor its negation hold.",
+        said!("The condition is definitely false; what is missing makes neither it nor its negation hold."),
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
     Eq "==" Infix 40, Negation::Op(Op::Ne), CASE, Scalar,
         [(K::EVERY, Right::Same, Condition)], Predicate(meaning::equal), foreign ["equals", "equal", "eq"],
-        "Both values are equal; values of different kinds, or missing ones, are neither equal nor unequal.",
+        said!("Both values are equal; values of different kinds, or missing ones, are neither equal nor unequal."),
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
     Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE, Scalar,
         [(K::EVERY, Right::Same, Condition)], Predicate(meaning::not_equal), foreign ["ne", "neq", "isnt"],
-        "Both values are of one kind and differ.",
+        said!("Both values are of one kind and differ."),
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::less), foreign ["lt"],
-        "The left number or version is smaller, the left time earlier, or the left text before the other by the code points of their characters.",
+        said!("The left number or version is smaller, the left time earlier, or the left text before the other by the code points of their characters."),
         r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
     Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::less_equal), foreign ["le", "lte"],
-        "The left number or version is not greater, the left time not later, or the left text not behind the other by code points.",
+        said!("The left number or version is not greater, the left time not later, or the left text not behind the other by code points."),
         r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
     Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::greater), foreign ["gt"],
-        "The left number or version is greater, the left time later, or the left text behind the other by code points.",
+        said!("The left number or version is greater, the left time later, or the left text behind the other by code points."),
         r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
     Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
         [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(meaning::greater_equal), foreign ["ge", "gte"],
-        "The left number or version is not smaller, the left time not earlier, or the left text not before the other by code points.",
+        said!("The left number or version is not smaller, the left time not earlier, or the left text not before the other by code points."),
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
         [(K::EVERY, Right::Members, Condition)], Predicate(meaning::is_in), foreign ["one_of", "oneof"],
-        "The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end).",
+        said!("The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end)."),
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
         [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(meaning::contains),
         search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing"],
-        "The text holds the string (with `word`, as a whole word), or the list holds the element.",
+        said!("The text holds the string (with `word`, as a whole word), or the list holds the element."),
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
         [(K::STRING, Right::Text, Condition)], Predicate(meaning::starts_with),
         search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix"],
-        "The text starts with the string.",
+        said!("The text starts with the string."),
         r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
     EndsWith "ends_with" Infix 40, Negation::NotBefore, WORDS, Scan,
         [(K::STRING, Right::Text, Condition)], Predicate(meaning::ends_with),
         search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix"],
-        "The text ends with the string.",
+        said!("The text ends with the string."),
         r#"text ends_with "?""# on r#"{"text":"why?"}"#;
     Like "like" Infix 40, Negation::NotBefore, LIST_CASE, Scan,
         [(K::STRING, Right::Text, Condition)], Predicate(meaning::like),
         search Search::Glob, foreign ["glob", "ilike"],
-        "The whole text fits the pattern: `*` stands for any text, `?` for one character, `\\` before either for itself.",
+        said!("The whole text fits the pattern: `*` stands for any text, `?` for one character, `\\` before either for itself."),
         r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
     Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
         [(K::STRING, Right::Pattern, Condition)], Predicate(meaning::matches),
         search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
-        "The regular expression is found anywhere in the text; outside a `choice` it must be a constant.",
+        said!("The regular expression is found anywhere in the text; outside a `choice` it must be a constant."),
         r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
     InNetwork "in_network" Infix 40, Negation::NotBefore, LIST, Scan,
         [(K::STRING, Right::Network, Condition)], Predicate(meaning::in_network), foreign ["in_cidr", "incidr", "in_subnet", "ip_in"],
-        "The address lies in the network, or is the address; of version 4 or 6. A text that is no address makes it unknown.",
+        said!("The address lies in the network, or is the address; of version 4 or 6. A text that is no address makes it unknown."),
         r#"ctx.ip in_network any ["10.0.0.0/8", "2001:db8::/32"]"# on r#"{"ctx":{"ip":"10.1.2.3"}}"#;
     HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
         [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(meaning::has_key), foreign ["haskey"],
-        "The dict or record has the key, even when its value is null.",
+        said!("The dict or record has the key, even when its value is null."),
         r#"ctx has_key "user""# on r#"{"ctx":{"user":null}}"#;
     IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NOTHING, Scalar,
         [(K::ALL, Right::Nothing, Condition)], Predicate(meaning::is_missing),
-        "There is no value: absent, null, or not of the type it is read at.",
+        said!("There is no value: absent, null, or not of the type it is read at."),
         r#"ctx.user is missing"# on r#"{"ctx":{"user":null}}"#;
     IsPresent "is present" Postfix 40, Negation::Op(Op::IsMissing), NOTHING, Scalar,
         [(K::ALL, Right::Nothing, Condition)], Predicate(meaning::is_present),
-        "There is a value of the type it is read at.",
+        said!("There is a value of the type it is read at."),
         r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
 
     Coalesce "??" Infix 50, Negation::None, NOTHING, Scalar,
         [(K::EVERY, Right::Same, Either)], Meaning::Value(meaning::coalesce),
-        "The left value, or the right one where the left is missing.",
+        said!("The left value, or the right one where the left is missing."),
         r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
     Add "+" Infix 60, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime),
          (K::NUMBER, Right::Kinds(K::DATETIME), DateTime)],
         Meaning::Value(meaning::add),
-        "The sum; a time and a number of seconds, in either order, make a later time. Overflow is missing.",
+        said!("The sum; a time and a number of seconds, in either order, make a later time. Overflow is missing."),
         r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
     Sub "-" Infix 60, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::DATETIME), Float),
          (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
         Meaning::Value(meaning::sub),
-        "The difference; of two times, the seconds between them. Overflow is missing.",
+        said!("The difference; of two times, the seconds between them. Overflow is missing."),
         r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
         on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
     Mul "*" Infix 70, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(meaning::mul),
-        "The product. Overflow is missing.",
+        said!("The product. Overflow is missing."),
         r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
     Div "/" Infix 70, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Meaning::Value(meaning::div), foreign ["div"],
-        "The quotient, always a float; division by zero is missing.",
+        said!("The quotient, always a float; division by zero is missing."),
         r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
     Rem "%" Infix 70, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(meaning::rem), foreign ["mod"],
-        "The remainder, with the sign of the dividend; of a division by zero it is missing.",
+        said!("The remainder, with the sign of the dividend; of a division by zero it is missing."),
         r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
     Neg "-" Prefix 80, Negation::None, NOTHING, Scalar,
         [(K::NUMBER, Right::Nothing, Number)], Meaning::Value(meaning::neg),
-        "The number with its sign turned.",
+        said!("The number with its sign turned."),
         r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
     As "as" Postfix 90, Negation::None, NOTHING, Scalar,
         [(K::ALL, Right::Type, Named)], Structure,
-        "The value read at the type; missing when it is of another.",
+        said!("The value read at the type; missing when it is of another."),
         r#"ctx.n as number > 1"# on r#"{"ctx":{"n":2}}"#;
 }
 

@@ -16,6 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::generate::Generator;
 use support::generate::payload::Payloads;
+use support::layout::formatted;
 use support::random::Random;
 use support::trials::seeds;
 use workload::detection::Detection;
@@ -60,19 +61,6 @@ fn walk(folder: &Path, corpus: &mut Vec<(PathBuf, String)>) {
             _ => {}
         }
     }
-}
-
-/// The tokens that matter, the comments and their order; what ends a line in a comment is no part of it.
-fn kept(text: &str) -> Vec<(TokenKind, &str)> {
-    let matters =
-        |token: &Token| !matches!(token.kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
-    tokens(text, 0)
-        .filter(matters)
-        .map(|token| {
-            let slice = token.text(text);
-            (token.kind, if token.kind.is_trivia() { slice.trim_end() } else { slice })
-        })
-        .collect()
 }
 
 /// One file in place of what lies on disk, the others beside it.
@@ -129,21 +117,6 @@ fn without(text: &str, from: &str, to: &str) -> String {
         out.push_str(part.split_once(to).map_or("", |(_, rest)| rest));
     }
     out
-}
-
-#[track_caller]
-fn formatted(name: &str, text: &str) -> String {
-    let once = match format(text) {
-        Ok(formatted) => formatted.text,
-        Err(changed) => panic!("{name}: {changed}:\n{text}"),
-    };
-    let twice = format(&once).unwrap_or_else(|changed| panic!("{name}, twice: {changed}:\n{once}")).text;
-    assert!(
-        once == twice,
-        "{name} is not laid out for good:\n{text}\n--- once:\n{once}\n--- twice:\n{twice}"
-    );
-    assert!(kept(text) == kept(&once), "{name}: not the same tokens:\n{text}\n--- formatted:\n{once}");
-    once
 }
 
 #[track_caller]

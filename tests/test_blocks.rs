@@ -62,6 +62,17 @@ fn each_case_is_a_test_of_its_own() {
     assert_eq!(names, expected.map(|(name, passed)| (name.to_owned(), passed)));
 }
 
+/// A test that expected another handler was told that handler's arguments, as null.
+#[test]
+fn another_handler_is_told_with_its_own_arguments() {
+    fails(
+        "route big when n > 3 -> h(a: 1)\nroute small when n < 0 -> k(q: \"s\")\n\
+         test \"t\" { given n = 5 expect small -> k(q: \"s\") }",
+        "small -> k(q: \"s\")",
+        "big -> h(a: 1)",
+    );
+}
+
 #[test]
 fn handlers_arguments_and_metadata_are_expected() {
     passes(&routes(

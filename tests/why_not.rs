@@ -143,4 +143,17 @@ fn routes_that_take_nothing_and_unknown_names_are_told() {
     assert_eq!(rules.main().why_not("a", &json!({"n": 7})).expect("a route").remedy, Remedy::Chosen);
     let error = rules.main().why_not("defualt", &json!({})).expect_err("there is none").to_string();
     assert_eq!(error, "there is no route `defualt`; did you mean `default`?");
+    // The name may have its table before it, as in tests; a name that several ways share is listed once.
+    let rules = Rules::from_text(
+        "route small when n > 1 -> goto talk\ntable talk { route thanks when n > 5 -> t   route hello when n > 3 -> h }\n\
+         default -> d",
+    );
+    let rules = rules.expect("rules");
+    for name in ["thanks", "talk.thanks"] {
+        let found = rules.main().why_not(name, &json!({"n": 0})).expect("a route");
+        assert_eq!((&*found.route, found.taken_by.as_deref()), ("small → thanks", Some("default")));
+    }
+    let error = rules.main().why_not("nothing_like_it", &json!({})).expect_err("there is none").to_string();
+    assert_eq!(error, "there is no route `nothing_like_it`; there are small, thanks, hello, default");
+    assert!(rules.main().why_not("talk.small", &json!({})).is_err());
 }

@@ -8,7 +8,7 @@ use super::solver::Solver;
 use crate::decision::Choice;
 use crate::diag::Message;
 use crate::ops::{Op, TestMode};
-use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, TableId, Term};
+use crate::sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, RuleId, TableId, Term};
 use crate::source::SourceMap;
 use crate::trace::MASK;
 use crate::value::Tri;
@@ -107,10 +107,26 @@ pub(crate) fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
         return Ok(WhyNot { route, taken_by: None, remedy });
     };
     let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
-    let places: Vec<usize> =
-        (0..statements.len()).filter(|at| is_named(&statements[*at], asked.route)).collect();
+    // As tests write it, with the table before it.
+    let qualified = |id: &RuleId| {
+        let rule = &program.rules[id.index()];
+        asked
+            .route
+            .strip_prefix(&*program.tables[rule.table.index()].name)
+            .and_then(|rest| rest.strip_prefix('.'))
+            == Some(&*rule.name)
+    };
+    let is_asked =
+        |at: &usize| is_named(&statements[*at], asked.route) || sequence.way(*at).iter().any(qualified);
+    let places: Vec<usize> = (0..statements.len()).filter(is_asked).collect();
     if places.is_empty() {
-        return Err(statements.iter().flat_map(|leaf| leaf.name.split(" → ")).map(str::to_owned).collect());
+        let mut names = Vec::new();
+        for name in statements.iter().flat_map(|leaf| leaf.name.split(" → ")) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        return Err(names);
     }
     let decide = |message: &Json| sequence.place(&(asked.decide)(message));
     let taken = decide(asked.message);

@@ -85,9 +85,15 @@ fn came(asked: &Then, decision: &Decision) -> Then {
     let next = |next: crate::engine::NextNodes<'_>| {
         (next.nodes.iter().map(|node| node.as_str().into()).collect(), next.loopback)
     };
+    // Another handler has other arguments than those that are asked for.
+    let is_other = asked.handler.as_ref().is_some_and(|asked| decision.target() != Some(asked));
+    let args = match is_other && !asked.args.is_empty() {
+        true => decision.args().clone(),
+        false => of(&asked.args, decision.args()),
+    };
     Then {
         handler: asked.handler.as_ref().and_then(|_| decision.target().map(Into::into)),
-        args: of(&asked.args, decision.args()),
+        args,
         metadata: of(&asked.metadata, decision.metadata()),
         next: asked.next.as_ref().and_then(|_| decision.next().map(next)),
         score: None,

@@ -3,6 +3,7 @@
 use super::hover::{explained, of_function, tokens};
 use super::{Analysis, Kind};
 use crate::builtins;
+use crate::diag::Message;
 use crate::ops::{self, Fixity};
 use crate::span::{FileId, Span};
 use crate::syntax::lex::{self, Token, TokenKind};
@@ -23,14 +24,14 @@ pub enum ItemKind {
 }
 
 /// Something that may stand at a place.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub kind: ItemKind,
     /// As it is written.
     pub label: String,
     /// Its type or signature.
     pub detail: String,
-    pub docs: String,
+    pub docs: Message,
 }
 
 /// The offers for a place, and the text that they take the place of.
@@ -70,7 +71,7 @@ impl Analysis {
         let before = &all[..all.partition_point(|token| token.end <= start)];
         let place = Place { analysis: self, file, text, before, start };
         let mut items = place.items();
-        items.sort();
+        items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
         items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
         Completion { replaces: Span { file, start, end: typed.map_or(offset, |token| token.end) }, items }
     }
@@ -233,7 +234,7 @@ impl<'a> Place<'a> {
             },
             label: quoted(&symbol.name),
             detail: self.analysis.signature(symbol).lines().next().unwrap_or_default().to_owned(),
-            docs: symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default(),
+            docs: symbol.declared.as_ref().map(|at| Message::verbatim(&at.docs)).unwrap_or_default(),
         }
     }
 
@@ -275,7 +276,7 @@ impl<'a> Place<'a> {
             kind: ItemKind::Operator,
             label: row.spelling.to_owned(),
             detail: String::new(),
-            docs: explained(row.doc, row.example),
+            docs: explained(&row.doc, row.example),
         };
         let mut items: Vec<Item> = ops::TABLE.iter().filter(fits).map(shown).collect();
         items.extend(["->", "where"].map(keyword));
@@ -310,7 +311,7 @@ fn keyword(word: &str) -> Item {
 }
 
 fn item(kind: ItemKind, label: &str, detail: String) -> Item {
-    Item { kind, label: label.to_owned(), detail, docs: String::new() }
+    Item { kind, label: label.to_owned(), detail, docs: Message::default() }
 }
 
 /// A name as it is written where a value may stand.

@@ -7,6 +7,21 @@ use crate::ty::{KindSet, Record, Ty};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// A field of the message.
+pub struct Field {
+    pub ty: String,
+    pub optional: bool,
+    /// True when `input` says its type; else that follows from its uses.
+    pub declared: bool,
+}
+
+impl Field {
+    /// The mark behind the name of one that may be missing.
+    pub fn mark(&self) -> &'static str {
+        if self.optional { "?" } else { "" }
+    }
+}
+
 #[derive(Default)]
 pub struct Facts {
     /// The declared input.
@@ -43,8 +58,8 @@ impl Facts {
         Facts { input: program.input.clone(), fields, lets: lets.collect(), order }
     }
 
-    /// The type of a field of the message, as declared or as its uses have it, and true when it is declared.
-    pub fn field(&self, path: &[&str]) -> Option<(String, bool)> {
+    /// The field of the message at a path, as declared or as its uses have it.
+    pub fn field(&self, path: &[&str]) -> Option<Field> {
         if let Some(input) = &self.input {
             let mut record = Some(input);
             let mut found = None;
@@ -54,10 +69,11 @@ impl Facts {
                 found = Some(field);
             }
             let field = found?;
-            return Some((format!("{}{}", field.ty, if field.optional { ", optional" } else { "" }), true));
+            return Some(Field { ty: field.ty.to_string(), optional: field.optional, declared: true });
         }
         let path: Vec<Arc<str>> = path.iter().map(|name| Arc::from(*name)).collect();
-        self.fields.get(&path).map(|kinds| (kinds.to_string(), false))
+        let kinds = self.fields.get(&path)?;
+        Some(Field { ty: kinds.to_string(), optional: false, declared: false })
     }
 
     /// The kinds of a field of the message.

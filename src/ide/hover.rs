@@ -3,6 +3,7 @@
 
 use super::{Analysis, Kind, Symbol};
 use crate::builtins::{FnInfo, Function};
+use crate::diag::Message;
 use crate::ops::{Op, OpInfo, TABLE};
 use crate::span::{FileId, Span};
 use crate::syntax::lex::{self, Token, TokenKind};
@@ -15,7 +16,7 @@ pub struct Hover {
     /// As the language writes it: a signature, a declaration.
     pub code: String,
     /// In words.
-    pub text: String,
+    pub text: Message,
 }
 
 /// The most characters of a declaration that are shown.
@@ -47,7 +48,7 @@ impl Analysis {
             Kind::Field => {
                 let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
                 match self.facts.field(&path) {
-                    Some((ty, _)) => format!("{}: {ty}", path.join(".")),
+                    Some(field) => format!("{}{}: {}", path.join("."), field.mark(), field.ty),
                     // Such as that of an element of a list.
                     None if symbol.declared.is_some() => self.declaration(symbol),
                     None => path.join(".").replace(".[]", "[]"),
@@ -75,22 +76,25 @@ impl Analysis {
     }
 
     /// The words about a symbol.
-    fn words(&self, symbol: &Symbol) -> String {
-        let mut words = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
+    fn words(&self, symbol: &Symbol) -> Message {
+        let docs = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
         let note = match (symbol.kind, self.facts.field(&path)) {
-            (Kind::Field, Some((_, true))) => "a field of the message, as `input` declares it",
-            (Kind::Field, Some((_, false))) => "a field of the message; its type follows from how it is used",
-            (Kind::Field, None) => "a field of the message",
-            (Kind::Handler, _) if symbol.declared.is_none() => {
-                "a handler, which the embedding program registers; the rules do not declare it"
+            (Kind::Field, Some(field)) if field.declared => {
+                said!("a field of the message, as `input` declares it")
             }
-            _ => "",
+            (Kind::Field, Some(_)) => said!("a field of the message; its type follows from how it is used"),
+            (Kind::Field, None) => said!("a field of the message"),
+            (Kind::Handler, _) if symbol.declared.is_none() => {
+                said!("a handler, which the embedding program registers; the rules do not declare it")
+            }
+            _ => Message::default(),
         };
-        if !words.is_empty() && !note.is_empty() {
-            words.push_str("\n\n");
+        match (docs.is_empty(), note.is_empty()) {
+            (true, _) => note,
+            (_, true) => Message::verbatim(docs),
+            _ => said!("{docs}\n\n{note}"),
         }
-        words + note
     }
 }
 
@@ -112,14 +116,14 @@ fn operator(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
 }
 
 pub(super) fn of_function(info: &FnInfo, span: Span) -> Hover {
-    Hover { span, code: info.signature(), text: explained(info.doc, info.example) }
+    Hover { span, code: info.signature(), text: explained(&info.doc, info.example) }
 }
 
 fn of_operator(info: &OpInfo, span: Span) -> Hover {
-    Hover { span, code: info.spelling.to_owned(), text: explained(info.doc, info.example) }
+    Hover { span, code: info.spelling.to_owned(), text: explained(&info.doc, info.example) }
 }
 
 /// The sentence and the example of a row.
-pub(super) fn explained(doc: &str, (condition, message): (&str, &str)) -> String {
-    format!("{doc}\n\n`{condition}` holds for `{message}`.")
+pub(super) fn explained(doc: &Message, (condition, message): (&str, &str)) -> Message {
+    said!("{doc}\n\n`{condition}` holds for `{message}`.")
 }

@@ -1,13 +1,14 @@
 //! Giving something another name: every place where it stands, and why some things keep theirs.
 
 use super::{Analysis, Edit, Kind, Occurrence};
+use crate::diag::Message;
 use crate::span::FileId;
 use crate::syntax::parse::is_reserved;
 
 /// The reason why something cannot have another name, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Refused(pub String);
+pub struct Refused(pub Message);
 
 impl Analysis {
     /// The name at a place that can be changed.
@@ -16,22 +17,22 @@ impl Analysis {
     /// Why it cannot.
     pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, Refused> {
         let Some(found) = self.index.at(file, offset) else {
-            return Err(Refused("no name that the rules declare stands here".to_owned()));
+            return Err(Refused(said!("no name that the rules declare stands here")));
         };
         let symbol = &self.index.symbols[found.symbol];
         let name = &symbol.name;
         match symbol.kind {
-            Kind::Field | Kind::TypeField => Err(Refused(format!(
+            Kind::Field | Kind::TypeField => Err(Refused(said!(
                 "`{name}` is a field of the message: whoever sends messages names it, so it is changed by hand, in both"
             ))),
-            Kind::PayloadField => Err(Refused(format!(
+            Kind::PayloadField => Err(Refused(said!(
                 "`{name}` is a field of the payload: whoever makes payloads names it, so it is changed by hand, in both"
             ))),
             Kind::Test => {
-                Err(Refused("a test is named by a sentence, which is edited where it stands".to_owned()))
+                Err(Refused(said!("a test is named by a sentence, which is edited where it stands")))
             }
             _ if symbol.declared.is_none() && symbol.kind != Kind::Handler => {
-                Err(Refused(format!("`{name}` is not declared, so what it is meant to be is not known")))
+                Err(Refused(said!("`{name}` is not declared, so what it is meant to be is not known")))
             }
             _ => Ok(found),
         }
@@ -54,7 +55,7 @@ impl Analysis {
         if let Some((_, other)) = taken
             && other.name != symbol.name
         {
-            return Err(Refused(format!("`{}` is the name of a {} already", other.name, other.kind.word())));
+            return Err(Refused(said!("`{}` is the name of a {} already", other.name, other.kind.word())));
         }
         let edit = |place: Occurrence| Edit { span: place.span, replacement: written.clone() };
         Ok(self.index.places(found.symbol).map(edit).collect())
@@ -88,7 +89,7 @@ pub(super) fn written(new: &str) -> Result<String, Refused> {
     let bare = plain(name);
     if bare.is_empty() || bare.contains(['`', '\n', '\r']) || bare.chars().any(crate::text::printable::steers)
     {
-        return Err(Refused(format!("`{}` is no name", bare.replace('`', "'"))));
+        return Err(Refused(said!("`{}` is no name", bare.replace('`', "'"))));
     }
     let mut chars = bare.chars();
     let is_word = chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))

@@ -23,7 +23,7 @@ use crate::bytecode::fields::Fields;
 use crate::ops::Anchor;
 use crate::sema::hir::SlotId;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
-use crate::text::TextMode;
+use crate::text::{Form, TextMode};
 use crate::text::prepared::UNKEPT;
 use crate::text::texts::Texts as ShortTexts;
 use hashbrown::HashMap;
@@ -346,6 +346,14 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
             elements: named,
         });
     }
+    for subject in &mut subjects {
+        subject.folds_in_place = match &subject.forms[..] {
+            [TextForm { mode: TextMode { fold: true, form: Form::None }, text }] => {
+                attributes.iter().all(|attribute| attribute.form.text != *text)
+            }
+            _ => false,
+        };
+    }
     Index {
         subjects,
         attributes,
@@ -388,6 +396,7 @@ fn subject_index(
         ends: edges(Anchor::End),
         first,
         asks_own: false,
+        folds_in_place: false,
     }
 }
 

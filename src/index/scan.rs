@@ -31,6 +31,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::text::fold::fold_within;
 use choice::{Choice, choose};
 use frequency::Frequency;
 use gram::{BASES, Level, load};
@@ -64,6 +65,21 @@ pub struct Buffers {
 impl Default for Buffers {
     fn default() -> Buffers {
         Buffers { end: [0; WINDOW + BEYOND], positions: [Position::default(); 256], grams: [Gram(0); GRAMS] }
+    }
+}
+
+impl Buffers {
+    /// Folds a text where a scan reads it; false when it is too long for that, or when more than its ASCII letters may
+    /// fold.
+    #[inline]
+    pub fn fold(&mut self, text: &[u8]) -> bool {
+        fold_within(text, &mut self.end[..BLOCK])
+    }
+
+    /// The text that was folded last, of so many bytes.
+    #[inline]
+    pub fn folded(&self, length: usize) -> &[u8] {
+        &self.end[..length.min(BLOCK)]
     }
 }
 
@@ -143,7 +159,7 @@ impl Scanner {
 
     /// Reports every place of the text where a literal is: its number, and where it starts. They come in
     /// no order, and some twice.
-    #[inline]
+    #[inline(always)]
     pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
         self.shorts.scan(text, &mut hit);
         // Rules over many fields look for nothing in many of them.
@@ -168,6 +184,24 @@ impl Scanner {
                 self.find(&positions[..count.min(256)], block, grams, &mut hit);
             }
             at += next;
+        }
+    }
+
+    /// The same for a text that [`Buffers::fold`] has left there, of so many bytes.
+    #[inline(always)]
+    pub fn scan_folded(&self, length: usize, buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
+        let Buffers { end, positions, grams } = buffers;
+        let length = length.min(BLOCK);
+        end[length..length + BEYOND].fill(0);
+        let text = &end[..length];
+        self.shorts.scan(text, &mut hit);
+        if self.table.is_empty() || length == 0 {
+            return;
+        }
+        let window = end.first_chunk().unwrap_or(&[0; WINDOW]);
+        let (count, _) = self.probes.look(window, length, positions);
+        if count > 0 {
+            self.find(&positions[..count.min(256)], Block { window, text, at: 0 }, grams, &mut hit);
         }
     }
 

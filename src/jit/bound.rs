@@ -11,7 +11,7 @@ use crate::vm::{Computed, Message, Rooted, Scratch};
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     pub fn value(&mut self, id: ValueId) -> Value<'a> {
-        self.vm.get(&self.basis).map_or(Value::Missing, |vm| vm.value(id))
+        self.vm().map_or(Value::Missing, |vm| vm.value(id))
     }
 
     /// The values of an outcome, `None` when it has none.
@@ -44,16 +44,15 @@ impl<'a> BoundMachine<'a> {
     /// Gives a binding its value.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         let BoundMachine { machine, epochs } = self;
-        if let Some(vm) = machine.vm.get(&machine.basis) {
-            machine.epoch = vm.bind(binding, value, epochs);
+        if let Some(vm) = machine.vm() {
+            machine.memo.epoch = vm.bind(binding, value, epochs);
         }
-        machine.basis.memo.epoch = machine.epoch;
-        machine.cells.iter().for_each(|cell| cell.set(None));
+        machine.lent.iter().flat_map(|lent| &lent.cells).for_each(|cell| cell.set(None));
     }
 
     /// Goes on inside these blocks of a payload.
     pub fn stand_in(&mut self, blocks: Blocks) {
-        if let Some(vm) = self.machine.vm.get(&self.machine.basis) {
+        if let Some(vm) = self.machine.vm() {
             vm.arena().stand_in(blocks);
         }
     }
@@ -62,13 +61,13 @@ impl<'a> BoundMachine<'a> {
     /// each element is the machine's: compiled code does not count how often it runs.
     pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
         let BoundMachine { machine, .. } = self;
-        match machine.vm.get(&machine.basis) {
+        match machine.vm() {
             Some(vm) if vm.arena().is_repeated() => vm.matched(table),
             _ => machine.matched(table),
         }
     }
 
     pub fn roots(&mut self) -> &[Value<'a>] {
-        self.machine.vm.get(&self.machine.basis).map_or(&[], |vm| vm.roots())
+        self.machine.vm().map_or(&[], |vm| vm.roots())
     }
 }

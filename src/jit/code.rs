@@ -14,11 +14,12 @@ use crate::bytecode::chunk::Pred;
 use crate::bytecode::pools::{Matcher, MemberSet};
 use crate::value::Value;
 use crate::vm::Message;
-use crate::vm::compiled::{Basis, Cells, LateVm};
+use crate::host::Host;
+use crate::sema::hir::TableId;
+use crate::vm::compiled::{Cells, LateVm, Memo};
 use cranelift_jit::JITModule;
 use memchr::memmem::Finder;
 use std::any::Any;
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -73,6 +74,8 @@ pub(super) mod layout {
         assert!(word_of(&Some(Value::Int(-7)), PAYLOAD) == -7_i64 as u64);
         assert!(byte_of(&Some(Value::Int(-7)), 0) == INT && byte_of(&Some(Value::Str("")), 0) == STR);
         assert!(MISSING == 0 && FLOAT == INT + 1 && UNREAD > ENTRIES);
+        // So that the address of the answers stands in front of their number.
+        assert!(word_of(&([1_u8, 2, 3].as_slice()), 8) == 3 && size_of::<&[u8]>() == 16);
     };
 }
 
@@ -159,18 +162,22 @@ pub struct Machine<'a, M: Message<'a>> {
     /// The values of the program's slots, 24 bytes each.
     pub(super) slots: *const Value<'a>,
     /// The cells that keep answers, stamped with the decision's number.
-    pub(super) memo: *const Cell<u32>,
-    pub(super) epoch: u32,
+    pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a Helpers<'a, M>,
     /// The value that [`Helpers::eval`] computed last.
     pub(super) result: Value<'a>,
     pub(super) code: &'a JitCode,
-    pub(super) basis: Basis<'a>,
+    pub(super) hosts: &'a [Host],
     pub(super) vm: LateVm<'a, M>,
-    /// The slots of a message that is read when asked; empty for one that has been read.
-    pub(super) cells: Cells<'a>,
-    pub(super) home: &'a mut Cells<'static>,
+    /// The slots of a message that is read when asked.
+    pub(super) lent: Option<Lent<'a>>,
     pub(super) panic: Option<Box<dyn Any + Send>>,
+}
+
+/// The slots' places, and where they are kept between decisions.
+pub(super) struct Lent<'a> {
+    pub cells: Cells<'a>,
+    pub home: &'a mut Cells<'static>,
 }
 
 /// The functions that compiled code calls through a table, since they depend on the kind of message.
@@ -203,26 +210,60 @@ pub struct Helpers<'a, M: Message<'a>> {
     pub(super) rem: extern "C" fn(f64, f64) -> f64,
 }
 
+/// The code of one table, for whoever decides by it again and again.
+#[derive(Debug)]
+pub struct EntryCode {
+    pub(super) code: Arc<JitCode>,
+    pub(super) table: TableId,
+    /// The table's first segment.
+    search: Search,
+    /// The numbers of slots and of answers that it asks for.
+    pub(super) slots: usize,
+    pub(super) answers: usize,
+}
+
+impl EntryCode {
+    /// The code of a table; `None` when there is none.
+    pub fn new(code: &Arc<JitCode>, table: TableId) -> Option<EntryCode> {
+        let search = code.segments(table.index()).first()?.search;
+        let chunk = code.bytecode().chunk();
+        let (slots, answers) = (chunk.slots.len(), chunk.memo_len());
+        Some(EntryCode { code: Arc::clone(code), table, search, slots, answers })
+    }
+
+    /// Runs the first segment for a machine of this code.
+    #[inline(always)]
+    pub(super) fn enter<'a, M: Message<'a> + 'a>(&self, machine: &mut Machine<'a, M>) -> Option<u64> {
+        std::ptr::eq(machine.code, &*self.code).then(|| machine.call(self.search, 0))
+    }
+}
+
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// Runs a segment of the machine's own code from a route on.
     #[inline]
     pub(super) fn enter(&mut self, segment: usize, table: usize, from: usize) -> Option<u64> {
-        let Segment { search: Search(search), .. } = *self.code.segments(table).get(segment)?;
+        let Segment { search, .. } = *self.code.segments(table).get(segment)?;
+        Some(self.call(search, from))
+    }
+
+    /// Runs a part of the machine's own code.
+    #[inline(always)]
+    fn call(&mut self, Search(search): Search, from: usize) -> u64 {
         // SAFETY: the code was compiled from verified bytecode for a machine of this layout, whose
         // fields in front point to a value for every slot and a cell for every answer of that
         // bytecode (its constructors see to that) and to helpers for its own kind of message. It
         // refers to constants of the bytecode, which `code` keeps alive. No helper unwinds.
         let answer = unsafe { search(std::ptr::from_mut(self).cast(), from) };
-        self.resume();
-        Some(answer)
+        if self.panic.is_some() {
+            self.resume();
+        }
+        answer
     }
 
     /// Goes on with a panic that a helper caught.
-    #[inline]
+    #[cold]
     fn resume(&mut self) {
-        if self.panic.is_some()
-            && let Some(panic) = self.panic.take()
-        {
+        if let Some(panic) = self.panic.take() {
             std::panic::resume_unwind(panic);
         }
     }

@@ -4,11 +4,11 @@
 //! A helper never unwinds into compiled code. What panics inside one is caught and kept, the rest of
 //! the decision gets no answers any more, and the panic goes on when the compiled code has returned.
 
-use super::code::{Helpers, JitCode, Machine};
+use super::code::{Helpers, JitCode, Lent, Machine};
 use crate::bytecode::chunk::Pred;
 use crate::bytecode::pools::{Matcher, MemberSet};
 use crate::value::{Tri, Value, compare_int_float, recycle};
-use crate::vm::compiled::{Begun, Cells, LateVm, Memo, has_element};
+use crate::vm::compiled::{Basis, Begun, Cells, LateVm, has_element};
 use crate::vm::{Message, Vm};
 use memchr::memmem::Finder;
 use std::cell::Cell;
@@ -23,56 +23,63 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         begun: Begun<'a, M>,
         values: &'a [Value<'a>],
     ) -> Machine<'a, M> {
-        Machine::new(code, begun, Vec::new(), values.as_ptr())
+        let vm = LateVm::new(begun.message, begun.memory);
+        Machine::new(code, begun.basis, vm, None, values.as_ptr())
     }
 
     /// Over slots that are read when first asked for.
     #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
-        let mut cells: Cells<'a> = recycle(std::mem::take(begun.home));
+        let Begun { basis, message, memory, home } = begun;
+        let mut cells: Cells<'a> = recycle(std::mem::take(home));
         cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
         let slots = cells.as_ptr().cast();
-        Machine::new(code, begun, cells, slots)
+        Machine::new(code, basis, LateVm::new(message, memory), Some(Lent { cells, home }), slots)
     }
 
     // Moving a machine, or a VM that is yet to be made, copies it whole: made where it stays.
     #[inline(always)]
     fn new(
         code: &'a JitCode,
-        begun: Begun<'a, M>,
-        cells: Cells<'a>,
+        basis: Basis<'a>,
+        vm: LateVm<'a, M>,
+        lent: Option<Lent<'a>>,
         slots: *const Value<'a>,
     ) -> Machine<'a, M> {
-        let Begun { basis, message, memory, home } = begun;
         Machine {
             slots,
-            memo: basis.memo.cells.as_ptr(),
-            epoch: basis.memo.epoch,
+            memo: basis.memo,
             helpers: &Self::HELPERS,
             result: Value::Missing,
             code,
-            basis,
-            vm: LateVm::new(message, memory),
-            cells,
-            home,
+            hosts: basis.hosts,
+            vm,
+            lent,
             panic: None,
         }
     }
 
-    #[inline]
-    pub(super) fn answers(&self) -> Memo<'a> {
-        self.basis.memo
-    }
-
-    /// The machine beside the compiled code; `None` when none was needed.
+    /// The machine beside the compiled code, when it has been made.
     pub fn machine(&self) -> Option<&Vm<'a, M>> {
         self.vm.made()
+    }
+
+    /// The machine beside the compiled code; `None` only when making it panicked before.
+    #[inline]
+    pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
+        let basis = self.basis();
+        self.vm.get(&basis)
+    }
+
+    #[inline(always)]
+    fn basis(&self) -> Basis<'a> {
+        Basis { code: self.code.bytecode(), hosts: self.hosts, memo: self.memo }
     }
 
     /// True when it holds memory that is to be given back.
     #[inline]
     pub(super) fn has_taken(&self) -> bool {
-        self.vm.made().is_some() || self.cells.capacity() > 0
+        self.vm.made().is_some() || self.lent.is_some()
     }
 
     /// Runs a helper's work; `otherwise` is its answer when that panics or something did before.
@@ -91,12 +98,9 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 }
 
-impl<'a, M: Message<'a>> Drop for Machine<'a, M> {
-    #[inline]
+impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if self.cells.capacity() > 0 {
-            *self.home = recycle(std::mem::take(&mut self.cells));
-        }
+        *self.home = recycle(std::mem::take(&mut self.cells));
     }
 }
 
@@ -121,25 +125,25 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     extern "C" fn load(&mut self, slot: usize) -> u64 {
         let value =
-            self.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.slot_value(slot)));
+            self.guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
         // The place is filled whatever happened: compiled code looks at it again.
-        if let Some(cell) = self.cells.get(slot) {
+        if let Some(cell) = self.lent.as_ref().and_then(|lent| lent.cells.get(slot)) {
             cell.set(Some(value));
         }
         0
     }
 
     extern "C" fn test(&mut self, pred: usize) -> u64 {
-        self.guarded(UNKNOWN, |machine| Some(machine.vm.get(&machine.basis)?.test(pred) as u64))
+        self.guarded(UNKNOWN, |machine| Some(machine.vm()?.test(pred) as u64))
     }
 
     extern "C" fn each(&mut self, each: usize) -> u64 {
-        self.guarded(0, |machine| Some(machine.vm.get(&machine.basis)?.each(each as u32).holds().into()))
+        self.guarded(0, |machine| Some(machine.vm()?.each(each as u32).holds().into()))
     }
 
     extern "C" fn eval(&mut self, block: usize) -> *const Value<'a> {
         self.result =
-            self.guarded(Value::Missing, |machine| Some(machine.vm.get(&machine.basis)?.eval(block as u32)));
+            self.guarded(Value::Missing, |machine| Some(machine.vm()?.eval(block as u32)));
         &raw const self.result
     }
 
@@ -149,7 +153,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     extern "C" fn prepared(&mut self, pred: &Pred, matcher: &Matcher, value: &Value<'a>) -> u64 {
         self.guarded(0, |machine| {
-            let text = machine.vm.prepared(&machine.basis, pred, value.as_str()?)?;
+            let basis = machine.basis();
+            let text = machine.vm.prepared(&basis, pred, value.as_str()?)?;
             Some(matcher.holds(text).into())
         })
     }

@@ -163,7 +163,7 @@ impl Lowering<'_> {
     ) -> Result<(), JitError> {
         let block = *self.chunk().blocks.get(table.block as usize).ok_or_else(|| malformed("no block"))?;
         let mut body = Body::new(self, builder);
-        let params = body.begin();
+        let params = body.begin_outermost();
         let from = params[1];
         // Where each route begins, and the end behind the last one.
         let starts: Vec<_> = (first..=last).map(|_| body.b.create_block()).collect();

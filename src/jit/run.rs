@@ -1,6 +1,6 @@
 //! Decisions by compiled code.
 
-use super::code::{JitCode, Machine};
+use super::code::{EntryCode, JitCode, Machine};
 use super::lower::{DEFAULT, INSTRUCTION, KIND, NEXT, NOTHING, ROUTE};
 use crate::decision::Choice;
 use crate::host::Host;
@@ -29,24 +29,6 @@ impl JitCode {
         }
     }
 
-    /// The choice for such a record by the table of that number.
-    #[inline]
-    pub fn choose(
-        &self,
-        hosts: &[Host],
-        record: &[Value<'_>],
-        scratch: &mut Scratch,
-        entry: TableId,
-    ) -> Choice {
-        let mut machine = self.record(hosts, record, scratch);
-        let choice = machine.decide(entry);
-        // Most decisions leave nothing to be given back, and are not to look for it in every part of the machine.
-        if !machine.has_taken() {
-            std::mem::forget(machine);
-        }
-        choice
-    }
-
     /// Readies a decision over a JSON message; each field is looked up when first asked for.
     #[inline(always)]
     pub fn json<'a>(
@@ -67,6 +49,26 @@ impl JitCode {
         scratch: &'a mut Scratch,
     ) -> Machine<'a, M> {
         Machine::over_cells(self, Begun::over(self.bytecode(), hosts, message, scratch))
+    }
+}
+
+impl EntryCode {
+    /// The choice for a record with the value of each slot of the program, as [`JitCode::record`] reads it.
+    #[inline]
+    pub fn choose(&self, hosts: &[Host], record: &[Value<'_>], scratch: &mut Scratch) -> Choice {
+        if record.len() < self.slots {
+            return self.code.record(hosts, record, scratch).decide(self.table);
+        }
+        let begun = Begun::keeping(self.answers, self.code.bytecode(), hosts, record, scratch);
+        let mut machine = Machine::over_values(&self.code, begun, record);
+        let answer = self.enter(&mut machine);
+        let end = machine.ended(self.table, 0, answer);
+        let choice = walk::resolve(&mut machine, end);
+        // Most decisions leave nothing to be given back, and are not to look for it in every part of the machine.
+        if !machine.has_taken() {
+            std::mem::forget(machine);
+        }
+        choice
     }
 }
 
@@ -113,7 +115,13 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     /// The end of a segment's search from a route on, often in one of the next segments.
     #[inline(always)]
     fn run(&mut self, table: TableId, segment: usize, from: usize) -> End<Place> {
-        let mut answer = self.enter(segment, table.index(), from);
+        let answer = self.enter(segment, table.index(), from);
+        self.ended(table, segment, answer)
+    }
+
+    /// The end of a search that a segment answered so.
+    #[inline(always)]
+    fn ended(&mut self, table: TableId, segment: usize, mut answer: Option<u64>) -> End<Place> {
         if answer == Some(NEXT) {
             answer = self.enter_next(table, segment);
         }
@@ -164,10 +172,10 @@ impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
     }
 
     fn is_exhausted(&self, table: TableId) -> bool {
-        self.answers().recall(Memo::table(self.code.bytecode().chunk(), table)).is_some()
+        self.memo.recall(Memo::table(self.code.bytecode().chunk(), table)).is_some()
     }
 
     fn exhaust(&mut self, table: TableId) {
-        self.answers().keep(Memo::table(self.code.bytecode().chunk(), table), Tri::False);
+        self.memo.keep(Memo::table(self.code.bytecode().chunk(), table), Tri::False);
     }
 }

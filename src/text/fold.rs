@@ -214,6 +214,38 @@ fn push_ascii_folded(run: &str, out: &mut String) {
     out.truncate(start + run.len());
 }
 
+/// Writes a text where there is room for it, its ASCII letters folded; false when it is too long, or when other
+/// characters of it may fold, so that this is not the whole of it.
+#[inline]
+pub fn fold_within(text: &[u8], room: &mut [u8]) -> bool {
+    let Some(room) = room.get_mut(..text.len()) else { return false };
+    let all = match text.len() {
+        16.. => lower_pieces::<16>(text, room),
+        8..16 => lower_pieces::<8>(text, room),
+        _ => lower_pieces::<1>(text, room),
+    };
+    all.is_ascii() || !any_may_fold(text)
+}
+
+/// Lower-cases pieces of so many bytes, the last of which overlaps the one before; the bits of all bytes.
+#[inline(always)]
+fn lower_pieces<const N: usize>(text: &[u8], into: &mut [u8]) -> u8 {
+    let mut all = [0; N];
+    let mut lower = |from: &[u8; N], to: &mut [u8; N]| {
+        for ((from, to), all) in from.iter().zip(to).zip(&mut all) {
+            *all |= from;
+            *to = from.to_ascii_lowercase();
+        }
+    };
+    for (from, to) in text.as_chunks().0.iter().zip(into.as_chunks_mut().0) {
+        lower(from, to);
+    }
+    if let (Some(from), Some(to)) = (text.last_chunk(), into.last_chunk_mut()) {
+        lower(from, to);
+    }
+    all.iter().fold(0, |all, byte| all | byte)
+}
+
 pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     fold_into(text, &mut out);
@@ -251,6 +283,29 @@ mod tests {
             fold_into(text, &mut out);
             assert_eq!(out, format!("kept {expected}"), "appending {text}");
             assert_eq!(is_folded(text), text == expected, "is_folded {text}");
+        }
+    }
+
+    /// Whole pieces, overlapping ones and single bytes; what may fold otherwise is refused wherever it stands.
+    #[test]
+    fn folds_within_room() {
+        let mut room = [b'#'; 64];
+        for length in 0..70 {
+            let text: String = ('@'..='{').cycle().skip(length).take(length).collect();
+            assert_eq!(fold_within(text.as_bytes(), &mut room), length <= 64, "{length}");
+            if length <= 64 {
+                assert_eq!(room[..length], *fold(&text).as_bytes());
+            }
+            for at in 0..length {
+                for (odd, folds) in [("文", false), ("é", true), ("\u{212a}", true), ("Ａ", true)] {
+                    let text = format!("{}{odd}{}", &text[..at], &text[at..]);
+                    let within = fold_within(text.as_bytes(), &mut room);
+                    assert_eq!(within, text.len() <= 64 && !folds, "{text:?}");
+                    if within {
+                        assert_eq!(room[..text.len()], *fold(&text).as_bytes());
+                    }
+                }
+            }
         }
     }
 

@@ -6,7 +6,8 @@ use hashbrown::HashMap;
 /// Texts and their numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    /// Open addressing over a power of two of slots, a quarter of them empty at least.
+    /// Open addressing over a power of two of slots: of few a quarter is taken at most, of many a half, since most texts
+    /// that are looked up are none of these, and are compared up to the next empty slot.
     slots: Box<[Slot]>,
     /// The short texts in it.
     short: usize,
@@ -25,6 +26,8 @@ struct Slot {
 
 /// The length of an empty slot.
 const EMPTY: u32 = u32::MAX;
+/// From so many slots on they are more than a cache should hold for nothing.
+const MANY: usize = 1 << 10;
 /// The longest text that two words hold.
 const SHORT: usize = 16;
 
@@ -88,7 +91,8 @@ impl Texts {
             self.long.entry(text.into()).or_insert(number);
             return;
         };
-        if self.short * 4 >= self.slots.len() * 3 {
+        let taken = if self.slots.len() < MANY { 4 } else { 2 };
+        if self.short * taken >= self.slots.len() {
             let larger = (self.slots.len() * 2).max(8);
             let slots = std::mem::replace(&mut self.slots, vec![VACANT; larger].into());
             slots.iter().filter(|slot| slot.length != EMPTY).for_each(|slot| self.put(*slot));

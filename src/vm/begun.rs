@@ -62,9 +62,33 @@ impl<'a, M> Begun<'a, M> {
         Begun::with_epochs(code, hosts, message, scratch).0
     }
 
+    /// The same, where the number of answers that the code keeps is known.
+    #[cfg(feature = "jit")]
+    #[inline(always)]
+    pub fn keeping(
+        answers: usize,
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        message: M,
+        scratch: &'a mut Scratch,
+    ) -> Begun<'a, M> {
+        Begun::begin(answers, code, hosts, message, scratch).0
+    }
+
     /// The same, with the numbers of the epochs that it may begin. The first is a multiple of four.
     #[inline(always)]
     pub fn with_epochs(
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        message: M,
+        scratch: &'a mut Scratch,
+    ) -> (Begun<'a, M>, Epochs<'a>) {
+        Begun::begin(code.chunk().memo_len(), code, hosts, message, scratch)
+    }
+
+    #[inline(always)]
+    fn begin(
+        answers: usize,
         code: &'a Bytecode,
         hosts: &'a [Host],
         message: M,
@@ -74,7 +98,7 @@ impl<'a, M> Begun<'a, M> {
             Some(epoch) => epoch,
             None => scratch.forget(),
         };
-        grow(&mut scratch.memo, code.chunk().memo_len());
+        grow(&mut scratch.memo, answers);
         let memo =
             Memo { cells: Cell::from_mut(&mut *scratch.memo).as_slice_of_cells(), epoch: scratch.epoch };
         let begun = Begun {

@@ -10,7 +10,9 @@ const ANSWER: u32 = 3;
 /// Answers of predicates, then of shared conditions, then of tables that chose nothing. A cell counts
 /// when it is stamped with the decision's number.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Memo<'a> {
+    /// The first: compiled code reads where it lies.
     pub(crate) cells: &'a [Cell<u32>],
     /// The decision's number, a multiple of four: the answers stand in the two bits below.
     pub(crate) epoch: u32,

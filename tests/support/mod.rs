@@ -5,6 +5,7 @@ pub mod engines;
 pub mod generate;
 pub mod golden;
 pub mod held;
+pub mod layout;
 pub mod random;
 pub mod shared;
 pub mod small;

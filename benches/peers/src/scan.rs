@@ -68,10 +68,15 @@ impl Ready for Scanning<'_> {
 }
 
 /// The literals of routes, so many, and texts of their messages in lower case.
-fn workload(count: usize, density: Density, messages: usize, seed: u64) -> (Vec<String>, Vec<String>) {
+fn workload(
+    count: usize,
+    (variant, density): (Variant, Density),
+    messages: usize,
+    seed: u64,
+) -> (Vec<String>, Vec<String>) {
     let mut routes = count;
     loop {
-        let workload = Workload::new(Shape { routes, variant: Variant::Mixed, density, no_key: 5, seed });
+        let workload = Workload::new(Shape { routes, variant, density, no_key: 5, seed });
         let (mut literals, _) = literals(&workload);
         if literals.len() >= count {
             literals.truncate(count);
@@ -83,7 +88,13 @@ fn workload(count: usize, density: Density, messages: usize, seed: u64) -> (Vec<
     }
 }
 
-/// The table: a row for each density and number of literals.
+/// The kinds of words: those of each density, and those of requests, which share their verbs.
+fn kinds(densities: &[Density]) -> impl Iterator<Item = (&'static str, (Variant, Density))> {
+    let mixed = densities.iter().map(|density| (density.name(), (Variant::Mixed, *density)));
+    mixed.chain([("verbs", (Variant::Verbs, Density::Rare))])
+}
+
+/// The table: a row for each kind of words and number of literals.
 ///
 /// # Errors
 /// When a scanner cannot be built, or they disagree.
@@ -96,10 +107,10 @@ pub fn section(
 ) -> Result<Section, String> {
     let mut section = Section::new("The scan of a text");
     let mut header = false;
-    for &density in densities {
+    for (name, kind) in kinds(densities) {
         for &count in counts {
-            eprintln!("scanning for {count} literals, {}", density.name());
-            let (literals, texts) = workload(count, density, messages, seed);
+            eprintln!("scanning for {count} literals, {name}");
+            let (literals, texts) = workload(count, kind, messages, seed);
             let scanners = scanners(&literals)?;
             let mut found = 0;
             for text in &texts {
@@ -112,8 +123,8 @@ pub fn section(
                 };
                 let expected = hits(&*scanners[0].1);
                 found += expected.len();
-                if let Some((name, _)) = scanners.iter().find(|(_, scan)| hits(&**scan) != expected) {
-                    return Err(format!("`{name}` and `{OURS}` find different literals in\n  {text}"));
+                if let Some((other, _)) = scanners.iter().find(|(_, scan)| hits(&**scan) != expected) {
+                    return Err(format!("`{other}` and `{OURS}` find different literals in\n  {text}"));
                 }
             }
             let mut readies: Vec<Box<dyn Ready + '_>> = Vec::new();
@@ -135,7 +146,7 @@ pub fn section(
             let ratio = bar.map_or("–".to_owned(), |bar| format!("{:.2}", times[0] / times[bar]));
             section.line(format!(
                 "| {} | {} | {:.1} | {} | {ratio} |",
-                density.name(),
+                name,
                 thousands(count as f64),
                 found as f64 / texts.len() as f64,
                 cells.join(" | ")

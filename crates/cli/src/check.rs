@@ -5,7 +5,7 @@ mod cost;
 use super::compiled::Compiled;
 use super::files;
 use super::fix::Fixes;
-use super::language::counted;
+use super::language::{counted, tell};
 use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -44,10 +44,10 @@ pub struct Args {
     #[arg(long, requires = "fix")]
     dry_run: bool,
     /// Exit with status 1 also when these were found: `warnings`, or the code of one
-    #[arg(long, value_name = "CODE|warnings", value_delimiter = ',')]
+    #[arg(long, value_name = "CODE|warnings", value_delimiter = ',', value_parser = named)]
     deny: Vec<Named>,
     /// Leave out the warnings of this code
-    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = warning)]
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = code)]
     allow: Vec<Code>,
     /// Also tell routes of equal priority and different targets that any one input satisfies
     #[arg(long)]
@@ -61,6 +61,14 @@ pub struct Args {
     /// The folder that imports may not leave [default: the file's own, or the folder checked]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+}
+
+fn named(text: &str) -> Result<Named, String> {
+    Named::parse(text).map_err(|error| tell(&error).into_owned())
+}
+
+fn code(text: &str) -> Result<Code, String> {
+    warning(text).map_err(|error| tell(&error).into_owned())
 }
 
 const SHOWN: usize = 100;
@@ -129,7 +137,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let mut all_settings = FoundSettings::default();
     let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
     for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
-        let settings = args.settings(all_settings.of(&compiled.target.path).map_err(CliError::foreign)?)?;
+        let settings = args.settings(
+            all_settings.of(&compiled.target.path).map_err(|error| CliError::usage(error.in_words()))?,
+        )?;
         let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
         analysed.push((compiled, settings, compiled.analyse(options)));
     }

@@ -4,7 +4,6 @@ use super::files;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::Message;
 use rulec::internals::diag::said;
 use rulec::internals::json;
 use rulec::internals::syntax::format::format;
@@ -48,7 +47,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Ok(text) => args.system.import(text),
         // The reader of messages says where, and what to do.
         Err(_) => Err(json::parse_bytes(&bytes).map_or_else(ImportError::from, |_| {
-            ImportError::Internal("a text that is not UTF-8 was read".to_owned())
+            ImportError::Internal(said!("a text that is not UTF-8 was read"))
         })),
     };
     let imported = imported.map_err(|error| CliError::error(said!("{name}: {}", error.in_words())))?;
@@ -63,7 +62,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     out.flush()?;
     for note in &imported.notes {
-        term.note(&Message::verbatim(note));
+        term.note(note);
     }
     Ok(Status::Fine)
 }

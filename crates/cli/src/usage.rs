@@ -1,4 +1,7 @@
 //! Wrong usage, told in the language of this run: in English in clap's own words, else by what clap knows of the mistake.
+//!
+//! The pages of `--help` are English: clap writes a part of their words itself (values, defaults, headings), and offers no
+//! way to say these otherwise, so that pages of ours would be half in one language and half in another.
 
 use super::language::tell;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

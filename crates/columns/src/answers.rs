@@ -8,7 +8,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use rulec::internals::decision::Chosen;
 use rulec::internals::sema::hir::{Outcome, Program};
 use rulec::internals::ty::KindSet;
-use rulec::{Decision, Entry, Rules, TableKind};
+use rulec::{Decision, Entry, Language, Rules, TableKind};
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub(crate) struct Answers {
     rows: usize,
     /// For an entry of routes the answer of each rule and of each table's default.
     known: Known,
+    /// The language that what is wrong with a row is told in.
+    language: Language,
 }
 
 /// A column in the making. Most rows have nothing in most columns: such nulls are appended many at a time.
@@ -101,6 +103,11 @@ impl Answers {
         self
     }
 
+    /// The same with what is wrong with a row told in that language.
+    pub fn told_in(self, language: Language) -> Answers {
+        Answers { language, ..self }
+    }
+
     /// The judgements of payloads.
     pub fn of_payloads() -> Answers {
         let violations = || Type::texts(&["rule", "path", "message", "repair"]);
@@ -135,6 +142,7 @@ impl Answers {
                 .collect(),
             rows: 0,
             known,
+            language: Language::default(),
         }
     }
 
@@ -200,7 +208,8 @@ impl Answers {
 
     /// Appends the error of a row that is no message.
     pub fn push_error(&mut self, error: &RowError) {
-        self.push_json(&json!({ ERROR: {"code": error.code().as_str(), "message": error.message()} }));
+        let message = error.message().told_in(self.language);
+        self.push_json(&json!({ ERROR: {"code": error.code().as_str(), "message": message} }));
     }
 
     /// The answers so far; the builder is empty again.

@@ -5,24 +5,33 @@ use crate::cell::{Meaning, Reader, is_json};
 use crate::moment::Zone;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use rulec::internals::diag::nearest;
+use rulec::internals::diag::{listed, nearest, said};
 use rulec::internals::input::{Place, Plan, ROOT};
 use rulec::internals::ty::{Kind, KindSet};
-use rulec::{Session, UnknownEntry};
+use rulec::{Language, Message, Session, UnknownEntry};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// Why columns cannot be decided: those that are missing, and those of a type that rules cannot read there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .problems.join("\n"))]
+#[error("{}", self.in_words())]
 pub struct BindError {
-    problems: Vec<String>,
+    problems: Vec<Message>,
 }
 
 impl BindError {
     /// All that is wrong, one sentence each.
-    pub fn problems(&self) -> &[String] {
+    pub fn problems(&self) -> &[Message] {
         &self.problems
+    }
+
+    /// All of it, a line each, which can be told in each language.
+    pub fn in_words(&self) -> Message {
+        let join = |all, next: &Message| said!("{all}\n{next}");
+        let (first, rest) = self
+            .problems
+            .split_first()
+            .map_or((Message::default(), &[][..]), |(one, rest)| (one.clone(), rest));
+        rest.iter().fold(first, join)
     }
 }
 
@@ -41,6 +50,19 @@ pub enum ColumnsError {
     Schema(String),
 }
 
+impl ColumnsError {
+    /// The reason, which can be told in each language.
+    pub fn in_words(&self) -> Message {
+        match self {
+            ColumnsError::Entry(error) => error.in_words().clone(),
+            ColumnsError::Bind(error) => error.in_words(),
+            ColumnsError::Schema(found) => {
+                said!("the batch has other columns than those that the rules were bound to: {found}")
+            }
+        }
+    }
+}
+
 /// The reading of columns.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -48,6 +70,7 @@ pub struct Options {
     allow_missing: bool,
     untyped: bool,
     matched: bool,
+    language: Language,
 }
 
 impl Options {
@@ -76,6 +99,16 @@ impl Options {
     #[must_use]
     pub fn matched(self) -> Options {
         Options { matched: true, ..self }
+    }
+
+    /// Tells what is wrong with a row in that language.
+    #[must_use]
+    pub fn language(self, language: Language) -> Options {
+        Options { language, ..self }
+    }
+
+    pub(crate) fn told_in(&self) -> Language {
+        self.language
     }
 
     pub(crate) fn wants_matched(&self) -> bool {
@@ -236,7 +269,7 @@ struct Binder<'s> {
     plan: &'s Plan,
     schema: &'s Schema,
     options: &'s Options,
-    problems: Vec<String>,
+    problems: Vec<Message>,
 }
 
 impl Binder<'_> {
@@ -254,7 +287,7 @@ impl Binder<'_> {
             let place = path.iter().fold(ROOT, |place, key| self.plan.child(place, key));
             let column = Source::Column(at, self.options.meaning(field, self.plan.kinds(place)));
             if insert(&mut sources, &path, column).is_none() {
-                self.problems.push(format!("the column `{name}` is there twice; rename one of the two"));
+                self.problems.push(said!("the column `{name}` is there twice; rename one of the two"));
             }
         }
         sources
@@ -343,20 +376,17 @@ impl Binder<'_> {
         }
         let names: Vec<&str> = names.collect();
         let last = path.rsplit('.').next().unwrap_or(path);
-        let mut problem = format!("the rules read `{path}`, and there is no such column");
-        match nearest(last, names.iter().copied()) {
-            Some(near) => {
-                let _ = write!(problem, "; did you mean `{near}`?");
-            }
-            None if names.is_empty() => problem += "; there are none",
+        let there = match nearest(last, names.iter().copied()) {
+            Some(near) => said!("did you mean `{near}`?"),
+            None if names.is_empty() => said!("there are none"),
             None => {
-                let shown = names.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>();
-                let more = if names.len() > shown.len() { ", …" } else { "" };
-                let _ = write!(problem, "; there are {}{more}", shown.join(", "));
+                let shown = names.iter().take(20).map(|name| format!("`{name}`"));
+                said!("there are {}", listed(shown.chain((names.len() > 20).then(|| "…".to_owned()))))
             }
-        }
-        problem += " (where it may be missing in every row, declare it with `?` or allow missing columns)";
-        self.problems.push(problem);
+        };
+        self.problems.push(said!(
+            "the rules read `{path}`, and there is no such column; {there} (where it may be missing in every row, declare it with `?` or allow missing columns)"
+        ));
     }
 }
 
@@ -438,19 +468,16 @@ fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
 }
 
 /// That a column is of a type that cannot be read at its place, with what to do.
-fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> String {
+fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
-    let mut problem =
-        format!("the column `{path}` is {}, and the rules read {wanted} there", field.data_type());
-    match field.data_type() {
-        DataType::Timestamp(_, None) => problem += "; give its times a zone, such as UTC",
-        DataType::Timestamp(_, Some(zone)) => {
-            let _ = write!(problem, "; `{zone}` is no time zone");
-        }
+    let remedy = match field.data_type() {
+        DataType::Timestamp(_, None) => said!("give its times a zone, such as UTC"),
+        DataType::Timestamp(_, Some(zone)) => said!("`{zone}` is no time zone"),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if meaning == Meaning::Text => {
-            let _ = write!(problem, "; if its texts are JSON, say so with the option `json`");
+            said!("if its texts are JSON, say so with the option `json`")
         }
-        _ => problem += "; convert it, or change the rules",
-    }
-    problem
+        _ => said!("convert it, or change the rules"),
+    };
+    let found = field.data_type().to_string();
+    said!("the column `{path}` is {found}, and the rules read {wanted} there; {remedy}")
 }

@@ -57,7 +57,7 @@ impl Decider {
         let by = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name))?;
         let session = by.session();
         let binding = Arc::new(Binding::new(schema, &session, options)?);
-        let answers = Answers::of(rules, by, options.wants_matched());
+        let answers = Answers::of(rules, by, options.wants_matched()).told_in(options.told_in());
         let (rules, entry, options) = (rules.clone(), entry.map(str::to_owned), options.clone());
         Ok(Decider { rules, entry, binding, options, session, answers })
     }
@@ -88,7 +88,8 @@ impl Decider {
             binding: Arc::clone(&self.binding),
             options: self.options.clone(),
             session: entry.session(),
-            answers: Answers::of(&self.rules, entry, self.options.wants_matched()),
+            answers: Answers::of(&self.rules, entry, self.options.wants_matched())
+                .told_in(self.options.told_in()),
         }
     }
 
@@ -226,7 +227,8 @@ impl PayloadJudge {
     /// A judge of the rows of batches of a schema. What a payload lacks is a matter for its rules, so that no column
     /// has to be there.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
-        PayloadJudge { judge, messages: Messages::new(schema, options), answers: Answers::of_payloads() }
+        let answers = Answers::of_payloads().told_in(options.told_in());
+        PayloadJudge { judge, messages: Messages::new(schema, options), answers }
     }
 
     /// The columns of the judgements.

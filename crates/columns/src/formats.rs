@@ -9,6 +9,8 @@ mod parquet;
 use crate::rows::Part;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use rulec::Message;
+use rulec::internals::diag::said;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -54,17 +56,22 @@ impl Format {
 /// Why columns cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct FormatError(pub(crate) String);
+pub struct FormatError(pub(crate) Message);
 
 impl FormatError {
     /// The same about a file of that name.
     #[must_use]
     pub fn of(self, name: &str) -> FormatError {
-        FormatError(format!("`{name}`: {}", self.0))
+        FormatError(said!("`{name}`: {}", self.0))
+    }
+
+    /// The reason, which can be told in each language.
+    pub fn in_words(&self) -> &Message {
+        &self.0
     }
 
     fn new(error: impl std::fmt::Display) -> FormatError {
-        FormatError(error.to_string())
+        FormatError(Message::verbatim(error.to_string()))
     }
 }
 
@@ -96,7 +103,7 @@ pub trait Source: Send {
     }
 
     /// The rest that is lost, when the file was cut short and what is whole of it is read.
-    fn cut(&self) -> Option<&str> {
+    fn cut(&self) -> Option<&Message> {
         None
     }
 }
@@ -141,7 +148,7 @@ pub fn stream(
 ) -> Result<Box<dyn Source>, FormatError> {
     match format {
         Format::Parquet => {
-            Err(FormatError::new("Parquet is read from its end; name a file instead of a stream"))
+            Err(FormatError(said!("Parquet is read from its end; name a file instead of a stream")))
         }
         Format::Arrow => Ok(Box::new(ipc::Reader::open(Counted::new(input, size))?)),
         Format::Csv => Ok(Box::new(csv::Reader::open(Counted::new(input, size))?)),

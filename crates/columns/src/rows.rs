@@ -5,11 +5,12 @@ use crate::bind::Bound;
 use crate::cell::{Cell, Reader};
 use arrow_array::RecordBatch;
 use bumpalo::Bump;
-use rulec::JsonError;
+use rulec::internals::diag::said;
 use rulec::internals::input::{Fill, ROOT};
 use rulec::internals::json;
 use rulec::internals::ty::Kind;
 use rulec::internals::value::{Value, format_datetime};
+use rulec::{JsonError, Message};
 use serde_json::{Map, Value as Json};
 
 /// Puts the values of a row where the rules read them; `None` when only a tree will do.
@@ -189,25 +190,25 @@ impl From<RecordBatch> for Part {
 #[error("{message}")]
 pub struct RowError {
     code: rulec::Code,
-    message: String,
+    message: Message,
 }
 
 impl RowError {
     fn json(column: &str, error: &JsonError) -> RowError {
         RowError {
             code: error.kind().code(),
-            message: format!("the column `{column}` holds no JSON here: {error}"),
+            message: said!("the column `{column}` holds no JSON here: {}", error.in_words()),
         }
     }
 
     fn other(column: &str, error: &serde_json::Error) -> RowError {
         let code = rulec::JsonErrorKind::Syntax.code();
-        RowError { code, message: format!("the column `{column}` cannot be read here: {error}") }
+        RowError { code, message: said!("the column `{column}` cannot be read here: {error}") }
     }
 
     /// A row that a file gives no columns for, such as a line of CSV with too few cells.
-    pub fn new(code: rulec::Code, message: impl Into<String>) -> RowError {
-        RowError { code, message: message.into() }
+    pub fn new(code: rulec::Code, message: Message) -> RowError {
+        RowError { code, message }
     }
 
     /// The code of what is wrong.
@@ -216,7 +217,7 @@ impl RowError {
     }
 
     /// The sentence that says what is wrong.
-    pub fn message(&self) -> &str {
+    pub fn message(&self) -> &Message {
         &self.message
     }
 }

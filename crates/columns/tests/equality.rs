@@ -1,6 +1,6 @@
 //! Random programs and random messages, with fields that are missing, null or of a wrong type: record batches are answered
 //! as the same messages are as JSON, byte for byte, whatever form the columns have.
-//! `RULEC_MESSAGES=1000000` compares more.
+//! `RULEC_TIMES=50` compares fifty times as many.
 
 mod convert;
 #[path = "../../../tests/support/mod.rs"]
@@ -13,10 +13,10 @@ use rulec_columns::{Decider, Options, write_lines};
 use serde_json::Value as Json;
 use support::generate::{Generator, message};
 use support::random::Random;
+use support::trials::seeds;
 
-/// Messages that are compared, in each of the forms.
-const MESSAGES: usize = 20_000;
-/// Messages of each program.
+/// Programs that are tried, and messages of each.
+const PROGRAMS: u64 = 105;
 const EACH: usize = 200;
 
 fn compile(source: &str) -> Rules {
@@ -68,12 +68,8 @@ fn compare(expected: &str, found: &str, messages: &[Json], seed: u64, what: &str
 
 #[test]
 fn columns_are_answered_as_json_is() {
-    let count = std::env::var("RULEC_MESSAGES").ok().and_then(|count| count.parse().ok()).unwrap_or(MESSAGES);
     let (mut chosen, mut broken, mut compared, mut of_one_type) = (0, 0, 0, 0);
-    for seed in 0.. {
-        if compared >= count {
-            break;
-        }
+    for seed in seeds(PROGRAMS) {
         let mut random = Random::new(seed);
         let generated = Generator::program(&mut random);
         let rules = compile(&generated.source);
@@ -101,8 +97,8 @@ fn columns_are_answered_as_json_is() {
         compared += messages.len();
     }
     // The messages are of use: they are routed, and they break promises.
-    assert!(of_one_type > count / 2, "{of_one_type} of columns of one type");
-    assert!(chosen > count / 10 && broken > count / 20, "{chosen} chosen, {broken} with breaches");
+    assert!(of_one_type > compared / 2, "{of_one_type} of columns of one type");
+    assert!(chosen > compared / 10 && broken > compared / 20, "{chosen} chosen, {broken} with breaches");
 }
 
 #[test]

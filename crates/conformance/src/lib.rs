@@ -11,8 +11,9 @@ pub mod payload;
 mod shipped;
 pub mod workflow;
 
+use rulec::internals::diag::said;
 use rulec::internals::json;
-use rulec::{Backend, Indexing, Rules, Tier};
+use rulec::{Backend, Indexing, Message, Rules, Tier};
 use serde_json::{Number, Value as Json};
 
 /// The settings that a case is run with.
@@ -34,13 +35,13 @@ pub struct Kind {
 }
 
 /// The verdict on a case: it holds, or what is wrong.
-type Verdict = Result<(), String>;
+type Verdict = Result<(), Message>;
 
 /// The rules as an engine decides by them, which must be the one that was asked for.
-fn by(rules: &Rules, tier: Tier) -> Result<Rules, String> {
+fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);
-    rules.ready().map_err(|error| error.to_string())?;
+    rules.ready().map_err(|error| error.in_words())?;
     let wanted = match tier {
         Tier::Auto => return Ok(rules),
         Tier::Reference => Backend::Reference,
@@ -51,7 +52,8 @@ fn by(rules: &Rules, tier: Tier) -> Result<Rules, String> {
     if found == wanted {
         Ok(rules)
     } else {
-        Err(format!("the engine {tier} was asked for, and {found:?} decides"))
+        let found = format!("{found:?}").to_lowercase();
+        Err(said!("the engine {} was asked for, and {found} decides", tier.name()))
     }
 }
 
@@ -69,8 +71,8 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-fn member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, String> {
-    case.get(key).ok_or_else(|| format!("the case has no `{key}`"))
+fn member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, Message> {
+    case.get(key).ok_or_else(|| said!("the case has no `{key}`"))
 }
 
 /// Compares numbers by value, two integers exactly.
@@ -86,7 +88,7 @@ pub struct Failure {
     /// The case's name, where it has one.
     pub name: String,
     /// The mistake, in words.
-    pub message: String,
+    pub message: Message,
 }
 
 /// The result of a file of cases.
@@ -104,7 +106,7 @@ impl Kind {
         let mut report = Report::default();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let (name, verdict) = match json::parse_object(line) {
-                Err(error) => (String::new(), Err(error.to_string())),
+                Err(error) => (String::new(), Err(error.in_words())),
                 Ok(case) => {
                     let case = Json::Object(case);
                     let name = case["name"].as_str().unwrap_or_default().to_owned();

@@ -2,40 +2,41 @@
 //! called says nothing here.
 
 use super::workflow;
-use rulec::Rules;
+use rulec::internals::diag::said;
 use rulec::payload::{Judge, arbitrate};
+use rulec::{Message, Rules};
 use serde_json::{Map, Value as Json, json};
 
 /// Runs one case; `context` is what its `context_overrides` change.
 ///
 /// # Errors
 /// What differed, or what is wrong with the case.
-pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), String> {
+pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     let expected = &case["expected"];
-    let text = |key: &str| case[key].as_str().ok_or_else(|| format!("the case has no text `{key}`"));
+    let text = |key: &str| case[key].as_str().ok_or_else(|| said!("the case has no text `{key}`"));
     let actual = match text("kind")? {
         "payload" => judged(rules, case, text("decision_type")?, context)?,
         "arbitrate" => {
-            let decisions = case["decisions"].as_array().ok_or("the case has no decisions")?;
+            let decisions = case["decisions"].as_array().ok_or_else(|| said!("the case has no decisions"))?;
             let pair = |decision: &Json| {
                 let part = |key: &str| decision[key].as_str().unwrap_or_default().to_owned();
                 (part("id"), part("type"))
             };
             let decisions: Vec<(String, String)> = decisions.iter().map(pair).collect();
-            let result = arbitrate(rules, &decisions).map_err(|error| error.to_string())?;
-            serde_json::to_value(result).map_err(|error| error.to_string())?
+            let result = arbitrate(rules, &decisions).map_err(|error| error.in_words())?;
+            serde_json::to_value(result).map_err(unwritten)?
         }
         "intent" => {
             let message = facts(text("intent")?, &case["facts"]);
-            let entry = rules.entry(INTENTS).map_err(|error| error.to_string())?;
+            let entry = rules.entry(INTENTS).map_err(|error| error.in_words().clone())?;
             json!({"decision": entry.decide(&message).target()})
         }
         "intent_allows" => {
             let message = facts(text("intent")?, &Json::Null);
-            let entry = rules.entry(INTENTS).map_err(|error| error.to_string())?;
+            let entry = rules.entry(INTENTS).map_err(|error| error.in_words().clone())?;
             json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
         }
-        other => return Err(format!("there is no kind of case `{other}`")),
+        other => return Err(said!("there is no kind of case `{other}`")),
     };
     difference(expected, &actual).map_or(Ok(()), Err)
 }
@@ -49,7 +50,7 @@ fn facts(intent: &str, facts: &Json) -> Json {
     Json::Object(message)
 }
 
-fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json, String> {
+fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json, Message> {
     let mut context = context.as_object().cloned().unwrap_or_default();
     if let Some(overrides) = case["context_overrides"].as_object() {
         context.extend(overrides.clone());
@@ -64,29 +65,33 @@ fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json
     }
     let mut judge = Judge::new(rules, kind)
         .and_then(|judge| judge.context(Json::Object(context)))
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.in_words())?;
     if !case["options"].is_null() {
-        judge = judge.options(case["options"].clone()).map_err(|error| error.to_string())?;
+        judge = judge.options(case["options"].clone()).map_err(|error| error.in_words())?;
     }
     let judgement = judge.judge(&payload);
-    serde_json::to_value(judgement).map_err(|error| error.to_string())
+    serde_json::to_value(judgement).map_err(unwritten)
+}
+
+fn unwritten(error: serde_json::Error) -> Message {
+    said!("this cannot be written as JSON: {error}")
 }
 
 /// Finds how the answer differs from what is expected; numbers compare by value. What the answer says
 /// beyond that, such as messages, is not compared.
-fn difference(expected: &Json, actual: &Json) -> Option<String> {
+fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(wanted), Json::Object(given)) = (expected, actual) else {
-        return Some(format!("expected {expected}, got {actual}"));
+        return Some(said!("expected {expected}, got {actual}"));
     };
     for (key, value) in wanted {
         let given = given.get(key).map(|value| bare(key, value)).unwrap_or(Json::Null);
         if !same(value, &given) {
-            return Some(format!("`{key}`: expected {value}, got {given}"));
+            return Some(said!("`{key}`: expected {value}, got {given}"));
         }
     }
     let extra = answers.iter().find(|key| given.contains_key(**key) && !wanted.contains_key(**key));
-    extra.map(|key| format!("`{key}`: expected none, got {}", given[*key]))
+    extra.map(|key| said!("`{key}`: expected none, got {}", given[*key]))
 }
 
 /// Violations by rule and place alone.

@@ -3,20 +3,20 @@
 use super::{Setting, Verdict};
 use crate::{payload, workflow};
 use rulec::shipped;
-use rulec::{Rules, Tier};
+use rulec::{Message, Rules, Tier};
 use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
 use serde_json::Value as Json;
 use std::sync::{Arc, LazyLock};
 
 /// A shipped file compiled, or why it is not.
-type Compiled = Result<Rules, String>;
+type Compiled = Result<Rules, Message>;
 
 fn compile(text: &str) -> Compiled {
-    Rules::from_text(text).map_err(|error| error.to_string())
+    Rules::from_text(text).map_err(|error| Message::verbatim(error.to_string()))
 }
 
 fn by(compiled: &Compiled, tier: Tier) -> Compiled {
-    super::by(compiled.as_ref().map_err(String::clone)?, tier)
+    super::by(compiled.as_ref().map_err(Message::clone)?, tier)
 }
 
 /// A payload, several decisions at once, or an intent.
@@ -32,7 +32,8 @@ pub(super) fn workflow(case: &Json, setting: &Setting) -> Verdict {
     setting.tiers.iter().try_for_each(|tier| {
         let rules = by(&RULES, *tier)?;
         let router = |rule: &str, _: &str| {
-            let router = RulesRouter::new(&rules, rule).map_err(|error| error.to_string())?;
+            let router =
+                RulesRouter::new(&rules, rule).map_err(|error| Message::verbatim(error.to_string()))?;
             Ok(Arc::new(router) as Arc<dyn ConditionalRouter>)
         };
         workflow::check(case, &router)

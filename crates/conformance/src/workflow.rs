@@ -1,6 +1,8 @@
 //! Runs conformance cases: one JSON object each, with what is expected of the engine or of a
 //! processor's decision. The format is described beside the cases.
 
+use rulec::Message;
+use rulec::internals::diag::{listed, said};
 use rulec_runtime::workflow::processors::{Loop, LoopState, vote};
 use rulec_runtime::workflow::{
     BoxFuture, Call, ConditionalRouter, Node, NodeId, ProcessResult, Processor, Workflow,
@@ -11,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Makes the router for a rule from its name and its text. Cases never bring code with them.
-pub type Routers<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, String>;
+pub type Routers<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
 /// The kinds of cases that [`check`] knows.
 pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
@@ -21,7 +23,7 @@ pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 ///
 /// # Errors
 /// What differs, or why the case cannot be run.
-pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), String> {
+pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), Message> {
     let actual = run(case, routers)?;
     let expected = super::member(case, "expected")?;
     difference(expected, &actual, "expected").map_or(Ok(()), Err)
@@ -31,17 +33,17 @@ pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// Why the case cannot be run.
-pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, String> {
+pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, Message> {
     match case.get("kind").and_then(Value::as_str) {
         Some("workflow") => workflow(read(case)?, routers),
         Some("loop_decision") => loop_decisions(read(case)?),
         Some("vote_decision") => vote_decisions(read(case)?),
-        kind => Err(format!("{kind:?} is none of the kinds {}", KINDS.join(", "))),
+        kind => Err(said!("`{}` is none of the kinds {}", kind.unwrap_or_default(), listed(KINDS))),
     }
 }
 
-fn read<'c, T: Deserialize<'c>>(case: &'c Value) -> Result<T, String> {
-    T::deserialize(case).map_err(|error| error.to_string())
+fn read<'c, T: Deserialize<'c>>(case: &'c Value) -> Result<T, Message> {
+    T::deserialize(case).map_err(|error| Message::verbatim(error.to_string()))
 }
 
 #[derive(Deserialize)]
@@ -65,7 +67,7 @@ struct NodeCase {
     fail: bool,
 }
 
-fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, String> {
+fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Message> {
     let mut builder = Workflow::builder(case.start);
     for (id, node) in case.nodes {
         let mut plain = Node::new(id.clone(), node.kind.as_str()).next(node.next);
@@ -76,8 +78,9 @@ fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Strin
         let outputs = case.outputs.remove(&id).unwrap_or_default();
         builder = builder.node(plain).processor(id, Arc::new(Scripted { outputs, fail: node.fail }));
     }
-    let workflow = builder.build_unchecked().map_err(|error| error.to_string())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|error| error.to_string())?;
+    let workflow = builder.build_unchecked().map_err(|error| Message::verbatim(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|error| Message::verbatim(error.to_string()))?;
     let report = runtime.block_on(workflow.run(json!({})));
     let stalled: Vec<&NodeId> = report.stalled.iter().map(|stall| &stall.node).collect();
     Ok(json!({
@@ -118,7 +121,7 @@ struct LoopCase {
     exit_on_score: f64,
 }
 
-fn loop_decisions(case: LoopCase) -> Result<Value, String> {
+fn loop_decisions(case: LoopCase) -> Result<Value, Message> {
     let settings = Loop { max_rounds: case.max_rounds, exit_on_score: case.exit_on_score };
     let mut state = LoopState::default();
     Ok(case.inputs.iter().map(|input| json!(state.decide(&settings, input))).collect())
@@ -130,17 +133,17 @@ struct VoteCase {
     threshold: f64,
 }
 
-fn vote_decisions(case: VoteCase) -> Result<Value, String> {
+fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
     Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
 }
 
 /// The first place where the actual value lacks something of the expected one, or has something else there.
-pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Option<String> {
+pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {
             let missing = expected.keys().find(|key| !actual.contains_key(*key));
             if let Some(key) = missing {
-                return Some(format!("{place}.{key} is missing"));
+                return Some(said!("{place}.{key} is missing"));
             }
             actual.iter().find_map(|(key, actual)| {
                 let place = format!("{place}.{key}");
@@ -153,11 +156,11 @@ pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Optio
             });
             inner.or_else(|| {
                 let (expected, actual) = (expected.len(), actual.len());
-                (expected != actual).then(|| format!("{place} has {actual} entries, not {expected}"))
+                (expected != actual).then(|| said!("{place} has {actual} entries, not {expected}"))
             })
         }
         _ if expected == actual => None,
         (Value::Number(a), Value::Number(b)) if super::is_same_number(a, b) => None,
-        _ => Some(format!("{place} is {actual}, not {expected}")),
+        _ => Some(said!("{place} is {actual}, not {expected}")),
     }
 }

@@ -3,7 +3,8 @@
 use super::located::Object;
 use super::write::{comment, shown, value};
 use super::{ImportError, Imported};
-use rulec::{Code, CompileError, Compiler, Diagnostic, Rules};
+use rulec::internals::diag::said;
+use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
@@ -22,7 +23,7 @@ pub(super) struct Document {
     /// The file's first lines, which say what it is.
     pub(super) header: String,
     pub(super) statements: Vec<Statement>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Message>,
     /// From the names in the file to the original's, where they differ.
     pub(super) names: HashMap<String, String>,
 }
@@ -36,10 +37,10 @@ impl Document {
     }
 
     /// Notes the members of `of` that nobody looked at; the comments that keep them.
-    pub(super) fn kept(&mut self, object: &Object<'_>, of: &str) -> Vec<String> {
+    pub(super) fn kept(&mut self, object: &Object<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.rest() {
-            self.notes.push(format!("`{key}` of {of} means nothing here; it is kept as a comment"));
+            self.notes.push(said!("`{key}` of {of} means nothing here; it is kept as a comment"));
             comments.push(format!("{key}: {}", value(node.value)));
         }
         comments
@@ -47,7 +48,7 @@ impl Document {
 
     /// Keeps what else the document holds as comments at the top of the file.
     pub(super) fn keep_in_header(&mut self, object: &Object<'_>) {
-        for comment in self.kept(object, "the document") {
+        for comment in self.kept(object, &said!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
         }
     }
@@ -98,7 +99,7 @@ impl Document {
             rules = compiled(&text)?;
             // What an analysis finds beyond that is no reason to refuse the file.
             if let Some(left) = rules.warnings().first() {
-                let message = format!("{}: {}", left.code, left.message);
+                let message = said!("{}: {}", left.code, left.message);
                 return Err(ImportError::Internal(message));
             }
         }
@@ -147,13 +148,13 @@ fn reason(code: Code) -> &'static str {
     }
 }
 
-fn described(error: &CompileError, text: &str) -> String {
+fn described(error: &CompileError, text: &str) -> Message {
     let line = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error()).and_then(|diagnostic| {
         let line = error.sources().position(diagnostic.span()?).line;
         text.lines().nth(line.checked_sub(1)?)
     });
     match line {
-        Some(line) => format!("{error}, in {}", shown(line.trim())),
-        None => error.to_string(),
+        Some(line) => said!("{}, in {}", error.to_string(), shown(line.trim())),
+        None => Message::verbatim(error.to_string()),
     }
 }

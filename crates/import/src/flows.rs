@@ -5,6 +5,7 @@ use super::document::{Document, Statement};
 use super::located::{Located, Object, Read};
 use super::write::{self, Names, list, name, raw_string, shown, string};
 use super::{executor, regex};
+use rulec::internals::diag::said;
 
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
@@ -16,10 +17,10 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     };
     let mut tool = None;
     let flows = if root.value.is_array() {
-        root.list("flows")?
+        root.list(&said!("flows"))?
     } else {
-        let object = root.object("a list of flows, or an object with `flows`")?;
-        let flows = object.need("flows", "the document")?.list("flows")?;
+        let object = root.object(&said!("a list of flows, or an object with `flows`"))?;
+        let flows = object.need("flows", &said!("the document"))?.list(&said!("flows"))?;
         tool = executor::statement(&object, &mut document)?;
         document.keep_in_header(&object);
         flows
@@ -27,7 +28,8 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut names = Names::default();
     for node in &flows {
         let statement = flow(node, &mut names, &mut document);
-        let statement = statement.map_err(|refusal| refusal.of("flow", node, &["flow_id", "name"]))?;
+        let statement =
+            statement.map_err(|refusal| refusal.of(&said!("flow"), node, &["flow_id", "name"]))?;
         document.statements.push(statement);
     }
     document.never_empty("There was no flow.");
@@ -36,12 +38,12 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
 }
 
 fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
-    let object = node.object("a flow")?;
+    let object = node.object(&said!("a flow"))?;
     // An empty id is none.
     let flow_id = object.get("flow_id").filter(|node| node.value.as_str() != Some(""));
     let title = object.get("name");
     let Some(id) = flow_id.as_ref().or(title.as_ref()) else {
-        return node.refuse("a flow needs `flow_id` or `name`");
+        return node.refuse(said!("a flow needs `flow_id` or `name`"));
     };
     let id = id.text()?;
     let label = title.map_or(Ok(id), |title| title.text())?;
@@ -51,10 +53,10 @@ fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<
     let kind = word(&object, "type", "FlowType", &["keyword", "intent"])?;
     let matching = word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
     let (patterns, examples) = (object.get("trigger_patterns"), object.get("examples"));
-    let mut comments = document.kept(&object, &format!("the flow {}", shown(id)));
+    let mut comments = document.kept(&object, &said!("the flow {}", shown(id)));
     let trigger = match kind {
         Some("keyword") => {
-            let patterns = patterns.map_or(Ok(Vec::new()), |list| list.list("patterns"))?;
+            let patterns = patterns.map_or(Ok(Vec::new()), |list| list.list(&said!("patterns")))?;
             let matching = matching.unwrap_or("contains");
             let mut literals = Vec::new();
             for node in patterns {
@@ -64,7 +66,7 @@ fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<
                 comments.push(format!("examples: {}", write::value(examples.value)));
                 document
                     .notes
-                    .push(format!("the keyword flow {} has examples; they are kept as a comment", shown(id)));
+                    .push(said!("the keyword flow {} has examples; they are kept as a comment", shown(id)));
             }
             format!("keyword {matching} {}", list(&literals, 2))
         }
@@ -118,7 +120,7 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
     let plain = written.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).unwrap_or(written);
     match words.iter().find(|word| plain.eq_ignore_ascii_case(word)) {
         Some(word) => Ok(Some(word)),
-        None => node.refuse(format!("there is no {key} {}; there are {}", shown(written), words.join(", "))),
+        None => node.refuse(said!("there is no {key} {}; there are {}", shown(written), words.join(", "))),
     }
 }
 
@@ -131,13 +133,15 @@ fn pattern(
 ) -> Read<String> {
     let text = node.text()?;
     if text.trim().is_empty() {
-        let what = if text.is_empty() { "empty" } else { "blank" };
-        return node.refuse(format!("this pattern is {what}; remove it"));
+        return node.refuse(match text.is_empty() {
+            true => said!("this pattern is empty; remove it"),
+            false => said!("this pattern is blank; remove it"),
+        });
     }
     if matching != "regex" {
         return Ok(string(text));
     }
-    let translated = regex::read(node, "the pattern", true)?;
+    let translated = regex::read(node, &said!("the pattern"), true)?;
     if translated.text != text {
         comments.push(format!("Written otherwise in Python: {}.", shown(text)));
         document.renamed(&pattern_key(flow, &translated.text), text);

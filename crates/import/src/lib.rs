@@ -32,6 +32,7 @@ mod write;
 
 use document::Document;
 use located::{Located, Read};
+use rulec::internals::diag::said;
 use rulec::internals::json::{self, JsonError};
 use rulec::{Message, Rules};
 use serde_json::Value as Json;
@@ -45,7 +46,7 @@ pub struct Imported {
     /// The rules file.
     pub text: String,
     /// Notes for the author: what was left out, or means something else than it did.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
     /// The file, compiled.
     pub rules: Rules,
     /// Names that had to change: from the name in the file to the original's.
@@ -149,32 +150,35 @@ pub enum ImportError {
     #[error(transparent)]
     Untranslatable(#[from] Untranslatable),
     /// The importer wrote a file that does not compile: a fault of the importer.
-    #[error("the importer wrote a file that does not compile; please report this: {0}")]
-    Internal(String),
+    #[error("{}", self.in_words())]
+    Internal(Message),
 }
 
 impl ImportError {
-    /// The reason: of a text that is no JSON in each language, else in English.
+    /// The reason, which can be told in each language.
     pub fn in_words(&self) -> Message {
         match self {
             ImportError::Json(error) => error.in_words(),
-            ImportError::Untranslatable(_) | ImportError::Internal(_) => Message::verbatim(self.to_string()),
+            ImportError::Untranslatable(refusal) => refusal.in_words(),
+            ImportError::Internal(why) => {
+                said!("the importer wrote a file that does not compile; please report this: {why}")
+            }
         }
     }
 }
 
 /// A part that cannot be translated, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}{}", self.place())]
+#[error("{}", self.in_words())]
 pub struct Untranslatable {
-    message: String,
+    message: Message,
     steps: Vec<located::Step>,
     position: Option<(usize, usize)>,
 }
 
 impl Untranslatable {
     /// The mistake and the remedy, in words.
-    pub fn message(&self) -> &str {
+    pub fn message(&self) -> &Message {
         &self.message
     }
 
@@ -189,21 +193,24 @@ impl Untranslatable {
     }
 
     /// The same, with the name of what it is about: the first of `keys` that `node` has.
-    fn of(self, what: &str, node: &Located<'_>, keys: &[&str]) -> Untranslatable {
+    fn of(self, what: &Message, node: &Located<'_>, keys: &[&str]) -> Untranslatable {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {
-            Some(name) => format!("{what} {}: {}", write::shown(name), self.message),
+            Some(name) => said!("{what} {}: {}", write::shown(name), self.message),
             None => self.message,
         };
         Untranslatable { message, ..self }
     }
 
-    fn place(&self) -> String {
-        let path = self.path();
+    /// The mistake and its place, which can be told in each language.
+    pub fn in_words(&self) -> Message {
+        let (message, path) = (&self.message, self.path());
         match (path.is_empty(), self.position) {
-            (true, _) => String::new(),
-            (false, None) => format!(", at `{path}`"),
-            (false, Some((line, column))) => format!(", at `{path}` (line {line}, column {column})"),
+            (true, _) => message.clone(),
+            (false, None) => said!("{message}, at `{path}`"),
+            (false, Some((line, column))) => {
+                said!("{message}, at `{path}` (line {line}, column {column})")
+            }
         }
     }
 }

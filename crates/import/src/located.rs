@@ -2,6 +2,8 @@
 
 use super::Untranslatable;
 use super::write::{is_name, string};
+use rulec::Message;
+use rulec::internals::diag::said;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
@@ -33,49 +35,52 @@ impl<'j> Located<'j> {
         Located { value, steps }
     }
 
-    pub(super) fn refuse<T>(&self, message: impl Into<String>) -> Read<T> {
-        Err(Untranslatable { message: message.into(), steps: self.steps.clone(), position: None })
+    pub(super) fn refuse<T>(&self, message: Message) -> Read<T> {
+        Err(Untranslatable { message, steps: self.steps.clone(), position: None })
     }
 
     /// The value as `wanted` says it must be, or the refusal that says so.
-    fn wanted<T>(&self, value: Option<T>, wanted: &str) -> Read<T> {
+    fn wanted<T>(&self, value: Option<T>, wanted: &Message) -> Read<T> {
         match value {
             Some(value) => Ok(value),
-            None => self.refuse(format!("expected {wanted}, found {}", kind(self.value))),
+            None => self.refuse(said!("expected {wanted}, found {}", kind(self.value))),
         }
     }
 
     /// The value as an object; `wanted` is what it stands for, such as "a route".
-    pub(super) fn object(&self, wanted: &str) -> Read<Object<'j>> {
-        let map = self.wanted(self.value.as_object(), &format!("{wanted}, an object"))?;
+    pub(super) fn object(&self, wanted: &Message) -> Read<Object<'j>> {
+        let map = self.wanted(self.value.as_object(), &said!("{wanted}, an object"))?;
         Ok(Object { node: self.clone(), map, used: RefCell::default() })
     }
 
-    pub(super) fn list(&self, wanted: &str) -> Read<Vec<Located<'j>>> {
-        let list = self.wanted(self.value.as_array(), &format!("a list of {wanted}"))?;
+    pub(super) fn list(&self, wanted: &Message) -> Read<Vec<Located<'j>>> {
+        let list = self.wanted(self.value.as_array(), &said!("a list of {wanted}"))?;
         Ok(list.iter().enumerate().map(|(at, value)| self.child(Step::Index(at), value)).collect())
     }
 
     pub(super) fn text(&self) -> Read<&'j str> {
-        self.wanted(self.value.as_str(), "a text")
+        self.wanted(self.value.as_str(), &said!("a text"))
     }
 
     pub(super) fn texts(&self) -> Read<Vec<&'j str>> {
-        self.list("texts")?.iter().map(Located::text).collect()
+        self.list(&said!("texts"))?.iter().map(Located::text).collect()
     }
 
     pub(super) fn bool(&self) -> Read<bool> {
-        self.wanted(self.value.as_bool(), "true or false")
+        self.wanted(self.value.as_bool(), &said!("true or false"))
     }
 
     /// A whole number; `2.0` is one.
     pub(super) fn int(&self) -> Read<i64> {
         let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
-        self.wanted(self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole)), "a whole number")
+        self.wanted(
+            self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole)),
+            &said!("a whole number"),
+        )
     }
 
     pub(super) fn number(&self) -> Read<&'j serde_json::Number> {
-        self.wanted(self.value.as_number(), "a number")
+        self.wanted(self.value.as_number(), &said!("a number"))
     }
 }
 
@@ -99,10 +104,10 @@ impl<'j> Object<'j> {
         Some(self.node.child(Step::Key(key.to_owned()), value))
     }
 
-    pub(super) fn need(&self, key: &str, of: &str) -> Read<Located<'j>> {
+    pub(super) fn need(&self, key: &str, of: &Message) -> Read<Located<'j>> {
         match self.get(key) {
             Some(node) => Ok(node),
-            None => self.node.refuse(format!("{of} needs `{key}`")),
+            None => self.node.refuse(said!("{of} needs `{key}`")),
         }
     }
 
@@ -115,7 +120,7 @@ impl<'j> Object<'j> {
     }
 
     /// The elements of a list, none where it is absent.
-    pub(super) fn list(&self, key: &str, wanted: &str) -> Read<Vec<Located<'j>>> {
+    pub(super) fn list(&self, key: &str, wanted: &Message) -> Read<Vec<Located<'j>>> {
         self.get(key).map_or(Ok(Vec::new()), |node| node.list(wanted))
     }
 
@@ -133,23 +138,23 @@ impl<'j> Object<'j> {
     }
 
     /// Refuses members that nobody looked at: where they would change what is decided.
-    pub(super) fn nothing_else(&self, of: &str) -> Read<()> {
+    pub(super) fn nothing_else(&self, of: &Message) -> Read<()> {
         match self.rest().first() {
-            Some((key, node)) => node.refuse(format!("{of} has no `{key}`")),
+            Some((key, node)) => node.refuse(said!("{of} has no `{key}`")),
             None => Ok(()),
         }
     }
 }
 
 /// A value's kind, with its article.
-pub(super) fn kind(value: &Json) -> &'static str {
+pub(super) fn kind(value: &Json) -> Message {
     match value {
-        Json::Null => "null",
-        Json::Bool(_) => "a boolean",
-        Json::Number(_) => "a number",
-        Json::String(_) => "a text",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "an object",
+        Json::Null => said!("null"),
+        Json::Bool(_) => said!("a boolean"),
+        Json::Number(_) => said!("a number"),
+        Json::String(_) => said!("a text"),
+        Json::Array(_) => said!("a list"),
+        Json::Object(_) => said!("an object"),
     }
 }
 
@@ -194,9 +199,10 @@ mod tests {
         let text = "{\"a\": [1, {\"b \\\" c\": [\n  \"x,]\", {}, 3\n]}],\n \"d\": null}";
         let value: Json = serde_json::from_str(text).unwrap();
         let root = Located::root(&value);
-        let object = root.object("it").unwrap();
-        let inner = object.get("a").unwrap().list("x").unwrap()[1].object("it").unwrap();
-        let list = inner.get("b \" c").unwrap().list("x").unwrap();
+        let object = root.object(&said!("an object")).unwrap();
+        let inner =
+            object.get("a").unwrap().list(&said!("texts")).unwrap()[1].object(&said!("an object")).unwrap();
+        let list = inner.get("b \" c").unwrap().list(&said!("texts")).unwrap();
         let place = |node: &Located| (dotted(&node.steps), locate(text, &node.steps).unwrap());
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
         assert_eq!(place(&object.raw("d").unwrap()), ("d".to_owned(), (4, 7)));

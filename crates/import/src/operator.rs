@@ -1,5 +1,8 @@
 //! The operators of workflow branches: what they work on, and what they ask.
 
+use rulec::Message;
+use rulec::internals::diag::said;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     String,
@@ -33,8 +36,8 @@ impl Type {
         Type::named(name).or_else(|| Type::ALL.into_iter().find(in_capitals))
     }
 
-    pub(super) fn with_article(self) -> String {
-        format!("a {}", self.name())
+    pub(super) fn with_article(self) -> Message {
+        said!("a {}", self.name())
     }
 }
 

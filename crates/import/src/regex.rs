@@ -12,6 +12,8 @@ mod class;
 
 use super::located::{Located, Read};
 use super::write::{is_name, shown};
+use rulec::Message;
+use rulec::internals::diag::said;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -44,17 +46,26 @@ impl Pattern {
 pub(super) enum TranslateError {
     /// Python refuses it too.
     #[error("{0}")]
-    Invalid(String),
+    Invalid(Message),
     /// Python knows it, and the `regex` crate has nothing like it.
     #[error("{0}")]
-    Unsupported(String),
+    Unsupported(Message),
+}
+
+impl TranslateError {
+    /// The end of the sentence.
+    pub(super) fn why(&self) -> &Message {
+        match self {
+            TranslateError::Invalid(why) | TranslateError::Unsupported(why) => why,
+        }
+    }
 }
 
 /// The expression of a node, translated; `what` names it where it cannot be.
-pub(super) fn read(node: &Located<'_>, what: &str, ignore_case: bool) -> Read<Pattern> {
+pub(super) fn read(node: &Located<'_>, what: &Message, ignore_case: bool) -> Read<Pattern> {
     let pattern = node.text()?;
     translate(pattern, ignore_case)
-        .or_else(|why| node.refuse(format!("{what} {} cannot be translated: {why}", shown(pattern))))
+        .or_else(|why| node.refuse(said!("{what} {} cannot be translated: {}", shown(pattern), why.why())))
 }
 
 /// Translates an expression, and makes sure that it compiles.
@@ -73,15 +84,17 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
     };
     reader.alternatives()?;
     if reader.chars.next().is_some() {
-        return err("it has a `)` without its `(`");
+        return err(said!("it has a `)` without its `(`"));
     }
     let Reader { out: text, alternatives, anchored, .. } = reader;
     match rulec::internals::text::regex(&text, ignore_case) {
         Ok(_) => Ok(Pattern { text, alternatives, anchored }),
-        Err(regex::Error::CompiledTooBig(_)) => unsupported("it is too large when compiled"),
+        Err(regex::Error::CompiledTooBig(_)) => unsupported(said!("it is too large when compiled")),
         Err(error) => {
             let message = error.to_string();
-            unsupported(message.lines().last().unwrap_or_default().trim_start_matches("error: "))
+            // It is told in English alone.
+            let last = message.lines().last().unwrap_or_default();
+            unsupported(Message::verbatim(last.trim_start_matches("error: ")))
         }
     }
 }
@@ -115,12 +128,12 @@ struct Reader<'p> {
 
 type Done<T = ()> = Result<T, TranslateError>;
 
-fn err<T>(message: impl Into<String>) -> Done<T> {
-    Err(TranslateError::Invalid(message.into()))
+fn err<T>(message: Message) -> Done<T> {
+    Err(TranslateError::Invalid(message))
 }
 
-fn unsupported<T>(message: impl Into<String>) -> Done<T> {
-    Err(TranslateError::Unsupported(message.into()))
+fn unsupported<T>(message: Message) -> Done<T> {
+    Err(TranslateError::Unsupported(message))
 }
 
 impl Reader<'_> {
@@ -189,15 +202,15 @@ impl Reader<'_> {
 
     fn repeat(&mut self, quantifier: &str, last: Last) -> Done<Last> {
         match last {
-            Last::Nothing => return err(format!("`{quantifier}` has nothing to repeat")),
-            Last::Repeated => return err(format!("`{quantifier}` repeats a repetition")),
+            Last::Nothing => return err(said!("`{quantifier}` has nothing to repeat")),
+            Last::Repeated => return err(said!("`{quantifier}` repeats a repetition")),
             Last::Item => {}
         }
         self.out.push_str(quantifier);
         if self.eat('?') {
             self.out.push('?');
         } else if self.chars.peek() == Some(&'+') {
-            return unsupported(format!("the possessive `{quantifier}+` is not supported"));
+            return unsupported(said!("the possessive `{quantifier}+` is not supported"));
         }
         Ok(Last::Repeated)
     }
@@ -214,10 +227,10 @@ impl Reader<'_> {
         self.chars = ahead.chars;
         let number = |digits: &str| {
             let number = digits.parse::<u32>();
-            number.map_err(|_| TranslateError::Unsupported(format!("`{{{digits}}}` is too much")))
+            number.map_err(|_| TranslateError::Unsupported(said!("`{{{digits}}}` is too much")))
         };
         if !low.is_empty() && !high.is_empty() && number(&low)? > number(&high)? {
-            return err(format!("`{{{low},{high}}}` has its bounds the wrong way round"));
+            return err(said!("`{{{low},{high}}}` has its bounds the wrong way round"));
         }
         let low = if low.is_empty() { "0".to_owned() } else { low };
         Ok(Some(match comma {
@@ -237,27 +250,27 @@ impl Reader<'_> {
             Some(':') => self.out.push_str("(?:"),
             Some('#') => {
                 self.take_while(|c| c != ')');
-                return if self.eat(')') { Ok(last) } else { err("a comment in it is not closed") };
+                return if self.eat(')') { Ok(last) } else { err(said!("a comment in it is not closed")) };
             }
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
                     if !self.eat('>') || !is_name(&name) {
-                        return err(format!("`{name}` is no name for a group"));
+                        return err(said!("`{name}` is no name for a group"));
                     }
                     self.out.push_str(&format!("(?P<{name}>"));
                 }
-                Some('=') => return unsupported("back-references are not supported"),
-                _ => return err("it has an unknown `(?P`"),
+                Some('=') => return unsupported(said!("back-references are not supported")),
+                _ => return err(said!("it has an unknown `(?P`")),
             },
-            Some('=' | '!') => return unsupported("look-around is not supported"),
+            Some('=' | '!') => return unsupported(said!("look-around is not supported")),
             Some('<') if matches!(self.chars.peek(), Some('=' | '!')) => {
-                return unsupported("look-around is not supported");
+                return unsupported(said!("look-around is not supported"));
             }
-            Some('>') => return unsupported("atomic groups are not supported"),
-            Some('(') => return unsupported("conditional groups are not supported"),
+            Some('>') => return unsupported(said!("atomic groups are not supported")),
+            Some('(') => return unsupported(said!("conditional groups are not supported")),
             Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.flagged(c, outer),
-            _ => return err("it has an unknown `(?`"),
+            _ => return err(said!("it has an unknown `(?`")),
         }
         self.inner(outer)
     }
@@ -266,14 +279,14 @@ impl Reader<'_> {
     fn inner(&mut self, outer: Flags) -> Done<Last> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return unsupported("its groups are nested too deep");
+            return unsupported(said!("its groups are nested too deep"));
         }
         self.begun = true;
         self.alternatives()?;
         self.depth -= 1;
         self.flags = outer;
         if !self.eat(')') {
-            return err("a group in it is not closed");
+            return err(said!("a group in it is not closed"));
         }
         self.out.push(')');
         Ok(Last::Item)
@@ -284,7 +297,7 @@ impl Reader<'_> {
         let (mut on, mut written) = (true, String::new());
         let mut next = Some(first);
         loop {
-            let Some(c) = next else { return err("a group in it is not closed") };
+            let Some(c) = next else { return err(said!("a group in it is not closed")) };
             match c {
                 'i' | 's' => written.push(c),
                 'm' => {
@@ -304,7 +317,7 @@ impl Reader<'_> {
                     return self.inner(outer);
                 }
                 ')' if self.begun || self.depth > 0 || !on => {
-                    return err("flags for all of it must stand at its beginning");
+                    return err(said!("flags for all of it must stand at its beginning"));
                 }
                 ')' => {
                     if !written.is_empty() {
@@ -312,7 +325,7 @@ impl Reader<'_> {
                     }
                     return Ok(Last::Nothing);
                 }
-                c => return err(format!("it has an unknown flag `{c}`")),
+                c => return err(said!("it has an unknown flag `{c}`")),
             }
             next = self.chars.next();
         }
@@ -320,7 +333,7 @@ impl Reader<'_> {
 
     /// Reads what stands after `\`.
     fn escape(&mut self) -> Done<Last> {
-        let Some(c) = self.chars.next() else { return err("it ends with a `\\`") };
+        let Some(c) = self.chars.next() else { return err(said!("it ends with a `\\`")) };
         let position = match (c, self.flags.ascii) {
             ('A', _) => {
                 self.anchored |= !self.begun && self.depth == 0;
@@ -330,7 +343,7 @@ impl Reader<'_> {
             ('b', false) => Some(r"\b"),
             ('B', false) => Some(r"\B"),
             ('b', true) => Some(r"(?-u:\b)"),
-            ('B', true) => return unsupported("`\\B` with the flag `a` is not supported"),
+            ('B', true) => return unsupported(said!("`\\B` with the flag `a` is not supported")),
             _ => None,
         };
         if let Some(position) = position {
@@ -377,9 +390,9 @@ impl Reader<'_> {
             'x' => self.coded(2)?,
             'u' => self.coded(4)?,
             'U' => self.coded(8)?,
-            'N' => return unsupported("characters by their names are not supported"),
+            'N' => return unsupported(said!("characters by their names are not supported")),
             '0'..='9' => self.octal(c, in_class)?,
-            c if c.is_ascii_alphabetic() => return err(format!("`\\{c}` is no escape")),
+            c if c.is_ascii_alphabetic() => return err(said!("`\\{c}` is no escape")),
             c => c,
         })
     }
@@ -387,7 +400,7 @@ impl Reader<'_> {
     fn coded(&mut self, digits: usize) -> Done<char> {
         let code: String = (0..digits).filter_map(|_| self.chars.next_if(char::is_ascii_hexdigit)).collect();
         let known = (code.len() == digits).then(|| u32::from_str_radix(&code, 16).ok()).flatten();
-        let incomplete = || TranslateError::Invalid("it has an incomplete escape".to_owned());
+        let incomplete = || TranslateError::Invalid(said!("it has an incomplete escape"));
         known.and_then(char::from_u32).ok_or_else(incomplete)
     }
 
@@ -400,10 +413,10 @@ impl Reader<'_> {
         }
         let is_octal = first == '0' || (first < '8' && (in_class || digits.len() == 3));
         if !is_octal {
-            return unsupported("back-references are not supported");
+            return unsupported(said!("back-references are not supported"));
         }
         let code = u32::from_str_radix(&digits, 8).ok().filter(|code| *code <= 0o377);
-        let outside = || TranslateError::Invalid(format!("`\\{digits}` is out of range"));
+        let outside = || TranslateError::Invalid(said!("`\\{digits}` is out of range"));
         code.and_then(char::from_u32).ok_or_else(outside)
     }
 

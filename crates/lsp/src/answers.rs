@@ -5,21 +5,22 @@ use super::findings;
 use super::lines::Lines;
 use super::workspace::{Known, Place, Workspace, path_of};
 use ls_types::*;
+use rulec::internals::diag::said;
 use rulec::internals::ide::complete::ItemKind;
 use rulec::internals::ide::{Edit, Entry, Kind, SymbolId, actions, tokens};
 use rulec::internals::syntax::format;
-use rulec::{FileId, Span};
+use rulec::{FileId, Message, Span};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Why a request cannot be answered, as a sentence for the author.
-pub struct Refusal(pub String);
+pub struct Refusal(pub Message);
 
 pub type Answer<T> = Result<T, Refusal>;
 
 impl From<rulec::internals::ide::rename::Refused> for Refusal {
     fn from(refused: rulec::internals::ide::rename::Refused) -> Refusal {
-        Refusal(refused.to_string())
+        Refusal(refused.0)
     }
 }
 
@@ -41,7 +42,7 @@ pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>
     Ok(found.map(|(found, at)| {
         let mut value = format!("```rules\n{}\n```", found.code);
         if !found.text.is_empty() {
-            value = format!("{value}\n\n{}", found.text);
+            value = format!("{value}\n\n{}", found.text.told_in(at.known.language));
         }
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
         Hover { contents, range: Some(at.known.range(found.span)) }
@@ -69,7 +70,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
         detail: Some(item.detail).filter(|detail| !detail.is_empty()),
         documentation: (!item.docs.is_empty()).then_some(Documentation::MarkupContent(MarkupContent {
             kind: MarkupKind::Markdown,
-            value: item.docs,
+            value: item.docs.told_in(at.known.language).into_owned(),
         })),
         ..CompletionItem::default()
     });
@@ -336,7 +337,7 @@ pub fn diagnostics(
     params: DocumentDiagnosticParams,
 ) -> Answer<DocumentDiagnosticReportResult> {
     let found = file(workspace, &params.text_document);
-    let items = found.map(|(known, file)| findings::of_file(&known, file, true)).unwrap_or_default();
+    let items = found.map(|(known, file)| findings::of_file(&known, file)).unwrap_or_default();
     let report = FullDocumentDiagnosticReport { result_id: None, items };
     let report = RelatedFullDocumentDiagnosticReport {
         related_documents: None,
@@ -349,7 +350,7 @@ pub fn diagnostics(
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let old = known.analysis.text(file);
-    let new = format::format(old).map_err(|changed| Refusal(changed.to_string()))?.text;
+    let new = format::format(old).map_err(|changed| Refusal(changed.in_words()))?.text;
     if new == old {
         return Ok(Some(Vec::new()));
     }
@@ -366,20 +367,20 @@ pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Op
     let mut texts = params.arguments.iter().map(|argument| argument.as_str());
     let (RUN_TEST, Some(Some(uri)), Some(Some(name))) = (params.command.as_str(), texts.next(), texts.next())
     else {
-        return Err(Refusal(format!(
+        return Err(Refusal(said!(
             "`{}` is no command of this server, or its arguments are others",
             params.command
         )));
     };
-    let uri: Uri = uri.parse().map_err(|_| Refusal(format!("`{uri}` is no address of a document")))?;
+    let uri: Uri = uri.parse().map_err(|_| Refusal(said!("`{uri}` is no address of a document")))?;
     let Some((known, _)) = workspace.known(&path_of(&uri)) else {
-        return Err(Refusal("the document is not there".to_owned()));
+        return Err(Refusal(said!("the document is not there")));
     };
     let Some(rules) = &known.analysis.rules else {
-        return Err(Refusal("the rules have errors, so their tests cannot run".to_owned()));
+        return Err(Refusal(said!("the rules have errors, so their tests cannot run")));
     };
     let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
-    let outcome = outcome.ok_or_else(|| Refusal(format!("there is no test `{name}`")))?;
+    let outcome = outcome.ok_or_else(|| Refusal(said!("there is no test `{name}`")))?;
     let (expected, actual) = (outcome.expected, outcome.actual);
     Ok(Some(
         serde_json::json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }),

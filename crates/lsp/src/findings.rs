@@ -6,14 +6,32 @@ use ls_types::{
     NumberOrString, Position, Range,
 };
 use rulec::internals::diag::said;
-use rulec::{Code, FileId, Message, Severity};
+use rulec::{Code, FileId, Language, Message, Severity};
 use rulec_settings::Refused;
 
-/// The findings of compiling about a file, and with `analysed` those of the analysis. What is about no place stands at the
+/// The findings of compiling about a file, and those of the analysis. What is about no place stands at the
 /// beginning of the main file, the first one.
-pub fn of_file(known: &Known, file: FileId, analysed: bool) -> Vec<Diagnostic> {
-    let findings = if analysed { known.findings() } else { &[] };
-    let all = known.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+pub fn of_file(known: &Known, file: FileId) -> Vec<Diagnostic> {
+    let mut all = of_compiling(known, file);
+    all.extend(of_analysis(known, file));
+    all
+}
+
+/// The findings of compiling about a file.
+pub fn of_compiling(known: &Known, file: FileId) -> Vec<Diagnostic> {
+    about(known, file, known.analysis.diagnostics.iter())
+}
+
+/// The findings of the analysis about a file.
+pub fn of_analysis(known: &Known, file: FileId) -> Vec<Diagnostic> {
+    about(known, file, known.findings().iter().map(|finding| &finding.diagnostic))
+}
+
+fn about<'f>(
+    known: &Known,
+    file: FileId,
+    all: impl Iterator<Item = &'f rulec::Diagnostic>,
+) -> Vec<Diagnostic> {
     let here = all.filter(|found| found.span().map_or(file == FileId(0), |span| span.file == file));
     here.map(|found| diagnostic(known, found)).collect()
 }
@@ -50,14 +68,14 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
 }
 
 /// The fault of a settings file, at its place.
-pub fn of_settings(refused: &Refused) -> Diagnostic {
+pub fn of_settings(refused: &Refused, language: Language) -> Diagnostic {
     let at = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
     let (line, column) = (refused.line.saturating_sub(1), refused.column.saturating_sub(1));
     Diagnostic {
         range: Range { start: at(line, column), end: at(line + 1, 0) },
         severity: Some(DiagnosticSeverity::ERROR),
         source: Some("rulec".to_owned()),
-        message: refused.message.clone(),
+        message: refused.message.told_in(language).into_owned(),
         ..Diagnostic::default()
     }
 }

@@ -6,11 +6,13 @@
 //! | `lines` | places as the protocol counts them: lines, and 16-bit units in a line |
 //! | `workspace` | open documents before those on disk, which file a fragment belongs to, analyses |
 //! | `answers` | each kind of request |
+//! | `kept` | findings of the last analysis, until the next one stands |
 //! | `server` | the loop: messages in, answers and diagnostics out |
 
 mod answers;
 mod capabilities;
 mod findings;
+mod kept;
 mod lines;
 mod server;
 mod workspace;

@@ -5,7 +5,8 @@
 use super::answers::{self, Answer};
 use super::capabilities::capabilities;
 use super::findings;
-use super::workspace::{Document, Workspace, path_of, uri_of};
+use super::kept::Kept;
+use super::workspace::{Document, Known, Workspace, path_of, uri_of};
 use ls_types::notification::{self, Notification as _};
 use ls_types::request::{self, Request as _};
 use ls_types::{
@@ -14,6 +15,7 @@ use ls_types::{
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, Response};
 use rulec::Language;
+use rulec::internals::diag::said;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,8 +72,8 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
     let (watches, refreshes) = (can_watch(&params.capabilities), can_refresh(&params.capabilities));
     let workspace = Workspace::new(folders(params), language);
-    let told = BTreeMap::new();
-    let mut server = Server { connection, workspace, told, refreshes, refreshed: 0, stale: Stale::No };
+    let (told, kept) = (BTreeMap::new(), BTreeMap::new());
+    let mut server = Server { connection, workspace, told, kept, refreshes, refreshed: 0, stale: Stale::No };
     if watches {
         server.watch();
     }
@@ -122,6 +124,8 @@ struct Server<'c> {
     workspace: Workspace,
     /// The diagnostics that the editor was told last, by document.
     told: BTreeMap<String, Told>,
+    /// The findings of the last analysis, by document.
+    kept: BTreeMap<String, Kept>,
     /// True when the editor can be told to ask for code lenses anew.
     refreshes: bool,
     /// The times that it was.
@@ -182,8 +186,9 @@ impl Server<'_> {
     fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
-            let message = "a mistake of rulec itself; please report the file and what was asked";
-            Response::new_err(id, ErrorCode::InternalError as i32, message.to_owned())
+            let message = said!("a mistake of rulec itself; please report the file and what was asked");
+            let message = message.told_in(self.workspace.language()).into_owned();
+            Response::new_err(id, ErrorCode::InternalError as i32, message)
         })
     }
 
@@ -236,7 +241,10 @@ impl Server<'_> {
         };
         match answer(&self.workspace, params) {
             Ok(result) => Response::new_ok(id, result),
-            Err(refusal) => Response::new_err(id, ErrorCode::RequestFailed as i32, refusal.0),
+            Err(refusal) => {
+                let message = refusal.0.told_in(self.workspace.language()).into_owned();
+                Response::new_err(id, ErrorCode::RequestFailed as i32, message)
+            }
         }
     }
 
@@ -288,7 +296,10 @@ impl Server<'_> {
         self.stale = if analysed { Stale::No } else { Stale::Analysis };
         let found = catch_unwind(AssertUnwindSafe(|| self.found(analysed)));
         // A panic leaves the editor with what it was told last.
-        let Ok(mut found) = found else { return };
+        let Ok((mut found, kept)) = found else { return };
+        if analysed {
+            self.kept = kept;
+        }
         let gone: Vec<String> = self.told.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
         found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
         for (uri, diagnostics) in found {
@@ -318,30 +329,43 @@ impl Server<'_> {
         }
     }
 
-    /// The diagnostics by document.
-    fn found(&self, analysed: bool) -> BTreeMap<String, Vec<ls_types::Diagnostic>> {
-        let (mut all, mut mains) = (BTreeMap::new(), BTreeSet::new());
+    /// The diagnostics by document; once they are analysed, also what is kept of that. Until then what was kept stands.
+    fn found(&self, analysed: bool) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, Kept>) {
+        let (mut all, mut mains, mut kept) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let mut of_file = |known: &Known, file, uri: &Uri| {
+            let mut found = findings::of_compiling(known, file);
+            let text = known.analysis.text(file);
+            if analysed {
+                let of_analysis = findings::of_analysis(known, file);
+                found.extend(of_analysis.iter().cloned());
+                kept.insert(uri.to_string(), Kept::new(text, of_analysis));
+            } else if let (true, Some(kept)) = (known.analysis.rules.is_some(), self.kept.get(uri.as_str())) {
+                found.extend(kept.in_text(uri, text));
+            }
+            found
+        };
         for (path, document) in self.workspace.documents() {
             let Some((known, file)) = self.workspace.known(path) else { continue };
-            all.insert(document.uri.to_string(), findings::of_file(&known, file, analysed));
+            all.insert(document.uri.to_string(), of_file(&known, file, &document.uri));
             if !mains.insert(known.path(rulec::FileId(0))) {
                 continue;
             }
             if let Some(refused) = &known.refused
                 && let Some(uri) = uri_of(&refused.path)
             {
-                all.insert(uri.to_string(), vec![findings::of_settings(refused)]);
+                all.insert(uri.to_string(), vec![findings::of_settings(refused, known.language)]);
             }
             for (other, _) in known.analysis.sources.iter() {
                 let path = known.path(other);
-                let found = findings::of_file(&known, other, analysed);
                 let is_open = self.workspace.documents().any(|(open, _)| open == path);
-                if let (false, false, Some(uri)) = (is_open, found.is_empty(), known.uri(other)) {
+                let (false, Some(uri)) = (is_open, known.uri(other)) else { continue };
+                let found = of_file(&known, other, &uri);
+                if !found.is_empty() {
                     all.insert(uri.to_string(), found);
                 }
             }
         }
-        all
+        (all, kept)
     }
 }
 

@@ -122,6 +122,11 @@ impl Workspace {
         Workspace { folders, language, ..Workspace::default() }
     }
 
+    /// The language that the author is told things in.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
     /// Takes folders away and puts others in.
     pub fn change_folders(&mut self, gone: &[PathBuf], new: impl IntoIterator<Item = PathBuf>) {
         self.folders.retain(|folder| !gone.contains(folder));

@@ -1,7 +1,14 @@
 //! Random edits: after each, the server that has seen them all answers like one that starts with the text.
-//! `RULEC_EDITS=10000` tries more than usual.
+//! `RULEC_TIMES=70` tries seventy times as many as usual.
+
+#[path = "../../../tests/support/random.rs"]
+#[allow(dead_code, reason = "edits use a part of it")]
+mod random;
+#[path = "../../../tests/support/trials.rs"]
+mod trials;
 
 use lsp_server::{Connection, Message, Notification, Request, RequestId};
+use random::Random;
 use serde_json::{Value as Json, json};
 use std::thread::JoinHandle;
 
@@ -87,16 +94,6 @@ impl Client {
     }
 }
 
-/// Random numbers, the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit.max(1)
-    }
-}
-
 /// A place as the protocol counts it.
 fn position(text: &str, offset: usize) -> Json {
     let before = &text[..offset];
@@ -156,10 +153,11 @@ fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
 
 #[test]
 fn a_server_that_saw_every_edit_answers_like_a_fresh_one() {
-    let edits = std::env::var("RULEC_EDITS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
-    let (mut random, mut text) = (Random(20), BASE.to_owned());
+    // One run of edits, each upon what those before it left.
+    let seeds = trials::seeds(150);
+    let (mut random, mut text) = (Random::new(seeds.start), BASE.to_owned());
     let mut client = Client::start(&text);
-    for version in 1..=edits {
+    for (version, _) in (1..).zip(seeds) {
         let (from, to) = (somewhere(&text, &mut random), somewhere(&text, &mut random));
         // Most edits are small.
         let (start, mut end) = (from.min(to), from.max(to));

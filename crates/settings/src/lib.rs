@@ -2,12 +2,11 @@
 //! line says comes before it. Whatever it does not know it refuses, with the place, so that a misspelt setting is
 //! not one that is silently ignored. The program and the language server read it here.
 
-use rulec::Code;
-use rulec::internals::diag::nearest;
+use rulec::internals::diag::{listed, nearest, said};
+use rulec::{Code, Message};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use toml::de::{DeTable, DeValue};
 
 /// The name of the file.
@@ -43,7 +42,7 @@ pub struct Settings {
 
 /// Why a settings file cannot be used: the file, the place in it, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}:{line}:{column}: {message}")]
+#[error("{}", self.in_words())]
 pub struct Refused {
     /// The file; as it was given where it was not read from a disk.
     pub path: PathBuf,
@@ -54,7 +53,14 @@ pub struct Refused {
     /// The column in characters, from 1.
     pub column: usize,
     /// The fault, and a remedy where there is one.
-    pub message: String,
+    pub message: Message,
+}
+
+impl Refused {
+    /// The place and the fault, which can be told in each language.
+    pub fn in_words(&self) -> Message {
+        said!("{}:{}:{}: {}", self.name, self.line, self.column, self.message)
+    }
 }
 
 /// A warning that `--deny` or `--allow` names.
@@ -66,10 +72,12 @@ pub enum Named {
     Code(Code),
 }
 
-impl FromStr for Named {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Named, String> {
+impl Named {
+    /// The warnings that a text names.
+    ///
+    /// # Errors
+    /// For what names none.
+    pub fn parse(text: &str) -> Result<Named, Message> {
         if text == "warnings" { Ok(Named::Warnings) } else { warning(text).map(Named::Code) }
     }
 }
@@ -78,18 +86,19 @@ impl FromStr for Named {
 ///
 /// # Errors
 /// For an error's code, and for what is no code.
-pub fn warning(text: &str) -> Result<Code, String> {
+pub fn warning(text: &str) -> Result<Code, Message> {
     let upper = text.to_ascii_uppercase();
     match Code::ALL.iter().find(|code| code.as_str() == upper) {
         Some(code) if upper.starts_with('E') => {
-            Err(format!("`{}` is an error, which cannot be given another weight", code.as_str()))
+            Err(said!("`{}` is an error, which cannot be given another weight", code.as_str()))
         }
         Some(code) => Ok(*code),
         None => {
             let warnings = Code::ALL.iter().map(|code| code.as_str()).filter(|code| code.starts_with('W'));
-            let near = nearest(&upper, warnings)
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            Err(format!("there is no warning `{text}`{near}"))
+            Err(match nearest(&upper, warnings) {
+                Some(near) => said!("there is no warning `{text}`; did you mean `{near}`?"),
+                None => said!("there is no warning `{text}`"),
+            })
         }
     }
 }
@@ -107,39 +116,43 @@ impl Settings {
     /// When the text is no TOML, or says what is not known.
     pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, Refused> {
         let reader = Reader { text, path, name };
-        let table = DeTable::parse(text)
-            .map_err(|error| reader.refuse(error.span().unwrap_or_default(), error.message().trim()))?;
+        let table = DeTable::parse(text).map_err(|error| {
+            reader.refuse(
+                error.span().unwrap_or_default(),
+                Message::verbatim(error.message().trim().replace('\n', " ")),
+            )
+        })?;
         let mut settings = Settings::default();
         for (key, value) in table.get_ref() {
             match (&**key.get_ref(), value.get_ref()) {
                 ("deny-warnings", DeValue::Boolean(on)) => settings.deny_warnings = *on,
                 ("strict-ties", DeValue::Boolean(on)) => settings.strict_ties = *on,
                 ("deny-warnings" | "strict-ties", _) => {
-                    return Err(reader.refuse(value.span(), "`true` or `false` is wanted"));
+                    return Err(reader.refuse(value.span(), said!("`true` or `false` is wanted")));
                 }
                 ("max-cost", DeValue::Integer(number)) => {
                     let steps = u64::from_str_radix(number.as_str(), number.radix());
                     settings.max_cost = Some(steps.map_err(|_| {
-                        reader.refuse(value.span(), "a whole number of steps is wanted, from 0 on")
+                        reader.refuse(value.span(), said!("a whole number of steps is wanted, from 0 on"))
                     })?);
                 }
                 ("max-cost", _) => {
-                    return Err(reader.refuse(value.span(), "a whole number of steps is wanted"));
+                    return Err(reader.refuse(value.span(), said!("a whole number of steps is wanted")));
                 }
                 ("severity", DeValue::Table(levels)) => reader.levels(levels, &mut settings.levels)?,
                 ("severity", _) => {
                     return Err(reader.refuse(
                         value.span(),
-                        "a table is wanted: `[severity]`, and below it `W0213 = \"deny\"`",
+                        said!("a table is wanted: `[severity]`, and below it `W0213 = \"deny\"`"),
                     ));
                 }
                 (other, _) => {
                     let known = ["deny-warnings", "max-cost", "severity", "strict-ties"];
                     let near = nearest(other, known).map_or_else(
-                        || format!("there are {}", known.map(|key| format!("`{key}`")).join(", ")),
-                        |near| format!("did you mean `{near}`?"),
+                        || said!("there are {}", listed(known.map(|key| format!("`{key}`")))),
+                        |near| said!("did you mean `{near}`?"),
                     );
-                    return Err(reader.refuse(key.span(), &format!("there is no setting `{other}`; {near}")));
+                    return Err(reader.refuse(key.span(), said!("there is no setting `{other}`; {near}")));
                 }
             }
         }
@@ -156,27 +169,29 @@ struct Reader<'t> {
 impl Reader<'_> {
     fn levels(&self, levels: &DeTable<'_>, found: &mut BTreeMap<Code, Level>) -> Result<(), Refused> {
         for (key, value) in levels {
-            let code = warning(key.get_ref()).map_err(|error| self.refuse(key.span(), &error))?;
+            let code = warning(key.get_ref()).map_err(|error| self.refuse(key.span(), error))?;
             let level = match value.get_ref() {
                 DeValue::String(level) => LEVELS.iter().find(|(name, _)| *name == &**level),
                 _ => None,
             };
             let Some((_, level)) = level else {
-                return Err(self.refuse(value.span(), "`\"allow\"`, `\"warn\"` or `\"deny\"` is wanted"));
+                return Err(
+                    self.refuse(value.span(), said!("`\"allow\"`, `\"warn\"` or `\"deny\"` is wanted"))
+                );
             };
             if found.insert(code, *level).is_some() {
-                return Err(self.refuse(key.span(), &format!("`{}` is given a weight twice", code.as_str())));
+                return Err(self.refuse(key.span(), said!("`{}` is given a weight twice", code.as_str())));
             }
         }
         Ok(())
     }
 
-    fn refuse(&self, place: Range<usize>, message: &str) -> Refused {
+    fn refuse(&self, place: Range<usize>, message: Message) -> Refused {
         let before = self.text.get(..place.start).unwrap_or(self.text);
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or("").chars().count() + 1);
         let (path, name) = (self.path.to_owned(), self.name.to_owned());
-        Refused { path, name, line, column, message: message.replace('\n', " ") }
+        Refused { path, name, line, column, message }
     }
 }
 
@@ -212,13 +227,14 @@ fn read(path: &Path) -> Result<Settings, Refused> {
     let name = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
     let name = name.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display().to_string();
     let reader = Reader { text: "", path, name: &name };
-    let refused = |error: &dyn std::fmt::Display| reader.refuse(0..0, &format!("it cannot be read: {error}"));
+    let refused = |error: &std::io::Error| reader.refuse(0..0, said!("it cannot be read: {error}"));
     let size = path.metadata().map_err(|error| refused(&error))?.len();
     if size > MOST {
-        return Err(refused(&"it is over 1 MiB"));
+        return Err(reader.refuse(0..0, said!("it cannot be read: it is over 1 MiB")));
     }
     let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
-    let text = String::from_utf8(bytes).map_err(|_| refused(&"it is not UTF-8"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| reader.refuse(0..0, said!("it cannot be read: it is not UTF-8")))?;
     Settings::read(text.strip_prefix('\u{feff}').unwrap_or(&text), path, &name)
 }
 

@@ -68,14 +68,21 @@ impl<'a> Lookup<'a> {
         let Some(subject) = self.index.subjects.get(number as usize) else { return };
         let Value::Str(text) = verifier.operand(subject.operand) else { return };
         let Ok(mut buffers) = self.work.scan.try_borrow_mut() else { return };
-        let mut search = |prepared: &str| self.search(subject, prepared.as_bytes(), &mut buffers, hits);
         let state = match &subject.forms[..] {
+            [form] if subject.folds_in_place && buffers.fold(text.as_bytes()) => {
+                self.search_folded(subject, text.len(), &mut buffers, hits);
+                let is_own = subject.is_own(form, buffers.folded(text.len()), text);
+                ONE_FORM | if is_own { OWN_TEXT } else { 0 }
+            }
             [form] => {
-                let prepared = verifier.texts().get(form.text, self.epoch, form.mode, text);
-                search(prepared);
+                let prepared = verifier.texts().get(form.text, self.epoch, form.mode, text).as_bytes();
+                self.search(subject, prepared, &mut buffers, hits);
                 ONE_FORM | if subject.is_own(form, prepared, text) { OWN_TEXT } else { 0 }
             }
-            forms => self.scan_forms(verifier, subject, forms, text, &mut search),
+            forms => {
+                let mut search = |form: &str| self.search(subject, form.as_bytes(), &mut buffers, hits);
+                self.scan_forms(verifier, subject, forms, text, &mut search)
+            }
         };
         if let Some(stamp) = self.work.subjects.get(number as usize) {
             stamp.set(self.epoch | state);
@@ -98,7 +105,7 @@ impl<'a> Lookup<'a> {
             let texts = verifier.texts();
             texts.get(form.text, self.epoch, form.mode, text);
             let prepared = texts.kept(form.text, text);
-            if subject.is_own(form, prepared, text) {
+            if subject.is_own(form, prepared.as_bytes(), text) {
                 state |= OWN_TEXT;
             }
             match scanned {
@@ -112,21 +119,40 @@ impl<'a> Lookup<'a> {
     }
 
     /// Searches a text of a subject for its literals.
-    #[inline(always)]
+    #[inline(never)]
     fn search(&self, subject: &SubjectIndex, text: &[u8], buffers: &mut Buffers, hits: &mut Vec<u32>) {
-        let (epoch, index) = (self.epoch, self.index);
-        let mut found = |literal: u32| {
-            if let Some(stamp) = self.work.literals.get(literal as usize)
-                && stamp.replace(epoch) != epoch
-            {
-                for key in index.literal_keys.get(literal) {
-                    self.hit(*key, hits);
-                }
-            }
-        };
-        subject.starts.find(text, Anchor::Start, &mut found);
-        subject.ends.find(text, Anchor::End, &mut found);
-        subject.scanner.scan(text, buffers, |literal, _| found(subject.first + literal));
+        self.search_edges(subject, text, hits);
+        subject.scanner.scan(text, buffers, |literal, _| self.found(subject.first + literal, hits));
+    }
+
+    /// The same for the text of so many bytes that was folded in the buffers.
+    #[inline(always)]
+    fn search_folded(
+        &self,
+        subject: &SubjectIndex,
+        length: usize,
+        buffers: &mut Buffers,
+        hits: &mut Vec<u32>,
+    ) {
+        self.search_edges(subject, buffers.folded(length), hits);
+        let found = |literal, _| self.found(subject.first + literal, hits);
+        subject.scanner.scan_folded(length, buffers, found);
+    }
+
+    #[inline(always)]
+    fn search_edges(&self, subject: &SubjectIndex, text: &[u8], hits: &mut Vec<u32>) {
+        subject.starts.find(text, Anchor::Start, &mut |literal| self.found(literal, hits));
+        subject.ends.find(text, Anchor::End, &mut |literal| self.found(literal, hits));
+    }
+
+    /// Notes that a text has a literal.
+    #[inline(always)]
+    fn found(&self, literal: u32, hits: &mut Vec<u32>) {
+        if let Some(stamp) = self.work.literals.get(literal as usize)
+            && stamp.replace(self.epoch) != self.epoch
+        {
+            self.index.literal_keys.get(literal).iter().for_each(|key| self.hit(*key, hits));
+        }
     }
 
     /// Looks up the elements of a list; false when there is none.
@@ -139,16 +165,19 @@ impl<'a> Lookup<'a> {
     ) -> bool {
         let Some(elements) = verifier.operand(attribute.operand).elements() else { return false };
         let AttributeIndex { elements: named, element_keys, form, .. } = attribute;
-        elements.for_each(|element| match element {
-            Value::Str(text) => {
-                let number = named.get(verifier.texts().passing(form.mode, text));
-                let keys = number.map_or(&[][..], |number| element_keys.get(number));
-                keys.iter().for_each(|key| self.hit(*key, hits));
-            }
-            // A time equals texts that write it in many ways.
-            Value::DateTime(_) => element_keys.all().iter().for_each(|key| self.hit(*key, hits)),
-            _ => {}
-        });
+        // No closure, which each kind of list would call.
+        for element in elements {
+            let keys = match element {
+                Value::Str(text) => {
+                    let number = named.get(verifier.texts().passing(form.mode, text));
+                    number.map_or(&[][..], |number| element_keys.get(number))
+                }
+                // A time equals texts that write it in many ways.
+                Value::DateTime(_) => element_keys.all(),
+                _ => &[],
+            };
+            keys.iter().for_each(|key| self.hit(*key, hits));
+        }
         true
     }
 

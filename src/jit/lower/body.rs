@@ -1,11 +1,13 @@
 //! One function in the making: places of values, tags, slots that are still to be read, helpers.
 
 use super::Lowering;
+use crate::jit::PINS_SLOTS;
 use crate::jit::code::layout;
 use crate::jit::code::{Helpers, Machine};
 use crate::sema::hir::SlotId;
 use crate::ty::{Kind, KindSet};
 use crate::vm::Record;
+use crate::vm::compiled::Memo;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlags, SigRef, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
@@ -19,9 +21,17 @@ pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
     pub b: FunctionBuilder<'b>,
     pub machine: Value,
-    slots: Value,
+    slots: Slots,
     /// The signatures of helpers by their number of numbers.
     signatures: [Option<SigRef>; 4],
+}
+
+/// The address of the slots' places.
+#[derive(Clone, Copy)]
+enum Slots {
+    At(Value),
+    /// In the register that is kept for it; the value that a caller had there, where it is to be given back.
+    Pinned(Option<Value>),
 }
 
 /// The blocks that a test's answers lead to.
@@ -102,17 +112,32 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn new(lowering: &'l mut Lowering<'c>, builder: FunctionBuilder<'b>) -> Self {
         // Replaced by `begin`.
         let none = Value::from_u32(0);
-        Body { lowering, b: builder, machine: none, slots: none, signatures: [None; 4] }
+        Body { lowering, b: builder, machine: none, slots: Slots::At(none), signatures: [None; 4] }
     }
 
-    /// Begins; the function's parameters.
+    /// Begins a function that compiled code calls; its parameters.
     pub fn begin(&mut self) -> Vec<Value> {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
         self.go(entry);
         let params = self.b.block_params(entry).to_vec();
         self.machine = params[0];
-        self.slots = self.field(types::I64, offset_of!(AnyMachine, slots));
+        self.slots = match PINS_SLOTS {
+            true => Slots::Pinned(None),
+            false => Slots::At(self.field(types::I64, offset_of!(AnyMachine, slots))),
+        };
+        params
+    }
+
+    /// Begins a function that the engine calls.
+    pub fn begin_outermost(&mut self) -> Vec<Value> {
+        let params = self.begin();
+        if PINS_SLOTS {
+            let kept = self.b.ins().get_pinned_reg(types::I64);
+            let slots = self.field(types::I64, offset_of!(AnyMachine, slots));
+            self.b.ins().set_pinned_reg(slots);
+            self.slots = Slots::Pinned(Some(kept));
+        }
         params
     }
 
@@ -127,6 +152,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     pub fn yield_number(&mut self, number: u64) {
         let number = self.number(number as i64);
+        if let Slots::Pinned(Some(kept)) = self.slots {
+            self.b.ins().set_pinned_reg(kept);
+        }
         self.b.ins().return_(&[number]);
     }
 
@@ -146,8 +174,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     pub fn memo(&mut self) -> (Value, Value) {
-        let cells = self.field(types::I64, offset_of!(AnyMachine, memo));
-        (cells, self.field(types::I32, offset_of!(AnyMachine, epoch)))
+        // A list's address stands in front of its length.
+        let cells = self.field(types::I64, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, cells));
+        (cells, self.field(types::I32, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, epoch)))
     }
 
     /// Calls a helper with numbers behind the machine.
@@ -189,11 +218,21 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         (slot as usize).checked_mul(layout::SIZE)?.checked_add(field)?.try_into().ok()
     }
 
+    fn slots(&mut self) -> Value {
+        match self.slots {
+            Slots::At(slots) => slots,
+            Slots::Pinned(_) => self.b.ins().get_pinned_reg(types::I64),
+        }
+    }
+
     /// A part of a slot's place.
     pub fn load(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::offset(slot, field) {
-            Some(offset) => self.b.ins().load(ty, flags, self.slots, offset),
+            Some(offset) => {
+                let slots = self.slots();
+                self.b.ins().load(ty, flags, slots, offset)
+            }
             None => {
                 let place = self.place(slot);
                 self.b.ins().load(ty, flags, place, field as i32)
@@ -201,8 +240,22 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
+    /// The address and the length of a slot's text.
+    pub fn text(&mut self, slot: u32) -> (Value, Value) {
+        let part = |field| Self::offset(slot, field);
+        match (part(layout::PAYLOAD), part(layout::LENGTH)) {
+            (Some(at), Some(length)) => {
+                let (slots, flags) = (self.slots(), MemFlags::trusted());
+                let at = self.b.ins().load(types::I64, flags, slots, at);
+                (at, self.b.ins().load(types::I64, flags, slots, length))
+            }
+            _ => [layout::PAYLOAD, layout::LENGTH].map(|field| self.load(types::I64, slot, field)).into(),
+        }
+    }
+
     pub fn place(&mut self, slot: u32) -> Value {
-        self.b.ins().iadd_imm(self.slots, i64::from(slot) * layout::SIZE as i64)
+        let slots = self.slots();
+        self.b.ins().iadd_imm(slots, i64::from(slot) * layout::SIZE as i64)
     }
 
     /// A slot as something to test.

@@ -7,7 +7,6 @@
 
 use super::body::{Body, Targets};
 use crate::bytecode::pools::Matcher;
-use crate::jit::code::layout;
 use crate::text::fold::{Equals, equals};
 use crate::text::{Form, TextMode};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -94,10 +93,8 @@ impl Body<'_, '_, '_> {
         let Some(needles) = needles.filter(|needles| !needles.is_empty() && needles.len() <= MOST) else {
             return false;
         };
-        let text = Text {
-            at: self.load(types::I64, slot, layout::PAYLOAD),
-            length: self.load(types::I64, slot, layout::LENGTH),
-        };
+        let (at, length) = self.text(slot);
+        let text = Text { at, length };
         let (decided, rest) = if all { (targets.no, targets.yes) } else { (targets.yes, targets.no) };
         for (needle, left) in needles.iter().zip((0..needles.len()).rev()) {
             let next = if left == 0 { rest } else { self.b.create_block() };
@@ -116,7 +113,7 @@ impl Body<'_, '_, '_> {
 
     /// Searches a text for one keyword.
     fn find_one(&mut self, text: Text, needle: &Needle<'_>, otherwise: Block, targets: Targets) {
-        let [start, around, next, more] = [(); 4].map(|()| self.b.create_block());
+        let [start, around, next, end, more] = [(); 5].map(|()| self.b.create_block());
         let (passes, hits) = (self.cold(), self.cold());
         // The last sixteen positions that are looked at. They may overlap those before.
         let last = self.b.ins().iadd_imm(text.length, -((TOGETHER + needle.pair[1]) as i64));
@@ -124,13 +121,14 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(is_short, otherwise, &[], start, &[]);
         self.go(start);
         let bytes = needle.pair.map(|offset| self.sixteen_of(needle, offset));
+        let arguments = |from: Value, behind: Value| [BlockArg::Value(from), BlockArg::Value(behind)];
         let from = self.number(0);
-        self.b.ins().jump(around, &[BlockArg::Value(from)]);
-
-        let from = self.b.append_block_param(around, types::I64);
-        self.go(around);
-        let behind = self.b.ins().iadd_imm(from, TOGETHER as i64);
+        let behind = self.number(TOGETHER as i64);
         let behind = self.b.ins().smin(behind, last);
+        self.b.ins().jump(around, &arguments(from, behind));
+
+        let [from, behind] = [(); 2].map(|()| self.b.append_block_param(around, types::I64));
+        self.go(around);
         let both = [from, behind].map(|from| self.pairs_at(text, from, needle, bytes));
         let any = self.b.ins().bor(both[0], both[1]);
         let any = self.b.ins().vhigh_bits(types::I32, any);
@@ -138,22 +136,27 @@ impl Body<'_, '_, '_> {
 
         self.go(passes);
         let bits = both.map(|both| self.b.ins().vhigh_bits(types::I32, both));
-        let second = self.b.create_block();
-        let arguments = |bits: Value, from: Value| [BlockArg::Value(bits), BlockArg::Value(from)];
-        self.b.ins().brif(bits[0], hits, &arguments(bits[0], from), second, &[]);
+        let second = self.cold();
+        let place = |bits: Value, from: Value| [BlockArg::Value(bits), BlockArg::Value(from)];
+        self.b.ins().brif(bits[0], hits, &place(bits[0], from), second, &[]);
         self.go(second);
-        self.b.ins().brif(bits[1], hits, &arguments(bits[1], behind), next, &[]);
+        self.b.ins().brif(bits[1], hits, &place(bits[1], behind), next, &[]);
         let rest = Rest { hits, behind, bits: bits[1], next };
         self.compare_hits(rest, text, needle, targets.yes);
 
         self.go(next);
         let nowhere = if needle.beyond { self.b.create_block() } else { targets.no };
+        let after = self.b.ins().iadd_imm(from, 2 * TOGETHER as i64);
+        let behind_it = self.b.ins().iadd_imm(from, 3 * TOGETHER as i64);
+        let is_inside = self.b.ins().icmp(IntCC::SignedLessThan, behind_it, last);
+        self.b.ins().brif(is_inside, around, &arguments(after, behind_it), end, &[]);
+        // Once more at the end, unless it has been looked at.
+        self.go(end);
         let is_end = self.b.ins().icmp(IntCC::Equal, behind, last);
         self.b.ins().brif(is_end, nowhere, &[], more, &[]);
         self.go(more);
-        let from = self.b.ins().iadd_imm(behind, TOGETHER as i64);
-        let from = self.b.ins().smin(from, last);
-        self.b.ins().jump(around, &[BlockArg::Value(from)]);
+        let after = self.b.ins().smin(after, last);
+        self.b.ins().jump(around, &arguments(after, last));
         if needle.beyond {
             self.go(nowhere);
             self.if_ascii(text, targets.no, otherwise);

@@ -52,8 +52,7 @@ impl Body<'_, '_, '_> {
 
     /// Tests that a slot's text is one of some short texts, or begins with one.
     fn compare_bytes(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: Targets) {
-        let at = self.load(types::I64, slot, layout::PAYLOAD);
-        let length = self.load(types::I64, slot, layout::LENGTH);
+        let (at, length) = self.text(slot);
         for word in words {
             let (fits, next) = (self.b.create_block(), self.b.create_block());
             let cc = if begins { IntCC::UnsignedGreaterThanOrEqual } else { IntCC::Equal };

@@ -257,6 +257,10 @@ impl<'a> Checker<'a> {
             let (wants, found) = (wanted.with_article(), arg.ty.with_article());
             let message = said!("`{function}` wants {wants} for `{param}`, and this is {found}");
             let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.in_words());
+            let diagnostic = match arg.ty.kinds == KindSet::STRING && wanted.kinds.overlaps(KindSet::NUMBER) {
+                true => diagnostic.help(said!("`number(…)` reads the number that a text writes")),
+                false => diagnostic,
+            };
             let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
             // In a choice it is read at its own type, so that it counts, and the call gives nothing.
             if self.lenient && declared.is_none() {

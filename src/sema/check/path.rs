@@ -134,6 +134,9 @@ impl<'a> Checker<'a> {
             let written = format!("payload.{name}");
             let help = said!("it is a field of an included group: write `{written}`");
             diagnostic.help(help).likely_fix(place, written)
+        } else if let Some(element) = self.scope.element_with(name) {
+            let written = format!("{element}.{name}");
+            diagnostic.did_you_mean(place, Some(&written))
         } else if let Some((help, word)) = constant_meant(name) {
             diagnostic.help(help).did_you_mean(place, word)
         } else {

@@ -47,6 +47,13 @@ impl Scope {
         &self.bindings
     }
 
+    /// The innermost binding that has a field of that name.
+    pub(super) fn element_with(&self, field: &str) -> Option<&str> {
+        let has =
+            |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());
+        self.bindings.iter().rev().find(has).map(|binding| &*binding.name)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.bindings.len()
     }

@@ -184,8 +184,10 @@ impl<'a> Checker<'a> {
             let message = said!("`{}` has no rule `{}`", payload.name, rule.node);
             let near =
                 self.nearest(&rule.node, rules.iter().map(|name| &**name)).map(|near| format!("\"{near}\""));
+            let names: Vec<String> = rules.iter().map(|name| format!("\"{name}\"")).collect();
+            let help = said!("its rules are {}", listed(names.iter().map(String::as_str)));
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
-            return self.report(diagnostic.did_you_mean(rule.span, near.as_deref()));
+            return self.report(diagnostic.near_or(rule.span, near.as_deref(), help));
         }
         let text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
         let breaks = expect.breaks.iter().map(|(rule, place)| (text(rule), place.as_ref().map(text)));

@@ -209,6 +209,13 @@ pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnost
         .likely_fix(span, format!("`{word}`"))
 }
 
+/// The complaint about such a word where a value must stand, which may be meant as a name or as a text.
+pub(super) fn reserved_value(word: &str, span: Span) -> Diagnostic {
+    reserved_word(word, span, said!("a value")).help(said!(
+        "if `{word}` is meant as a name, write `` `{word}` `` in backquotes; a text stands in quotes: \"{word}\""
+    ))
+}
+
 /// A name without its backquotes.
 pub(super) fn unquote(text: &str) -> &str {
     text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)

@@ -3,7 +3,7 @@
 
 mod habits;
 
-use super::context::{Cx, reserved_word, unexpected};
+use super::context::{Cx, reserved_value, reserved_word, unexpected};
 use super::terminals::is_reserved;
 use super::{Rule, foreign, phrase, splitter};
 use crate::diag::{Code, Diagnostic, Message, nearest, one_of};
@@ -136,6 +136,10 @@ impl<'a> Failure<'_, 'a> {
         if let Some(near) = self.misspelt() {
             return diagnostic.did_you_mean(self.span, Some(&near));
         }
+        if self.found == "@" && self.rule == Rule::input_statement {
+            return diagnostic
+                .help(said!("the mark of a field stands behind its type: `phone?: string @private`"));
+        }
         match self.example() {
             Some(example) => diagnostic.help(said!("for example: {example}")),
             None => diagnostic,
@@ -232,7 +236,7 @@ impl<'a> Failure<'_, 'a> {
             if self.value_wanted()
                 || self.expected.iter().any(|rule| phrase::is_piece(*rule)) && self.after_operator()
             {
-                return Some(reserved_word(found, span, said!("a value")));
+                return Some(reserved_value(found, span));
             }
         }
         if wants_name && matches!(kind, TokenKind::String | TokenKind::RawString) && !self.at_end() {
@@ -376,11 +380,8 @@ impl<'a> Failure<'_, 'a> {
             return self.no_case();
         }
         if matches!(found, "salience" | "order" | "weight" | "rank") {
-            return Some(foreign::syntax(
-                span,
-                said!("what is tried first has a `priority`, not a `{found}`"),
-                "priority",
-            ));
+            let message = said!("what is tried first has a `priority`, not a `{found}`");
+            return Some(foreign::syntax(span, message, "priority"));
         }
         if matches!(found, "if" | "where" | "match" | "unless" | "on") {
             let message = said!("the condition of a route stands after `when`, not `{found}`");
@@ -402,6 +403,12 @@ impl<'a> Failure<'_, 'a> {
         }
         if self.at_end() {
             return None;
+        }
+        if let Some(joined) = foreign::name_of_words(self.cx.text, self.span.range().start) {
+            return self.unexpected(
+                said!("a name is one word, and `{found}` is a second one"),
+                said!("write `{joined}`"),
+            );
         }
         let message = said!("expected `when` before the condition, found {}", self.found_words());
         let diagnostic = self.unexpected(message, said!("write `when` before the condition"))?;

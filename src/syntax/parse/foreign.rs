@@ -42,6 +42,17 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .filter(|spelling| *spelling != word)
 }
 
+/// The words before `when` as one name, where a name of several words was written: `at` is the place of the second.
+pub(super) fn name_of_words(text: &str, at: usize) -> Option<String> {
+    let (before, behind) = text.split_at_checked(at)?;
+    let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let first = before.split_whitespace().next_back().filter(is_word)?;
+    let more: Vec<&str> =
+        behind.split_whitespace().take_while(|word| is_word(word) && *word != "when").take(4).collect();
+    let ends = behind.split_whitespace().nth(more.len()) == Some("when");
+    (ends && !more.is_empty()).then(|| [&[first], &more[..]].concat().join("_"))
+}
+
 /// The remedy for a word or sign of another language that stands where an operator is wanted.
 pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
@@ -62,6 +73,7 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
         }
         "xor" => said!("write `(a and not b) or (b and not a)`"),
         "of" => said!("one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`"),
+        "any" | "all" => said!("it stands before the list: `{word} x in LIST: CONDITION`"),
         "then" => said!("the handler stands after `->`"),
         "where" => said!("the condition on each element stands behind `:`, as in `any x in list: x > 3`"),
         "?" => {

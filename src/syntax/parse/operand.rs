@@ -1,7 +1,7 @@
 //! The operands of expressions: literals, names with their fields, indices and arguments, lists,
 //! records, blocks and quantifiers, with the prefixes before them.
 
-use super::context::{Built, Cx, Failed, child, children, unexpected, unquote};
+use super::context::{Built, Cx, Failed, child, children, reserved_value, unexpected, unquote};
 use super::expr::{Climb, ExprNode, Piece, PieceKind, node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
@@ -181,10 +181,13 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         if matches!(text, "any" | "all") {
             let (place, found) = self.cx.found_at(span.end);
             let message = said!("expected `{{` or `x in LIST:` after `{text}`, found {found}");
-            let help = said!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`");
+            let help = match self.spelling(1) {
+                Some("word") => said!("`word` stands before `{text}`: `contains word {text} […]`"),
+                _ => said!("write `{text} {{ condition; condition }}` or `{text} x in list: condition`"),
+            };
             return self.report(unexpected(place, message, help));
         }
-        self.cx.reserved_word(text, span, said!("a value"))
+        self.report(reserved_value(text, span))
     }
 
     /// No operand where one must stand.

@@ -102,6 +102,9 @@ impl Workload {
     pub fn source(&self) -> String {
         let mut out = String::with_capacity(self.routes.len() * 200 + INPUT.len());
         out.push_str(INPUT);
+        if self.routes.len() > MOST_REGEXES {
+            out.push_str("settings { regex_memory: 4096MiB }\n");
+        }
         for route in &self.routes {
             let _ = writeln!(out, "{route}");
         }
@@ -109,6 +112,9 @@ impl Workload {
         out
     }
 }
+
+/// The regular expressions of more routes than these are to be allowed for.
+const MOST_REGEXES: usize = 200_000;
 
 struct Maker<'v> {
     shape: Shape,

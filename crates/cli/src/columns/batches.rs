@@ -2,6 +2,7 @@
 //! the input.
 
 use super::{ColumnArgs, LINES};
+use crate::language::{language, tell};
 use crate::lines::{Chunk, Lines};
 use crate::progress::Progress;
 use crate::stream::{self, StreamArgs, Worker};
@@ -208,7 +209,8 @@ impl ColumnArgs {
         let mut source = self.source(&form, stream, term)?;
         let (columns, options) = (source.source.schema(), self.options(&*source.source, answering.matched));
         let decider = answering.decisions.map(|(rules, entry)| {
-            Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options).map_err(CliError::foreign)
+            Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options)
+                .map_err(|error| CliError::usage(error.in_words()))
         });
         let (decider, messages) = (decider.transpose()?, Messages::new(columns, &options));
         let schema = decider.as_ref().map_or_else(|| (answering.answers)().schema(), Decider::schema);
@@ -217,7 +219,7 @@ impl ColumnArgs {
         let hands = (0..stream.workers(source.size)).map(|_| hand(another(), output.is_columns())).collect();
         let answered = answer_all(hands, || source.job(), Some(&messages), &mut output)?;
         match source.source.cut() {
-            Some(cut) => Err(CliError::usage(said!("`{}`: {}", name(stream), cut.to_string()))),
+            Some(cut) => Err(CliError::usage(said!("`{}`: {cut}", name(stream)))),
             None => Ok(answered),
         }
     }
@@ -237,6 +239,7 @@ impl ColumnArgs {
     fn options(&self, source: &dyn Source, matched: bool) -> Options {
         let mut options =
             self.json_column.iter().fold(Options::default(), |options, name| options.json(name));
+        options = options.language(language());
         if self.allow_missing_columns {
             options = options.allow_missing();
         }
@@ -248,7 +251,7 @@ impl ColumnArgs {
 
     fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Watched, CliError> {
         let format = format(form)?;
-        let failed = |error: FormatError| files::unreadable(&name(stream), &error.to_string());
+        let failed = |error: FormatError| files::unreadable(&name(stream), error.in_words());
         let path = stream.path().filter(|path| *path != Path::new("-"));
         // What is no file of messages is refused as with lines.
         let (input, _, size) = stream.open(term)?;
@@ -339,7 +342,7 @@ impl Watched {
         reason = "a bar"
     )]
     fn job(&mut self) -> Result<Option<Job>, CliError> {
-        let failed = |error: FormatError| CliError::foreign(error.of(&self.name));
+        let failed = |error: FormatError| CliError::usage(error.of(&self.name).in_words().clone());
         let part = match self.source.next() {
             // A signal ends the reading, between two batches or within one.
             _ if signals::caught().is_some() => return Ok(None),
@@ -383,7 +386,7 @@ impl<W: Worker> Hand<W> {
             decided += 1;
             summary.decided(decision);
         });
-        let answers = answers.map_err(CliError::foreign)?;
+        let answers = answers.map_err(|error| CliError::usage(error.in_words()))?;
         *refused += part.batch.num_rows() - decided;
         if columns.is_some() {
             return Ok(Answers::Columns(answers));
@@ -404,13 +407,13 @@ impl<W: Worker> Hand<W> {
                     stream::answer_one(worker, number, Some(message.to_string().as_bytes()), &mut text)
                 }
                 Err(error) => {
-                    let error = json!({"code": error.code(), "message": error.message()});
+                    let error = json!({"code": error.code(), "message": tell(error.message())});
                     stream::write_json(&mut text, &json!({ "line": number, "error": error }));
                     false
                 }
             };
             *refused += usize::from(!answered);
         });
-        each.map(|()| text).map_err(CliError::foreign)
+        each.map(|()| text).map_err(|error| CliError::usage(error.in_words()))
     }
 }

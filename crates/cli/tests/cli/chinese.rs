@@ -1,6 +1,8 @@
 //! Each verb with right and wrong input in Chinese: whatever a person reads is told in it.
 
+use super::lsp::{Editor, uri};
 use super::{Folder, Ran};
+use serde_json::json;
 
 #[path = "../../../../tests/support/chinese.rs"]
 mod words;
@@ -154,4 +156,108 @@ fn wrong_usage_is_told_in_chinese() {
     );
     assert!(told(&["check", "--lang", "zh"]).contains("缺少参数：`<FILES|DIRS>...`"));
     assert!(told(&["chek"]).starts_with("error: unrecognized subcommand"));
+}
+
+/// Refusals of what is read beside rules were told in English.
+#[test]
+fn files_beside_the_rules_are_refused_in_chinese() {
+    let route = |condition: &str| {
+        format!("[{{\"name\": \"a\", \"handler\": \"h\", \"extra\": 1, \"condition\": {condition}}}]")
+    };
+    let choice = "[{\"branch_id\": \"b\", \"is_default\": false, \"conditions\": [{\"left\": {\"step_id\": \"s\"}, \"operate\": \"string_equal\"}]}]";
+    let folder = Folder::with("route a when n > 3 -> h\n")
+        .file("odd.json", route("{\"type\": \"Odd\"}"))
+        .file("regex.json", route("{\"type\": \"RegexCondition\", \"pattern\": \"(?=a)\"}"))
+        .file("list.json", "[3]")
+        .file("none.json", "{\"routes\": {}}")
+        .file("good.json", route("{\"type\": \"TextCondition\", \"contains\": [\"x\"]}"))
+        .file("choice.json", choice)
+        .file("flows.json", "[{\"name\": \"f\", \"type\": \"keyword\", \"trigger_patterns\": [\"\"]}]")
+        .file(
+            "cases.jsonl",
+            "{\"name\": \"one\"}\n{\"flows\": [], \"message\": \"x\", \"expected\": {\"flow\": 1}}\nno\n",
+        )
+        .file("s/rulec.toml", "strict_ties = true\n")
+        .file("s/a.rules", "default -> h\n")
+        .file("t/rulec.toml", "[severity]\nW0213 = 3\n")
+        .file("t/a.rules", "default -> h\n");
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["import", "routes", "odd.json"], 1, "路由 `a`：没有条件 `Odd`"),
+        (&["import", "routes", "regex.json"], 1, "正则表达式 `(?=a)` 无法翻译：不支持环视"),
+        (
+            &["import", "routes", "list.json"],
+            1,
+            "应当是路由（一个对象），却是数字，位于 `[0]`（第 1 行，第 2 列）",
+        ),
+        (&["import", "routes", "none.json"], 1, "应当是路由的列表，却是对象"),
+        (&["import", "routes", "good.json"], 0, "路由 `a` 的 `extra` 在这里没有意义"),
+        (&["import", "choice", "choice.json"], 0, "被去掉了，因为左侧的值没有指明步骤 `s` 的哪一项"),
+        (&["import", "flows", "flows.json"], 1, "这个模式是空的"),
+        (&["conformance", "flow", "cases.jsonl", "--list-failures"], 1, "这个用例没有 `message`"),
+        (&["conformance", "flow", "cases.jsonl", "--list-failures"], 1, "应当是 {\"flow\":1}，却是"),
+        (&["check", "s"], 2, "没有设置 `strict_ties`；是不是指 `strict-ties`？"),
+        (&["check", "t"], 2, "应当是 `\"allow\"`、`\"warn\"` 或 `\"deny\"`"),
+        (&["check", "a.rules", "--deny", "E0101"], 2, "`E0101` 是错误，不能改变它的级别"),
+        (&["check", "a.rules", "--allow", "W9999"], 2, "没有警告 `W9999`"),
+    ];
+    told(&folder, cases);
+}
+
+/// Holds what is told of each command against its status and what is expected in it.
+fn told(folder: &Folder, cases: &[(&[&str], i32, &str)]) {
+    for (args, status, expected) in cases {
+        let ran = folder.rulec(&[args, &["--lang", "zh"][..]].concat());
+        let told = format!("{}{}", ran.out, ran.err);
+        assert_eq!(ran.status, Some(*status), "{args:?}: {told}");
+        assert!(told.contains(expected), "{args:?}: {told}");
+        assert!(!told.contains("there is") && !told.contains("expected "), "{args:?}: {told}");
+    }
+}
+
+#[cfg(feature = "columns")]
+#[test]
+fn columns_are_refused_in_chinese() {
+    let folder = Folder::with("route a when n > 3 -> h\n")
+        .file("cells.csv", "n\n1\n2,3\n")
+        .file("times.csv", "m\n1\n")
+        .file("cut.parquet", "PAR1");
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["run", "a.rules", "cells.csv"], 1, "第 3 行有 2 个单元格，而第一行给出了 1 列"),
+        (&["run", "a.rules", "times.csv"], 2, "规则读取 `n`，却没有这样的列"),
+        (&["run", "a.rules", "cut.parquet"], 2, "它不是 Parquet 文件，或被截断"),
+    ];
+    told(&folder, cases);
+}
+
+/// Hover, completion and what cannot be renamed were told in English alone.
+#[test]
+fn an_editor_is_answered_in_chinese() {
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    let (uri, mut editor) =
+        (uri(&root.join("a.rules")), Editor::with(&root, &["lsp"], json!({ "locale": "zh-cn" })));
+    editor.open(&uri, "route a when len(text) > 3 and ctx.n in [1] -> h\n");
+    let mut hover = |character: u32| editor.at("textDocument/hover", &uri, 0, character).to_string();
+    for (character, expected) in [
+        (13, "文字的字符数、列表的元素数、dict 的键数。"),
+        (23, "左侧的数字或版本较大"),
+        (35, "消息的字段；类型由它的用法得出"),
+        (37, "值是列表的元素"),
+        (47, "处理器，由嵌入 rulec 的程序登记"),
+    ] {
+        let told = hover(character);
+        assert!(told.contains(expected) && english_in(&told).is_empty(), "{character}: {told}");
+    }
+    let offered = editor.at("textDocument/completion", &uri, 0, 13);
+    let items = offered.as_array().or(offered["items"].as_array()).expect("a list");
+    let docs = items.iter().filter_map(|item| item["documentation"]["value"].as_str());
+    let docs: Vec<&str> = docs.collect();
+    assert!(docs.len() > 40 && docs.iter().all(|docs| is_chinese(docs)), "{docs:?}");
+    let refused = editor.ask(
+        "textDocument/rename",
+        json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": 35 }, "newName": "m" }),
+    );
+    let refused = refused.expect_err("a field is not renamed");
+    assert!(refused["message"].as_str().is_some_and(|told| told.contains("是消息的字段")), "{refused}");
+    assert_eq!(editor.stop(), Some(0));
 }

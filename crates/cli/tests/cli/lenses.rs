@@ -43,3 +43,47 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     assert_eq!(lenses(&mut editor), Some(1));
     assert_eq!(editor.stop(), Some(0));
 }
+
+/// After a save or an edit the findings of the analysis vanished, and came back when the next one was through.
+#[test]
+fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    let able = json!({ "capabilities": { "workspace": { "codeLens": { "refreshSupport": true } } } });
+    let mut editor = Editor::with(&root, &["lsp", "--stdio"], able);
+    let (main, words) = (uri(&root.join("main.rules")), uri(&root.join("words.rules")));
+    // The lines that are told to be hidden, each time the file is told of until the analysis is through.
+    let told = |editor: &mut Editor| {
+        let mut times: Vec<Vec<u64>> = Vec::new();
+        loop {
+            let message = if editor.told.is_empty() { editor.read() } else { editor.told.remove(0) };
+            let params = &message["params"];
+            match message["method"].as_str() {
+                Some("workspace/codeLens/refresh") => return times,
+                Some("textDocument/publishDiagnostics") if params["uri"] == main => {
+                    let all = params["diagnostics"].as_array().into_iter().flatten();
+                    let hidden = all.filter(|found| found["code"] == "W0213");
+                    times.push(hidden.filter_map(|found| found["range"]["start"]["line"].as_u64()).collect());
+                }
+                _ => {}
+            }
+        }
+    };
+    let routes = "route a when n < 1 -> h\nroute b when n < 0 -> h\ndefault -> h\n";
+    editor.open(&words, "let m = 1\n");
+    editor.open(&main, &format!("import \"words.rules\"\n{routes}"));
+    // The first file may be through before the second is opened.
+    while told(&mut editor).last() != Some(&vec![2]) {}
+    editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": main } }));
+    assert!(told(&mut editor).is_empty(), "nothing has changed");
+    // The finding moves with its line, and is told once.
+    editor.change(&main, 2, &format!("import \"words.rules\"\n\n\n{routes}"));
+    assert_eq!(told(&mut editor), [[4]]);
+    // An edit of another file leaves it.
+    editor.change(&words, 2, "let m = 2\n");
+    assert!(told(&mut editor).is_empty());
+    // What hides the route is edited, so that the finding may no longer hold.
+    editor.change(&main, 3, &format!("import \"words.rules\"\n\n\n{}", routes.replace("< 1", "< -1")));
+    assert_eq!(told(&mut editor), [Vec::<u64>::new()]);
+    assert_eq!(editor.stop(), Some(0));
+}

@@ -76,7 +76,7 @@ impl Editor {
     }
 
     /// The answer to a request, or the error.
-    fn ask(&mut self, method: &str, params: Json) -> Result<Json, Json> {
+    pub fn ask(&mut self, method: &str, params: Json) -> Result<Json, Json> {
         self.asked += 1;
         let id = self.asked;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
@@ -125,7 +125,7 @@ impl Editor {
         }
     }
 
-    fn at(&mut self, method: &str, uri: &str, line: u32, character: u32) -> Json {
+    pub fn at(&mut self, method: &str, uri: &str, line: u32, character: u32) -> Json {
         let position = json!({ "line": line, "character": character });
         let params = json!({ "textDocument": { "uri": uri }, "position": position, "context": { "includeDeclaration": true, "triggerKind": 1 } });
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))

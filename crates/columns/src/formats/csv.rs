@@ -9,6 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use csv::{ByteRecord, ReaderBuilder};
 use rulec::Code;
+use rulec::internals::diag::said;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ impl Reader {
         let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
         let names = reader
             .headers()
-            .map_err(|error| FormatError(format!("its first line names no columns: {error}")))?;
+            .map_err(|error| FormatError(said!("its first line names no columns: {}", error.to_string())))?;
         let mut fields: Vec<Field> =
             names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
         // A byte order mark is no part of a name.
@@ -43,13 +44,12 @@ impl Reader {
         let (wanted, found) = (self.schema.fields().len(), self.record.len());
         let line = self.record.position().map_or(0, csv::Position::line);
         if found != wanted {
-            let message = format!(
-                "the row at line {line} has {found} cells, and the first line names {wanted} columns"
-            );
+            let message =
+                said!("the row at line {line} has {found} cells, and the first line names {wanted} columns");
             return Some(RowError::new(Code::MessageSyntax, message));
         }
         let wrong = self.record.iter().position(|cell| std::str::from_utf8(cell).is_err())?;
-        let message = format!("the column `{}` is not UTF-8 at line {line}", self.schema.field(wrong).name());
+        let message = said!("the column `{}` is not UTF-8 at line {line}", self.schema.field(wrong).name());
         Some(RowError::new(Code::MessageNotUtf8, message))
     }
 }

@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::SchemaRef;
+use rulec::internals::diag::said;
 use std::io::{BufReader, Read, Write};
 
 /// The mark that a file begins with, filled up to eight bytes.
@@ -28,7 +29,7 @@ impl Reader {
         }
         let input = BufReader::new(std::io::Cursor::new(first).chain(input));
         let reader = StreamReader::try_new(input, None)
-            .map_err(|error| FormatError(format!("it is no Arrow file or stream: {error}")))?;
+            .map_err(|error| FormatError(said!("it is no Arrow file or stream: {}", error.to_string())))?;
         Ok(Reader { reader })
     }
 }
@@ -41,7 +42,7 @@ impl Source for Reader {
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
         let batch = self.reader.next().transpose();
         Ok(batch
-            .map_err(|error| FormatError(format!("it is broken or cut short here: {error}")))?
+            .map_err(|error| FormatError(said!("it is broken or cut short here: {}", error.to_string())))?
             .map(Part::from))
     }
 

@@ -13,6 +13,8 @@ use parquet::file::metadata::{FileMetaData, ParquetMetaDataBuilder, ParquetMetaD
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::SchemaDescPtr;
+use rulec::Message;
+use rulec::internals::diag::said;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
@@ -31,7 +33,7 @@ pub(super) struct Reader {
     schema: SchemaRef,
     rows: u64,
     read: u64,
-    cut: Option<String>,
+    cut: Option<Message>,
 }
 
 /// A file up to some byte.
@@ -66,13 +68,16 @@ impl Reader {
             Ok(builder) => Reader::new(builder, None),
             Err(error) => {
                 let Some((builder, end)) = whole(again, length)? else {
-                    return Err(FormatError(format!("it is no Parquet file, or was cut short: {error}")));
+                    return Err(FormatError(said!(
+                        "it is no Parquet file, or was cut short: {}",
+                        error.to_string()
+                    )));
                 };
                 let lost = length - end;
                 let rows = builder.metadata().file_metadata().num_rows();
                 Reader::new(
                     builder,
-                    Some(format!(
+                    Some(said!(
                         "it was cut short: {rows} rows are whole, and {lost} bytes behind them are lost"
                     )),
                 )
@@ -82,7 +87,7 @@ impl Reader {
 
     fn new(
         builder: ParquetRecordBatchReaderBuilder<Beginning>,
-        cut: Option<String>,
+        cut: Option<Message>,
     ) -> Result<Reader, FormatError> {
         let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let schema = Arc::clone(builder.schema());
@@ -122,8 +127,9 @@ impl Source for Reader {
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
         let Some(batch) = self.reader.next() else { return Ok(None) };
         let from = self.read + 1;
-        let batch =
-            batch.map_err(|error| FormatError(format!("it cannot be read from row {from} on: {error}")))?;
+        let batch = batch.map_err(|error| {
+            FormatError(said!("it cannot be read from row {from} on: {}", error.to_string()))
+        })?;
         self.read += batch.num_rows() as u64;
         Ok(Some(batch.into()))
     }
@@ -133,8 +139,8 @@ impl Source for Reader {
         (self.rows > 0).then(|| self.read as f64 / self.rows as f64)
     }
 
-    fn cut(&self) -> Option<&str> {
-        self.cut.as_deref()
+    fn cut(&self) -> Option<&Message> {
+        self.cut.as_ref()
     }
 }
 

@@ -1,18 +1,18 @@
 //! The parts that several tests need: the routers that the cases name, and workflows written in one line.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use rulec::Rules;
+use rulec::{Message, Rules};
 use rulec_runtime::workflow::{ConditionalRouter, Node, RulesRouter, Workflow, WorkflowBuilder, from_fn};
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 
 /// The routers of the rules file that the project ships.
-pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, String> {
+pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, Message> {
     static RULES: LazyLock<Rules> = LazyLock::new(|| {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/workflow.rules");
         Rules::from_path(file).unwrap_or_else(|error| panic!("{error}"))
     });
-    let router = RulesRouter::new(&RULES, rule).map_err(|error| error.to_string())?;
+    let router = RulesRouter::new(&RULES, rule).map_err(|error| Message::verbatim(error.to_string()))?;
     Ok(Arc::new(router))
 }
 

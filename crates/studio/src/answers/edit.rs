@@ -169,7 +169,7 @@ pub(crate) fn complete(studio: &Arc<Studio>, asked: At) -> Answer<Completions> {
         }
         .to_owned(),
         detail: item.detail,
-        docs: item.docs,
+        docs: words(&item.docs),
     };
     Ok(Completions { from, to, items: found.items.into_iter().map(item).collect() })
 }
@@ -179,7 +179,7 @@ pub(crate) fn hover(studio: &Arc<Studio>, asked: At) -> Answer<Option<Hover>> {
     let found = known.analysis.hover(file, offset);
     Ok(found.map(|found| {
         let (from, to) = known.range(found.span);
-        Hover { from, to, code: found.code, text: found.text }
+        Hover { from, to, code: found.code, text: words(&found.text) }
     }))
 }
 

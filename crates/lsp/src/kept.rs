@@ -1,0 +1,106 @@
+//! Findings of the last analysis, which are shown until the next one stands. An analysis takes longer than compiling, so after
+//! an edit or a save its findings would vanish and come back a moment later.
+
+use ls_types::{Diagnostic, Uri};
+
+/// The findings of an analysis about a document, and its text then.
+pub struct Kept {
+    text: String,
+    found: Vec<Diagnostic>,
+}
+
+/// The lines that two texts have in common.
+struct Common {
+    /// Those at the beginning.
+    before: u32,
+    /// The first line of those at the end, in the earlier text.
+    behind: u32,
+    /// The number of lines that the later text has more than the earlier.
+    moved: i64,
+}
+
+impl Common {
+    fn of(earlier: &str, later: &str) -> Common {
+        let (one, two): (Vec<&str>, Vec<&str>) = (earlier.split('\n').collect(), later.split('\n').collect());
+        let same = |(a, b): &(&&str, &&str)| a == b;
+        let before = one.iter().zip(&two).take_while(same).count();
+        let rest = (&one[before..], &two[before..]);
+        let behind = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(same).count();
+        Common {
+            before: before as u32,
+            behind: (one.len() - behind) as u32,
+            moved: two.len() as i64 - one.len() as i64,
+        }
+    }
+
+    /// Moves a range to where its lines stand in the later text; false when they are not the same there.
+    fn moves(&self, range: &mut ls_types::Range) -> bool {
+        if range.end.line < self.before {
+            return true;
+        }
+        if range.start.line < self.behind {
+            return false;
+        }
+        for place in [&mut range.start, &mut range.end] {
+            place.line = u32::try_from(i64::from(place.line) + self.moved).unwrap_or(place.line);
+        }
+        true
+    }
+}
+
+impl Kept {
+    pub fn new(text: &str, found: Vec<Diagnostic>) -> Kept {
+        Kept { text: text.to_owned(), found }
+    }
+
+    /// The findings about a later text of the document: those of which each place that they name in it is the same still.
+    pub fn in_text(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
+        let common = Common::of(&self.text, text);
+        let still = |found: &Diagnostic| {
+            let mut found = found.clone();
+            let related = found.related_information.iter_mut().flatten();
+            let mut here = related.map(|one| &mut one.location).filter(|place| place.uri == *document);
+            let all = here.all(|place| common.moves(&mut place.range));
+            (all && common.moves(&mut found.range)).then_some(found)
+        };
+        self.found.iter().filter_map(still).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ls_types::{DiagnosticRelatedInformation, Location, Position, Range};
+
+    fn line(number: u32) -> Range {
+        Range { start: Position { line: number, character: 1 }, end: Position { line: number, character: 2 } }
+    }
+
+    /// A finding about a line, which names another.
+    fn finding(at: u32, related: u32, uri: &Uri) -> Diagnostic {
+        let location = Location { uri: uri.clone(), range: line(related) };
+        let related = DiagnosticRelatedInformation { location, message: String::new() };
+        Diagnostic { range: line(at), related_information: Some(vec![related]), ..Diagnostic::default() }
+    }
+
+    #[test]
+    fn findings_whose_lines_are_the_same_move_with_them() {
+        let (uri, other): (Uri, Uri) =
+            ("file:///a.rules".parse().expect("an address"), "file:///b.rules".parse().expect("an address"));
+        let kept = Kept::new(
+            "0\n1\n2\n3\n4",
+            vec![finding(0, 1, &uri), finding(4, 0, &uri), finding(3, 2, &uri), finding(4, 2, &other)],
+        );
+        let lines = |text: &str| -> Vec<(u32, u32)> {
+            let related = |found: &Diagnostic| {
+                found.related_information.as_ref().map_or(0, |all| all[0].location.range.start.line)
+            };
+            kept.in_text(&uri, text).iter().map(|found| (found.range.start.line, related(found))).collect()
+        };
+        assert_eq!(lines("0\n1\n2\n3\n4"), [(0, 1), (4, 0), (3, 2), (4, 2)]);
+        assert_eq!(lines("0\n1\nnew\nlines\n3\n4"), [(0, 1), (5, 0), (5, 2)], "line 2 is gone");
+        assert_eq!(lines("0\n1\n2\n3\n4x"), [(0, 1), (3, 2)], "line 4 is another");
+        assert_eq!(lines("1\n2\n3\n4"), [(2, 1), (3, 2)], "line 0 is gone");
+        assert_eq!(lines(""), []);
+    }
+}
