@@ -219,8 +219,10 @@ impl ColumnArgs {
         let hands = (0..stream.workers(source.size)).map(|_| hand(another(), output.is_columns())).collect();
         let answered = answer_all(hands, || source.job(), Some(&messages), &mut output)?;
         match source.source.cut() {
-            Some(cut) => Err(CliError::usage(said!("`{}`: {cut}", name(stream)))),
-            None => Ok(answered),
+            Some(cut) if signals::caught().is_none() => {
+                Err(CliError::usage(said!("`{}`: {cut}", name(stream))))
+            }
+            _ => Ok(answered),
         }
     }
 
