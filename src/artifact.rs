@@ -194,11 +194,13 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     reader.counts = counts;
     let sources = SourceMap::read(&mut reader)?;
     let warnings = Vec::read(&mut reader)?;
-    let program = Program::read(&mut reader)?;
+    let mut program = Program::read(&mut reader)?;
     reader.end()?;
     if program.counts(sources.len()) != counts {
         return Err(DecodeError("the program is not as large as it says").into());
     }
+    // By numbers of tables, which are known to be there only now.
+    program.order_rules();
     // Other data may say another hour, and nobody would know since when.
     if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::version()) {
         return Err(ArtifactError::Zones(zones.clone()));

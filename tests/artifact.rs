@@ -5,7 +5,7 @@
 mod forge;
 mod support;
 
-use forge::{agree, hash_at, rehashed};
+use forge::{READING, agree, hash_at, rehashed};
 use rulec::internals::artifact;
 use rulec::payload;
 use rulec::{Backend, Code, CompileError, Compiler, Rules};
@@ -378,10 +378,34 @@ fn a_forged_bit_is_refused_or_all_engines_agree() {
     flip_each_bit(&small(), 16);
 }
 
+/// A file that says it has more tables than it has, and a rule that stands in one of those, ended the program: the rules were put
+/// into their tables before the counts were held against what was read.
+#[test]
+fn numbers_within_forged_counts_are_refused() {
+    let compiler = compiler();
+    let (mut tried, mut loaded) = (0, 0);
+    for (source, _) in small() {
+        let bytes = compiler.compile_text(source).expect("it compiles").to_artifact(true);
+        let start = hash_at(&bytes) + 32;
+        // The counts come first, a byte each here.
+        for count in start..start + 8 {
+            for at in start + 8..bytes.len() {
+                let mut bytes = bytes.clone();
+                bytes[count] += 40;
+                bytes[at] = bytes[at].wrapping_add(32);
+                tried += 1;
+                loaded += usize::from(compiler.load_artifact(&rehashed(bytes)).is_ok());
+            }
+        }
+    }
+    assert!(tried > 10_000 && loaded < tried / 100, "{loaded} of {tried} loaded");
+}
+
 #[test]
 fn random_forgeries_are_refused_or_all_engines_agree() {
     let compiler = compiler();
     let mut sources: Vec<(String, Vec<Json>)> = vec![(many(), many_messages()[..2].to_vec())];
+    sources.push((READING.to_owned(), vec![json!({"n": 7}), json!({"text": "show", "more": {"x": 1}})]));
     sources.extend((0..12).map(|seed| {
         let mut random = Random::new(seed);
         (Generator::program(&mut random).source, vec![message(&mut random), json!({})])

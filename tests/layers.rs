@@ -168,3 +168,26 @@ fn only_explanations_and_the_reference_tier_use_the_oracle() {
     ];
     assert_eq!(found, allowed);
 }
+
+/// Clocks jump. What lasts is measured by one that does not (`Instant`); the time of day is read for the lines of logs, and times of
+/// files are compared for being the same. Nothing else may depend on it.
+#[test]
+fn only_logs_read_the_time_of_day() {
+    let mut files = Vec::new();
+    for folder in ["src", "crates"] {
+        sources(&root().join(folder), &mut files);
+    }
+    let mut found: Vec<String> = files
+        .iter()
+        .filter(|file| {
+            let text = fs::read_to_string(file).unwrap();
+            ["now_utc(", "now_local(", "SystemTime::now", "Timestamp::now", "Zoned::now"]
+                .iter()
+                .any(|reads| text.contains(reads))
+        })
+        .map(|file| file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/"))
+        .filter(|file| !file.contains("/tests/") && !file.contains("/examples/"))
+        .collect();
+    found.sort();
+    assert_eq!(found, ["crates/runtime/src/route.rs"]);
+}

@@ -14,8 +14,9 @@ use rulec::internals::builtins::{self, FnResult};
 use rulec::internals::limits::{self, LimitInfo};
 use rulec::internals::ops::{self, Fixity, Negation, Outcome, Right};
 use rulec::internals::sema::check::{SETTINGS, Setting};
-use rulec::internals::syntax::parse::UNITS;
+use rulec::internals::syntax::parse::{UNITS, keywords};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -206,4 +207,18 @@ fn the_reference_page_is_up_to_date() {
 fn the_grammar_of_editors_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/vscode/syntaxes/rules.tmLanguage.json");
     golden::assert_file(&path, &textmate::grammar());
+}
+
+/// The words of the language, for fuzzers that are to write it.
+#[test]
+fn the_dictionary_of_the_fuzzers_is_up_to_date() {
+    let operators = ops::TABLE.iter().map(|row| row.spelling);
+    let functions = builtins::TABLE.iter().map(|row| row.name);
+    let statements = keywords().map(|(word, _)| word);
+    let words: BTreeSet<&str> = operators.chain(functions).chain(statements).collect();
+    let lines = words.iter().fold(String::new(), |mut lines, word| {
+        let _ = writeln!(lines, "\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""));
+        lines
+    });
+    golden::assert_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/rules.dict"), &lines);
 }

@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use rulec_columns::formats::{Format, stream};
 use rulec_columns::{Decider, Options, write_lines};
-use rulec_fuzz::convert::{Mixed, batch, clean};
+use rulec_fuzz::convert::{Mixed, batch};
 use rulec_fuzz::support::generate::{Generator, message};
 use rulec_fuzz::support::random::Random;
 use rulec_fuzz::{READING, compiler};
@@ -29,10 +29,15 @@ fn generated(bytes: &[u8]) {
     let mut random = Random::of(bytes);
     let program = Generator::program(&mut random);
     let Ok(rules) = compiler().compile_text(&program.source) else { return };
-    let mut messages: Vec<Json> = (0..4).map(|_| message(&mut random)).filter(Json::is_object).collect();
-    clean(&mut messages);
-    let batch = batch(&messages, Mixed::Json);
-    let mut decider = Decider::new(&rules, None, batch.schema(), &Options::default()).expect("they bind");
+    let messages: Vec<Json> = (0..4).map(|_| message(&mut random)).filter(Json::is_object).collect();
+    let mixed = match random.below(3) {
+        0 => Mixed::Union,
+        1 => Mixed::Json,
+        _ => Mixed::AllJson,
+    };
+    let batch = batch(&messages, mixed);
+    let options = Options::default().allow_missing();
+    let mut decider = Decider::new(&rules, None, batch.schema(), &options).expect("they bind");
     let mut lines = Vec::new();
     write_lines(&decider.decide(&batch).expect("the same columns"), 1, &mut lines).expect("memory");
     for (line, message) in String::from_utf8(lines).expect("a text").lines().zip(&messages) {

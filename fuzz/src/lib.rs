@@ -9,18 +9,9 @@ pub mod studio;
 #[path = "../../tests/support/mod.rs"]
 pub mod support;
 
+pub use forge::READING;
 use rulec::{Compiler, Rules};
 use serde_json::{Value as Json, json};
-
-/// Rules that read fields of every type.
-pub const READING: &str = r#"
-input { text: string, n?: int, f?: float, ok?: bool, at?: datetime, tags?: list<string>, user?: { name?: string, age?: int }, any?: any }
-route number when n > 3 or f < 0.5 -> number(n: n, f: f)
-route word when text contains any ["show", "文件"] or tags contains "a" -> word(text: text, tags: tags)
-route person when user.name starts_with "A" and user.age in 1..=9 -> person(user: user)
-route other when any.x == 1 or (any as string) == "y" or at > now -> other(any: any)
-default -> rest(ok: ok)
-"#;
 
 /// A compiler that knows the functions of generated programs.
 pub fn compiler() -> Compiler {

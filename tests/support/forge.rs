@@ -1,8 +1,19 @@
-//! Artifacts as whoever forges a file writes them, and what is asked of rules that were loaded from one: all engines agree.
+//! Artifacts as whoever forges a file writes them, and what is asked of rules that were loaded from one: all engines agree. The
+//! fuzzers share it.
 
 use rulec::{Indexing, Rules, Tier, payload};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
+
+/// Rules that read fields of every type.
+pub const READING: &str = r#"
+input { text: string, n?: int, f?: float, ok?: bool, at?: datetime, now?: datetime, tags?: list<string>, user?: { name?: string, age?: int }, more?: any }
+route number when n > 3 or f < 0.5 -> number(n: n, f: f)
+route says when text contains any ["show", "文件"] or tags contains "a" -> says(text: text, tags: tags)
+route person when user.name starts_with "A" and user.age in 1..=9 -> person(user: user)
+route other when more.x == 1 or (more as string) == "y" or at > now -> other(more: more)
+default -> rest(ok: ok)
+"#;
 
 /// Writes the hash that belongs to the content, as whoever forges a file does.
 pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {

@@ -8,8 +8,6 @@ use rulec::internals::diag::said;
 use rulec::internals::json;
 use rulec::internals::syntax::format::format;
 use rulec_import::{ImportError, System};
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write rules from another system's JSON
@@ -71,8 +69,6 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Writes the file; one that is there is not lost by mistake.
 fn write(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
-    let mut options = OpenOptions::new();
-    let options = if force { options.create(true).truncate(true) } else { options.create_new(true) };
-    let written = options.write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| files::unwritable(path, &error))
+    let write = if force { rulec_inspect::files::replace } else { rulec_inspect::files::create };
+    write(path, text.as_bytes()).map_err(|error| files::unwritable(path, &error))
 }

@@ -4,6 +4,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
+//! | `signals` | ending when the system asks for it |
 //! | `mistake` | panics, kept to the line or verb they belong to |
 //! | `language`, `usage` | the language of all that people read, and wrong usage in it |
 //! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
@@ -58,6 +59,7 @@ mod report;
 mod report_page;
 mod run;
 mod schema;
+mod signals;
 mod standard;
 mod stream;
 mod studio;
@@ -98,7 +100,8 @@ Examples:
   rulec import routes router.json -o support.rules    rules from another system's JSON
 
 Exit status: 0 all well, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
-written, 3 a mistake of rulec itself.";
+written, 3 a mistake of rulec itself. `run` that is told to end by SIGINT or SIGTERM reads no further, answers what
+it has read and ends with 130 or 143; told twice, it ends at once.";
 
 /// Checks, runs and explains rule files: a small typed language of routing decisions.
 #[derive(Parser)]
@@ -186,12 +189,17 @@ impl CliError {
 /// Runs the program with these arguments, the first of which is its own name, and returns its exit status.
 pub fn main(args: Vec<OsString>) -> u8 {
     mistake::listen();
+    signals::refuse_large_files();
     language::choose(&args);
     let ended = mistake::caught(|| match Cli::try_parse_from(&args) {
         Ok(cli) => {
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
-            end(result, &term, &mut out)
+            let status = end(result, &term, &mut out);
+            if let Some(signal) = signals::caught() {
+                term.note(&said!("stopped by signal {signal}: what had been read is answered"));
+            }
+            status
         }
         Err(error) => usage(&error, &args),
     });
@@ -199,7 +207,10 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Term::new(Color::Auto).error(&said!("{what}; {}", mistake::REPORT));
         Status::Broken
     });
-    status as u8
+    match signals::caught() {
+        Some(signal) if status < Status::Usage => 128 + signal,
+        _ => status as u8,
+    }
 }
 
 fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {

@@ -1,6 +1,7 @@
 //! Reading lines of any bytes and any length, in bounded memory.
 
 use super::CliError;
+use super::signals::{Stopped, caught};
 use rulec::internals::diag::said;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -64,6 +65,18 @@ impl<R: Read> Lines<R> {
         self.bytes
     }
 
+    /// Refuses an input that had so many bytes when it was opened and ended before, unless a signal ended it.
+    pub fn whole(&self, size: Option<u64>) -> Result<(), CliError> {
+        match size {
+            Some(size) if self.bytes < size && caught().is_none() => Err(CliError::usage(said!(
+                "`{}` was cut short while it was read: {} of {size} bytes were there",
+                self.name,
+                self.bytes
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The next lines: all that are there. Only where none is does it wait for whoever writes the
     /// input, so that no line waits for the one behind it. `None` at the end.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>, CliError> {
@@ -77,6 +90,8 @@ impl<R: Read> Lines<R> {
             let buffer = match self.reader.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // What has come of a line that is not whole is left to whoever reads on.
+                Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => return Ok(None),
                 Err(error) => {
                     return Err(CliError::usage(said!("`{}` cannot be read: {error}", self.name)));
                 }

@@ -8,6 +8,7 @@ use super::language::{language, tell};
 use super::lines::{Chunk, Lines};
 use super::mistake;
 use super::progress::Progress;
+use super::signals::{self, Readable};
 use super::standard;
 use super::term::{Out, Term};
 use super::turns::{self, Turns};
@@ -20,7 +21,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -61,7 +62,7 @@ fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// The stream, its name, and its size when known.
-pub type Input = (Box<dyn Read + Send>, String, Option<u64>);
+pub type Input<R> = (R, String, Option<u64>);
 
 /// A worker answers the lines it is given.
 pub trait Worker: Send {
@@ -91,7 +92,7 @@ struct BadMessage<'a> {
 }
 
 /// Opens a stream of lines.
-pub fn open(path: Option<&Path>, term: &Term) -> Result<Input, CliError> {
+pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = standard::input()?;
         if input.is_terminal() {
@@ -156,7 +157,13 @@ impl StreamArgs {
         self.input.as_deref()
     }
 
-    /// Answers every message of the stream with a line of its own, until the stream or the output ends.
+    /// Opens the stream, which ends where a signal says so.
+    pub fn open(&self, term: &Term) -> Result<Input<signals::Input>, CliError> {
+        let (input, name, size) = open(self.path(), term)?;
+        Ok((signals::Input::new(input).map_err(CliError::foreign)?, name, size))
+    }
+
+    /// Answers every message of the stream with a line of its own, until the stream or the output ends, or a signal ends it.
     /// Returns the workers, with what they have counted, and the number of lines that are no message.
     pub fn answer<W: Worker>(
         &self,
@@ -164,7 +171,7 @@ impl StreamArgs {
         out: &mut Out,
         worker: impl Fn() -> W,
     ) -> Result<(Vec<W>, usize), CliError> {
-        let (input, name, size) = open(self.input.as_deref(), term)?;
+        let (input, name, size) = self.open(term)?;
         let mut workers: Vec<W> = (0..self.workers(size)).map(|_| worker()).collect();
         let (mut lines, mut progress) = (Lines::new(name, input), Progress::new(size));
         let read = || {
@@ -178,6 +185,9 @@ impl StreamArgs {
             |worker, chunk| answer(worker, &chunk),
             |turns| write(out, &turns),
         )?;
+        if !out.is_closed() {
+            lines.whole(size)?;
+        }
         Ok((workers, refused))
     }
 

@@ -29,7 +29,8 @@ ids! {
     BindingId u32::read;
 }
 
-/// The counts of what numbers refer to must be known to the reader.
+/// The counts of what numbers refer to must be known to the reader. Whether they are true shows when all is read, so that until then
+/// nothing is looked up by such a number.
 macro_rules! program {
     ($($part:ident)*) => {
         impl Codec for Program {
@@ -40,9 +41,7 @@ macro_rules! program {
                 from.counts = from.counts.with(Numbered::Let, 0);
                 // Where an expression was first written matters to the compiler alone.
                 let (patterns, idle) = (HashMap::new(), Vec::new());
-                let mut program = Program { $($part: Codec::read(from)?,)* patterns, idle };
-                program.order_rules();
-                Ok(program)
+                Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
             }
         }
     };
@@ -69,7 +68,7 @@ impl Codec for Let {
     }
 }
 
-/// The order of its rules follows from them.
+/// The order of its rules follows from them, and is made by whoever has read them all.
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
         let Table { name, kind, order: _, default, to_user, span, docs } = self;

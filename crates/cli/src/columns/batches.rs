@@ -9,11 +9,12 @@ use crate::stream::{self, StreamArgs, Worker};
 use crate::summary::Summary;
 use crate::term::{Out, Term};
 use crate::turns::{self, Turns};
-use crate::{CliError, files, standard};
+use crate::{CliError, files, signals, standard};
 use rulec::internals::diag::said;
 use rulec::{Entry, Rules};
 use rulec_columns::formats::{self, Format, FormatError, Sink, Source};
 use rulec_columns::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
+use rulec_inspect::files::Replacement;
 use serde_json::json;
 use std::fmt::Display;
 use std::fs::File;
@@ -73,7 +74,13 @@ struct Hand<W> {
 }
 
 /// The place that answers go to.
-enum Output<'o> {
+struct Output<'o> {
+    form: Form<'o>,
+    /// The file that is there when all are written.
+    file: Option<Replacement>,
+}
+
+enum Form<'o> {
     Standard(&'o mut Out),
     Lines(BufWriter<File>),
     Columns(Box<dyn Sink>, Arc<AtomicBool>),
@@ -81,41 +88,45 @@ enum Output<'o> {
 
 impl Output<'_> {
     fn write(&mut self, answers: &Answers) -> Result<(), CliError> {
-        match (self, answers) {
-            (Output::Standard(out), Answers::Lines(lines)) => out.answers(lines),
-            (Output::Lines(out), Answers::Lines(lines)) => out.write_all(lines).map_err(unwritten),
-            (Output::Columns(sink, _), Answers::Columns(batch)) => sink.write(batch).map_err(unwritten),
+        let written = match (&mut self.form, answers) {
+            (Form::Standard(out), Answers::Lines(lines)) => out.answers(lines),
+            (Form::Lines(out), Answers::Lines(lines)) => out.write_all(lines).map_err(unwritten),
+            (Form::Columns(sink, _), Answers::Columns(batch)) => sink.write(batch).map_err(unwritten),
             // Hands answer in the form of the output.
             _ => Ok(()),
-        }
+        };
+        // Answers that are not all there are no file.
+        written.inspect_err(|_| drop(self.file.take()))
     }
 
     fn flush(&mut self) -> Result<(), CliError> {
-        match self {
-            Output::Standard(out) => out.flush(),
-            Output::Lines(out) => out.flush().map_err(unwritten),
-            Output::Columns(..) => Ok(()),
-        }
+        let flushed = match &mut self.form {
+            Form::Standard(out) => out.flush(),
+            Form::Lines(out) => out.flush().map_err(unwritten),
+            Form::Columns(..) => Ok(()),
+        };
+        flushed.inspect_err(|_| drop(self.file.take()))
     }
 
     fn finish(&mut self) -> Result<(), CliError> {
-        match self {
-            Output::Columns(sink, _) => sink.finish().map_err(unwritten),
-            other => other.flush(),
-        }
+        match &mut self.form {
+            Form::Columns(sink, _) => sink.finish().map_err(unwritten),
+            _ => self.flush(),
+        }?;
+        self.file.take().map_or(Ok(()), |file| file.finish().map_err(unwritten))
     }
 
     /// True when nobody reads any further.
     fn is_closed(&self) -> bool {
-        match self {
-            Output::Standard(out) => out.is_closed(),
-            Output::Lines(_) => false,
-            Output::Columns(_, closed) => closed.load(Ordering::Relaxed),
+        match &self.form {
+            Form::Standard(out) => out.is_closed(),
+            Form::Lines(_) => false,
+            Form::Columns(_, closed) => closed.load(Ordering::Relaxed),
         }
     }
 
     fn is_columns(&self) -> bool {
-        matches!(self, Output::Columns(..))
+        matches!(self.form, Form::Columns(..))
     }
 
     /// Writes answers in their turn, until there are no more or nobody reads them.
@@ -183,7 +194,7 @@ impl ColumnArgs {
         };
         let form = self.input(stream.path());
         if form == LINES {
-            let (input, name, size) = stream::open(stream.path(), term)?;
+            let (input, name, size) = stream.open(term)?;
             let mut output = self.create(&(answering.answers)().schema(), out)?;
             let (mut lines, mut progress) = (Lines::new(name, input), Progress::new(size));
             let read = || {
@@ -192,7 +203,8 @@ impl ColumnArgs {
                 Ok(chunk.map(Job::Lines))
             };
             let hands = (0..stream.workers(size)).map(|_| hand(None, output.is_columns())).collect();
-            return answer_all(hands, read, None, &mut output);
+            let answered = answer_all(hands, read, None, &mut output)?;
+            return lines.whole(size).map(|()| answered);
         }
         let mut source = self.source(&form, stream, term)?;
         let (columns, options) = (source.source.schema(), self.options(&*source.source, answering.matched));
@@ -207,8 +219,10 @@ impl ColumnArgs {
         let hands = (0..stream.workers(source.size)).map(|_| hand(another(), output.is_columns())).collect();
         let answered = answer_all(hands, || source.job(), Some(&messages), &mut output)?;
         match source.source.cut() {
-            Some(cut) => Err(CliError::usage(said!("`{}`: {cut}", name(stream)))),
-            None => Ok(answered),
+            Some(cut) if signals::caught().is_none() => {
+                Err(CliError::usage(said!("`{}`: {cut}", name(stream))))
+            }
+            _ => Ok(answered),
         }
     }
 
@@ -242,7 +256,7 @@ impl ColumnArgs {
         let failed = |error: FormatError| files::unreadable(&name(stream), error.in_words());
         let path = stream.path().filter(|path| *path != Path::new("-"));
         // What is no file of messages is refused as with lines.
-        let (input, _, size) = stream::open(stream.path(), term)?;
+        let (input, _, size) = stream.open(term)?;
         let source = match path {
             Some(path) => formats::open(
                 format,
@@ -256,24 +270,29 @@ impl ColumnArgs {
 
     fn create<'o>(&self, schema: &SchemaRef, out: &'o mut Out) -> Result<Output<'o>, CliError> {
         let (form, closed) = (self.out(), Arc::default());
-        let file = self.output.as_ref().map(|path| {
-            File::create(path).map(BufWriter::new).map_err(|error| files::unwritable(path, &error))
+        let begun = self.output.as_ref().map(|path| {
+            let begin = || -> io::Result<(Replacement, BufWriter<File>)> {
+                let mut file = Replacement::of(path)?;
+                let written = file.file().try_clone()?;
+                Ok((file, BufWriter::new(written)))
+            };
+            begin().map_err(|error| files::unwritable(path, &error))
         });
-        let file = file.transpose()?;
+        let (file, written) = begun.transpose()?.unzip();
         if form == LINES {
-            return Ok(file.map_or(Output::Standard(out), Output::Lines));
+            return Ok(Output { form: written.map_or(Form::Standard(out), Form::Lines), file });
         }
         if file.is_none() && form != "csv" && io::stdout().is_terminal() {
             return Err(CliError::usage(said!("{form} is no text; name a file with `--output`")));
         }
-        let out: Box<dyn Write + Send> = match file {
-            Some(file) => Box::new(file),
+        let out: Box<dyn Write + Send> = match written {
+            Some(written) => Box::new(written),
             None => {
                 Box::new(BufWriter::new(Standard { inner: standard::output(), closed: Arc::clone(&closed) }))
             }
         };
         let sink = formats::create(format(&form)?, schema, out).map_err(unwritten)?;
-        Ok(Output::Columns(sink, closed))
+        Ok(Output { form: Form::Columns(sink, closed), file })
     }
 }
 
@@ -326,7 +345,12 @@ impl Watched {
     )]
     fn job(&mut self) -> Result<Option<Job>, CliError> {
         let failed = |error: FormatError| CliError::usage(error.of(&self.name).in_words().clone());
-        let Some(part) = self.source.next().map_err(failed)? else { return Ok(None) };
+        let part = match self.source.next() {
+            // A signal ends the reading, between two batches or within one.
+            _ if signals::caught().is_some() => return Ok(None),
+            part => part.map_err(failed)?,
+        };
+        let Some(part) = part else { return Ok(None) };
         if let (Some(size), Some(share)) = (self.size, self.source.share()) {
             self.progress.at((share * size as f64) as u64);
         }

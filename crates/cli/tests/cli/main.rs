@@ -9,6 +9,8 @@ mod columns;
 mod coverage;
 mod diff;
 mod documents;
+#[cfg(unix)]
+mod ends;
 mod examples;
 mod fix;
 mod fmt;

@@ -20,6 +20,16 @@ impl Place {
     }
 }
 
+/// The parts of a decision that its sender or its handler would notice. In the decision log they go by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    Route,
+    Handler,
+    Args,
+    Metadata,
+}
+
 /// A decision that is another than the one that counts. In the decision log it is a part of the message's line.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Difference {
@@ -29,7 +39,7 @@ pub(super) struct Difference {
     #[serde(flatten)]
     pub to: Place,
     handler: Option<String>,
-    differs: Vec<&'static str>,
+    differs: Vec<Part>,
 }
 
 impl Difference {
@@ -41,19 +51,19 @@ impl Difference {
         let differs =
             |same: fn(&Decision, &Decision) -> bool| instead.is_none_or(|other| !same(decided, other));
         let parts = [
-            ("route", from != to),
-            ("handler", decided.target() != instead.and_then(Decision::target)),
-            ("args", differs(|a, b| a.args() == b.args())),
-            ("metadata", differs(|a, b| a.metadata() == b.metadata())),
+            (Part::Route, from != to),
+            (Part::Handler, decided.target() != instead.and_then(Decision::target)),
+            (Part::Args, differs(|a, b| a.args() == b.args())),
+            (Part::Metadata, differs(|a, b| a.metadata() == b.metadata())),
         ];
-        let differs: Vec<_> =
+        let differs: Vec<Part> =
             parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
         let handler = instead.and_then(Decision::target).map(str::to_owned);
         (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
     }
 
     /// True when they differ in this part.
-    pub fn is_in(&self, part: &str) -> bool {
+    pub fn is_in(&self, part: Part) -> bool {
         self.differs.contains(&part)
     }
 }

@@ -2,7 +2,7 @@
 //! otherwise is counted by route, until they are put in force or taken away.
 
 use super::build::{RouterError, Warning};
-use super::difference::{Difference, Place};
+use super::difference::{Difference, Part, Place};
 use super::{Active, Router, Shared, Swapped};
 use rulec::{Decision, LiveRules};
 use serde::Serialize;
@@ -134,9 +134,9 @@ impl Shadow {
         if tally.pairs.len() < MAX_PAIRS || tally.pairs.contains_key(&pair) {
             let count = tally.pairs.entry(pair).or_default();
             count.messages += 1;
-            count.handler += u64::from(difference.is_in("handler"));
-            count.args += u64::from(difference.is_in("args"));
-            count.metadata += u64::from(difference.is_in("metadata"));
+            count.handler += u64::from(difference.is_in(Part::Handler));
+            count.args += u64::from(difference.is_in(Part::Args));
+            count.metadata += u64::from(difference.is_in(Part::Metadata));
         }
         Some(difference)
     }

@@ -1,0 +1,125 @@
+//! Decisions beside edits: two threads decide without pause, alone and while a third edits routes, lists and lets as fast as they
+//! are taken; one process, in turns. The time of each decision, and what the rules hold of the heap after so many edits.
+//!
+//! `cargo bench --bench beside`, or with other numbers of routes and edits `cargo bench --bench beside -- 10000 100000`.
+
+#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
+
+mod support;
+
+use rulec::{Compiler, Edit, LiveRules};
+use serde_json::Value as Json;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+use support::messages::messages;
+use support::rules::{Kind, file, phrases, routes};
+
+/// The system's allocator, with the bytes that are lent out counted.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// The turns, each with decisions alone and decisions beside edits.
+const TURNS: usize = 10;
+/// The decisions of a thread in a turn alone.
+const ALONE: usize = 100_000;
+/// So many edits of routes come to one of a list or a let.
+const ROUTES: usize = 50;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    // Under `cargo test` nothing is to be timed, only tried.
+    let timed = args.iter().any(|arg| arg == "--bench");
+    let mut numbers = args.iter().filter_map(|arg| arg.parse().ok());
+    let count = numbers.next().unwrap_or(if timed { 2_000 } else { 50 });
+    let edits = numbers.next().unwrap_or(if timed { 20_000 } else { 40 });
+    let alone = if timed { ALONE } else { 100 };
+    let all = routes(count, Kind::Mixed, 7);
+    let source = format!("{}\nlist spare = [\"a\"]\nlet other = text in spare\n", file(&all, true));
+    let live = LiveRules::from_text(Compiler::new(), &source).expect("it compiles");
+    let messages = messages(500, &phrases(&all), 11);
+    let (mut idle, mut busy, mut held) = (Vec::new(), Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        both(&live, &messages, &mut idle, |decided| decided < alone);
+        let editing = AtomicBool::new(true);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                edit(&live, turn, edits / TURNS);
+                editing.store(false, Ordering::Relaxed);
+            });
+            both(&live, &messages, &mut busy, |_| editing.load(Ordering::Relaxed));
+        });
+        live.merge().expect("it compiles");
+        live.wait_for_merge();
+        held.push(HELD.load(Ordering::Relaxed) - (idle.capacity() + busy.capacity()) * size_of::<u32>());
+    }
+    println!("{count} routes, {edits} edits; ns a decision");
+    println!("{:<14} {:>10} {:>8} {:>8} {:>8}", "", "decisions", "median", "99 %", "99.9 %");
+    let [(_, before), (_, beside)] = [("alone", idle), ("beside edits", busy)].map(|(name, mut times)| {
+        times.sort_unstable();
+        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(0);
+        let (half, most, rare) = (at(0.5), at(0.99), at(0.999));
+        println!("{name:<14} {:>10} {half:>8} {most:>8} {rare:>8}", times.len());
+        (name, most)
+    });
+    println!("99th percentile beside edits: {:.2} × alone", f64::from(beside) / f64::from(before.max(1)));
+    let held: Vec<String> = held.iter().map(|bytes| format!("{:.1}", *bytes as f64 / 1e6)).collect();
+    println!("MB of the heap after each tenth of the edits: {}", held.join(" "));
+}
+
+/// Two threads decide as long as they are to, and the time of each decision is noted.
+fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl Fn(usize) -> bool + Sync) {
+    let decide = || {
+        let mut times = Vec::with_capacity(ALONE);
+        while goes_on(times.len()) {
+            for message in messages {
+                let start = Instant::now();
+                black_box(live.decide(black_box(message)));
+                times.push(u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX));
+            }
+        }
+        times
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(decide);
+        into.extend(decide());
+        into.extend(other.join().expect("it decides"));
+    });
+}
+
+/// Routes come, change and go; now and then a list and a let do.
+fn edit(live: &LiveRules, turn: usize, edits: usize) {
+    for at in 0..edits / 3 {
+        let name = format!("later_{turn}_{}", at % 40);
+        let route = |word: &str| format!("route {name} when text contains \"{word} {at}\" -> x");
+        live.insert(&route("one")).expect("it fits");
+        live.replace(&route("two")).expect("it is there");
+        live.remove(&name).expect("it is there");
+        if at % ROUTES == 0 {
+            let list = Edit::replace(format!("list spare = [\"a\", \"b {at}\"]"));
+            let other = Edit::replace(format!("let other = text in spare and text != \"{at}\""));
+            live.edit(&[list, other]).expect("they are there");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The ends that a run may come to: told to end, killed, its input cut, its disk full. What was read is answered once, what is
+//! written is whole, and the exit status says what happened.
+
+use super::{Folder, OWN_SETTINGS, SMALL};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+/// Lines that keep a run busy for longer than its pipe and its threads have room for.
+const MANY: usize = 200_000;
+
+fn many() -> String {
+    (0..MANY).fold(String::new(), |mut lines, number| {
+        let _ = writeln!(lines, "{{\"text\":\"hey {number}!\"}}");
+        lines
+    })
+}
+
+fn start(folder: &Folder, args: &[&str], output: Stdio) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rulec"));
+    for name in OWN_SETTINGS {
+        command.env_remove(name);
+    }
+    let command = command.args(args).current_dir(folder.dir.path());
+    command.stdin(Stdio::piped()).stdout(output).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+fn tell(child: &Child, signal: &str) {
+    let line = format!("kill -{signal} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &line]).status().expect("there is a shell").success());
+}
+
+/// Reads on to the end: the rest of the output, the exit status, and what was said.
+fn end(mut child: Child, input: Option<ChildStdin>) -> (String, Option<i32>, String) {
+    let (mut rest, mut said) = (String::new(), String::new());
+    if let Some(mut output) = child.stdout.take() {
+        output.read_to_string(&mut rest).expect("it is a text");
+    }
+    child.stderr.take().expect("it is piped").read_to_string(&mut said).expect("it is a text");
+    let status = child.wait().expect("it ends");
+    drop(input);
+    assert!(!said.contains("panicked"), "{said}");
+    (rest, status.code(), said)
+}
+
+/// Asserts that each line is the answer to the message of its number, and returns how many there are.
+#[track_caller]
+fn in_turn(answers: &str) -> usize {
+    for (at, line) in answers.lines().enumerate() {
+        let answer: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("half: {line}"));
+        assert_eq!((&answer["line"], &answer["chosen"]), (&(at + 1).into(), &"shout".into()));
+    }
+    answers.lines().count()
+}
+
+/// A run that was told to end lost what it had read and not yet written.
+#[test]
+fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
+    for (signal, status) in [("TERM", 143), ("INT", 130)] {
+        for jobs in ["1", "7"] {
+            let folder = Folder::with(SMALL);
+            let mut child = start(&folder, &["run", "a.rules", "--jobs", jobs], Stdio::piped());
+            let mut input = child.stdin.take().expect("it is piped");
+            // The line that is not whole is no message: nobody knows how it would have gone on.
+            input.write_all(b"{\"text\":\"a!\"}\n{\"text\":\"b!\"}\n{\"text\":\"c!\"}").expect("it reads");
+            let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+            let mut answers = String::new();
+            for _ in 0..2 {
+                output.read_line(&mut answers).expect("it answers");
+            }
+            tell(&child, signal);
+            output.read_to_string(&mut answers).expect("it ends");
+            let (_, ended, said) = end(child, Some(input));
+            assert_eq!((in_turn(&answers), ended), (2, Some(status)), "{answers}\n{said}");
+            assert!(said.contains("2 messages: shout 2") && said.contains("stopped by signal"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_told_to_end_while_it_writes_leaves_no_gap() {
+    let folder = Folder::with(SMALL).file("m.jsonl", many());
+    for jobs in ["1", "7"] {
+        let mut child = start(&folder, &["run", "a.rules", "m.jsonl", "--jobs", jobs], Stdio::piped());
+        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut answers = String::new();
+        output.read_line(&mut answers).expect("it answers");
+        tell(&child, "TERM");
+        output.read_to_string(&mut answers).expect("it ends");
+        let (_, status, said) = end(child, None);
+        assert_eq!(status, Some(143), "{said}");
+        let written = in_turn(&answers);
+        assert!(said.contains(&format!("shout {written}")), "{written}: {said}");
+    }
+}
+
+/// Nobody reads the answers, so that the first signal cannot be heeded.
+#[test]
+fn whoever_asks_twice_does_not_wait() {
+    let folder = Folder::with(SMALL).file("m.jsonl", many());
+    let mut child = start(&folder, &["run", "a.rules", "m.jsonl"], Stdio::piped());
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    output.read_line(&mut String::new()).expect("it answers");
+    let status = loop {
+        tell(&child, "TERM");
+        if let Some(status) = child.try_wait().expect("it is a child") {
+            break status;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(status.signal(), Some(15), "{status:?}");
+}
+
+/// A run that is killed has written each answer once and in its turn; the last may be cut.
+#[test]
+fn what_is_killed_has_written_each_answer_once() {
+    let folder = Folder::with(SMALL).file("m.jsonl", many());
+    let expected = folder.rulec(&["run", "a.rules", "m.jsonl"]).expect(0).out;
+    let output = folder.path("answers");
+    for bytes in [1, 100_000, 1_000_000] {
+        let file = std::fs::File::create(&output).expect("it can be written");
+        let mut child = start(&folder, &["run", "a.rules", "m.jsonl"], file.into());
+        while std::fs::metadata(&output).expect("it is there").len() < bytes
+            && child.try_wait().expect("it is a child").is_none()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().expect("it is a child");
+        child.wait().expect("it ends");
+        let written = std::fs::read_to_string(&output).expect("it is there");
+        assert!(written.len() as u64 >= bytes && expected.starts_with(&written), "{}", written.len());
+    }
+}
+
+/// Messages that were no longer there when they were to be read were left out without a word.
+#[test]
+fn a_file_that_is_cut_while_it_is_read_is_said() {
+    for jobs in ["1", "7"] {
+        let folder = Folder::with(SMALL).file("m.jsonl", many());
+        let mut child = start(&folder, &["run", "a.rules", "m.jsonl", "--jobs", jobs], Stdio::piped());
+        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut answers = String::new();
+        // Until the pipe is read further, the program cannot read the file to its end.
+        output.read_line(&mut answers).expect("it answers");
+        let file = std::fs::File::options().write(true).open(folder.path("m.jsonl")).expect("it is there");
+        file.set_len(10).expect("it can be cut");
+        output.read_to_string(&mut answers).expect("it ends");
+        let (_, status, said) = end(child, None);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("`m.jsonl` was cut short while it was read"), "{said}");
+        // The last line that was there may be a half one, which is no message.
+        let whole = answers.trim_end().rsplit_once('\n').map_or("", |(whole, _)| whole);
+        assert!((1..MANY).contains(&in_turn(whole)));
+    }
+}
+
+/// Whoever reads no further is no failure: `rulec run … | head`.
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = Folder::with(SMALL).file("m.jsonl", many());
+    let mut child = start(&folder, &["run", "a.rules", "m.jsonl"], Stdio::piped());
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut answers = String::new();
+    output.read_line(&mut answers).expect("it answers");
+    drop(output);
+    let (_, status, said) = end(child, None);
+    assert_eq!((in_turn(&answers), status, said.as_str()), (1, Some(0), ""));
+}
+
+/// The verbs that write a file, each with its arguments and the file.
+const WRITING: &[(&[&str], &str)] = &[
+    (&["build", "a.rules"], "a.rulec"),
+    (&["fmt", "a.rules"], "a.rules"),
+    (&["check", "f.rules", "--fix"], "f.rules"),
+    (&["import", "routes", "r.json", "-o", "b.rules", "--force"], "b.rules"),
+    #[cfg(feature = "columns")]
+    (&["run", "a.rules", "m.jsonl", "--output", "o.parquet"], "o.parquet"),
+];
+
+/// Files large enough that a disk may take only a part of what is written.
+fn large() -> Folder {
+    let (mut rules, mut foreign) = (String::from("default -> d\n"), String::new());
+    let mut routes = Vec::new();
+    for number in 0..2_000 {
+        let _ = writeln!(rules, "route r{number}   when text contains \"w{number}\" and n == {number} -> h");
+        let _ = writeln!(foreign, "list l{number} = [\"a\"];");
+        routes.push(format!("{{\"name\":\"r{number}\",\"handler\":\"h\",\"condition\":{{\"type\":\"RegexCondition\",\"pattern\":\"w{number}x\"}}}}"));
+    }
+    Folder::with(rules)
+        .file("f.rules", foreign)
+        .file("r.json", format!("[{}]", routes.join(",")))
+        .file("m.jsonl", many())
+        .file("a.rulec", "old")
+        .file("b.rules", "default -> old\n")
+        .file("o.parquet", "old")
+}
+
+fn names(folder: &Folder) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.dir.path()).expect("the folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// A file beyond the size that files may have ended the program, and left half of one behind.
+#[test]
+fn a_disk_that_is_full_has_the_old_file_or_none() {
+    for (verb, file) in WRITING {
+        let folder = large();
+        let (before, there) = (std::fs::read(folder.path(file)).expect("it is there"), names(&folder));
+        let line = format!("ulimit -f 1; exec \"$0\" {}", verb.join(" "));
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", &line, env!("CARGO_BIN_EXE_rulec")]).current_dir(folder.dir.path());
+        let output = shell.output().expect("there is a shell");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{verb:?}: {said}");
+        assert!(said.contains("cannot be written"), "{verb:?}: {said}");
+        assert!(std::fs::read(folder.path(file)).expect("it is there") == before, "{verb:?}");
+        assert_eq!(names(&folder), there, "{verb:?}");
+        folder.rulec(verb);
+        assert!(std::fs::read(folder.path(file)).expect("it is there") != before, "{verb:?} writes nothing");
+    }
+}
+
+/// Killed at whatever moment, a verb leaves the old file or the new one.
+#[test]
+fn what_is_killed_while_it_writes_leaves_a_whole_file() {
+    for (verb, file) in WRITING {
+        let folder = large();
+        let before = std::fs::read(folder.path(file)).expect("it is there");
+        folder.rulec(verb);
+        let after = std::fs::read(folder.path(file)).expect("it is there");
+        let there = names(&folder);
+        for moment in 0..12 {
+            std::fs::write(folder.path(file), &before).expect("it can be written");
+            let mut child = start(&folder, verb, Stdio::null());
+            std::thread::sleep(std::time::Duration::from_millis(moment * 8));
+            child.kill().expect("it is a child");
+            child.wait().expect("it ends");
+            let found = std::fs::read(folder.path(file)).expect("it is there");
+            assert!(found == before || found == after, "{verb:?} {moment}: {} bytes", found.len());
+            // What is left behind would not be taken for a file of the project.
+            let left = names(&folder).into_iter().filter(|name| !there.contains(name));
+            assert!(left.clone().all(|name| name.starts_with(".rulec-") && name.ends_with(".tmp")));
+            left.for_each(|name| std::fs::remove_file(folder.path(&name)).expect("it can be removed"));
+        }
+    }
+}
+
+/// A clock that is set back gives a log whose times go back.
+#[test]
+fn a_log_whose_clock_was_set_back_is_read() {
+    let line = |time: &str| {
+        format!(
+            "{{\"time\":\"{time}\",\"entry\":\"routes\",\"route\":\"shout\",\"path\":[\"routes\"],\"message\":{{\"text\":\"a!\"}}}}\n"
+        )
+    };
+    let log = [line("2026-03-01T00:00:10Z"), line("2026-03-01T00:00:20Z"), line("2019-01-01T00:00:00Z")];
+    let ran =
+        Folder::with(SMALL).file("l.jsonl", log.concat()).rulec(&["doctor", "a.rules", "--log", "l.jsonl"]);
+    let said = ran.out + &ran.err;
+    assert!(said.contains("2019-01-01") && said.contains("2026-03-01"), "{said}");
+}
