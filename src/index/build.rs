@@ -23,9 +23,9 @@ use crate::bytecode::fields::Fields;
 use crate::ops::Anchor;
 use crate::sema::hir::SlotId;
 use crate::sema::normal::{CondId, NCond, NRoute, Normal};
-use crate::text::{Form, TextMode};
 use crate::text::prepared::UNKEPT;
 use crate::text::texts::Texts as ShortTexts;
+use crate::text::{Form, TextMode};
 use hashbrown::HashMap;
 
 /// From how many routes on a posting list becomes a block with bits of its own.

@@ -124,8 +124,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     };
 
     extern "C" fn load(&mut self, slot: usize) -> u64 {
-        let value =
-            self.guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
+        let value = self.guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
         // The place is filled whatever happened: compiled code looks at it again.
         if let Some(cell) = self.lent.as_ref().and_then(|lent| lent.cells.get(slot)) {
             cell.set(Some(value));
@@ -142,8 +141,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     extern "C" fn eval(&mut self, block: usize) -> *const Value<'a> {
-        self.result =
-            self.guarded(Value::Missing, |machine| Some(machine.vm()?.eval(block as u32)));
+        self.result = self.guarded(Value::Missing, |machine| Some(machine.vm()?.eval(block as u32)));
         &raw const self.result
     }
 

@@ -77,7 +77,8 @@ fn a_text_folded_in_place_is_searched_like_one_folded_before() {
             let mut text = random.string(words, 60);
             if round % 3 == 0 {
                 // One byte more or less than there is room for.
-                text = format!("{}{text}", "-".repeat((BLOCK + random.below(3)).saturating_sub(text.len() + 1)));
+                text =
+                    format!("{}{text}", "-".repeat((BLOCK + random.below(3)).saturating_sub(text.len() + 1)));
             }
             let before = fold(&text);
             let fits = buffers.fold(text.as_bytes());
