@@ -321,11 +321,6 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         .map(|((subject, own), sought)| subject_index(subject, own, sought, &mut texts, &mut literals))
         .collect();
     literals.finish(&told, literal_keys);
-    for answer in literals.answers.iter().filter(|answer| answer.exact && answer.plain) {
-        if let Some(subject) = subjects.get_mut(answer.subject as usize) {
-            subject.asks_own = true;
-        }
-    }
     for table in &mut tables {
         split_by_slot(table, atoms);
     }
@@ -346,14 +341,7 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
             elements: named,
         });
     }
-    for subject in &mut subjects {
-        subject.folds_in_place = match &subject.forms[..] {
-            [TextForm { mode: TextMode { fold: true, form: Form::None }, text }] => {
-                attributes.iter().all(|attribute| attribute.form.text != *text)
-            }
-            _ => false,
-        };
-    }
+    mark(&mut subjects, &literals.answers, &attributes);
     Index {
         subjects,
         attributes,
@@ -365,6 +353,23 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         answers: literals.answers,
         numbers: literals.numbers,
         texts: (texts.chunk.len() + texts.own.len()) as u32,
+    }
+}
+
+/// Marks the texts whose own form is asked about, and those that are folded where they are scanned, since no value reads that form.
+fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
+    for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
+        if let Some(subject) = subjects.get_mut(answer.subject as usize) {
+            subject.asks_own = true;
+        }
+    }
+    for subject in subjects {
+        subject.folds_in_place = match &subject.forms[..] {
+            [TextForm { mode: TextMode { fold: true, form: Form::None }, text }] => {
+                attributes.iter().all(|attribute| attribute.form.text != *text)
+            }
+            _ => false,
+        };
     }
 }
 
