@@ -2,12 +2,17 @@
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use rulec::Rules;
 use rulec_columns::{Decider, Options};
+use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,8 +23,10 @@ const KEPT: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Route {
     rules: Rules,
+    /// The names of the columns as the query gives them, once it is analysed: what optimises it may read them by others.
+    names: Option<Vec<String>>,
     signature: Signature,
-    idle: Mutex<Vec<Idle>>,
+    idle: Arc<Mutex<Vec<Idle>>>,
 }
 
 /// A decider that waits for the next batch of its entry and columns.
@@ -34,10 +41,10 @@ impl std::fmt::Debug for Idle {
     }
 }
 
-/// Functions are the same when they decide by the same compiled rules.
+/// Functions are the same when they decide by the same compiled rules on columns of the same names.
 impl PartialEq for Route {
     fn eq(&self, other: &Route) -> bool {
-        std::ptr::eq(self.rules.program(), other.rules.program())
+        std::ptr::eq(self.rules.program(), other.rules.program()) && self.names == other.names
     }
 }
 
@@ -46,13 +53,32 @@ impl Eq for Route {}
 impl Hash for Route {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::ptr::from_ref(self.rules.program()).hash(state);
+        self.names.hash(state);
     }
 }
 
 impl Route {
     pub fn new(rules: &Rules) -> Route {
         let signature = Signature::variadic_any(Volatility::Immutable);
-        Route { rules: rules.clone(), signature, idle: Mutex::default() }
+        Route { rules: rules.clone(), names: None, signature, idle: Arc::default() }
+    }
+
+    /// The same on columns that keep these names, whatever they are read by.
+    fn with_names(&self, names: Vec<String>) -> Route {
+        let (rules, signature) = (self.rules.clone(), self.signature.clone());
+        Route { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
+    }
+
+    /// The columns among the arguments: all but the first.
+    fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
+        // Whether a column may be null is of no interest, and may differ from plan to batch.
+        let nullable = |(at, field): (usize, &FieldRef)| {
+            let name = self.names.as_ref().and_then(|names| names.get(at)).unwrap_or(field.name());
+            Arc::new(
+                Field::new(name, field.data_type().clone(), true).with_metadata(field.metadata().clone()),
+            )
+        };
+        fields.iter().skip(1).enumerate().map(nullable).collect()
     }
 
     /// A decider by an entry for columns: an idle one, or another.
@@ -73,17 +99,6 @@ impl Route {
             idle.push(Idle { entry: entry.to_owned(), decider });
         }
     }
-}
-
-/// The columns among the arguments: all but the first.
-fn columns(fields: &[FieldRef]) -> Vec<FieldRef> {
-    // Whether a column may be null is of no interest, and may differ from plan to batch.
-    let nullable = |field: &FieldRef| {
-        Arc::new(
-            Field::new(field.name(), field.data_type().clone(), true).with_metadata(field.metadata().clone()),
-        )
-    };
-    fields.iter().skip(1).map(nullable).collect()
 }
 
 fn entry(argument: Option<&ScalarValue>) -> Result<String> {
@@ -107,7 +122,7 @@ impl ScalarUDFImpl for Route {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let entry = entry(args.scalar_arguments.first().copied().flatten())?;
-        let schema: SchemaRef = Arc::new(Schema::new(columns(args.arg_fields)));
+        let schema: SchemaRef = Arc::new(Schema::new(self.columns(args.arg_fields)));
         let decider = self.decider(&entry, &schema)?;
         let answer = DataType::Struct(decider.schema().fields().clone());
         self.keep(&entry, decider);
@@ -119,7 +134,7 @@ impl ScalarUDFImpl for Route {
             Some(ColumnarValue::Scalar(name)) => entry(Some(name))?,
             _ => entry(None)?,
         };
-        let schema: SchemaRef = Arc::new(Schema::new(columns(&args.arg_fields)));
+        let schema: SchemaRef = Arc::new(Schema::new(self.columns(&args.arg_fields)));
         let given = args.args.iter().skip(1).map(|argument| argument.to_array(args.number_rows));
         let given = given.collect::<Result<Vec<ArrayRef>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
@@ -131,5 +146,31 @@ impl ScalarUDFImpl for Route {
         let (schema, columns, rows) = answers.into_parts();
         let answers = StructArray::try_new_with_length(schema.fields().clone(), columns, None, rows)?;
         Ok(ColumnarValue::Array(Arc::new(answers)))
+    }
+}
+
+/// Gives each call of the function the names of its columns before the query is optimised.
+#[derive(Debug)]
+pub(crate) struct KeepNames;
+
+impl FunctionRewrite for KeepNames {
+    fn name(&self) -> &'static str {
+        "rulec_route keeps the names of its columns"
+    }
+
+    fn rewrite(&self, expr: Expr, _: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
+        let Expr::ScalarFunction(call) = &expr else { return Ok(Transformed::no(expr)) };
+        let function: &dyn Any = call.func.inner().as_ref();
+        let Some(route) = function.downcast_ref::<Route>().filter(|route| route.names.is_none()) else {
+            return Ok(Transformed::no(expr));
+        };
+        let name = |argument: &Expr| match argument {
+            Expr::Column(column) => column.name.clone(),
+            other => other.schema_name().to_string(),
+        };
+        let names = call.args.iter().skip(1).map(name).collect();
+        let function = Arc::new(ScalarUDF::from(route.with_names(names)));
+        let call = ScalarFunction::new_udf(function, call.args.clone());
+        Ok(Transformed::yes(Expr::ScalarFunction(call)))
     }
 }

@@ -22,9 +22,10 @@
 mod function;
 mod table;
 
+use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionContext;
-use function::Route;
+use function::{KeepNames, Route};
 use rulec::Rules;
 use std::sync::Arc;
 use table::Decide;
@@ -37,5 +38,7 @@ use table::Decide;
 pub fn register(context: &SessionContext, rules: &Rules) {
     let function = Arc::new(ScalarUDF::from(Route::new(rules)));
     context.register_udf((*function).clone());
+    // It is refused by contexts that keep no such rewrites; those of this crate's DataFusion do.
+    let _ = context.state_ref().write().register_function_rewrite(Arc::new(KeepNames));
     context.register_udtf("rulec_decide", Arc::new(Decide::new(rules, function)));
 }
