@@ -159,6 +159,30 @@ async fn rules_are_decided_where_rows_are_scanned() {
     assert_eq!(counted, files as i64);
 }
 
+/// What optimises a query reads a column by the name that it has below, and the rules knew none of that name.
+#[tokio::test]
+async fn a_column_is_known_by_the_name_that_the_query_gives_it() {
+    let context = context("route files when text contains \"file\" -> files\ndefault -> chat");
+    let inner = "(select concat(a, b) as text, c as other from (values ('my', ' files', 1), ('he', 'llo', 2)) as t(a, b, c))";
+    for query in [
+        format!("select rulec_route('routes', text)['target'] as target from {inner} order by other"),
+        "select rulec_route('routes', text)['target'] from (values ('my files'), ('hello')) as t(text)"
+            .to_owned(),
+    ] {
+        let found = rows(&context, &query).await;
+        let targets: Vec<String> = found
+            .iter()
+            .flat_map(|batch| {
+                let column = datafusion::arrow::compute::cast(batch.column(0), &arrow_schema::DataType::Utf8)
+                    .expect("text");
+                let texts = column.as_any().downcast_ref::<StringArray>().expect("text").clone();
+                (0..texts.len()).map(move |row| texts.value(row).to_owned()).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(targets, ["files", "chat"], "{query}");
+    }
+}
+
 #[tokio::test]
 async fn mistakes_are_told_when_the_query_is_planned() {
     let (context, folder) = (context(RULES), tempfile::tempdir().expect("a folder"));
