@@ -159,7 +159,7 @@ async fn rules_are_decided_where_rows_are_scanned() {
     assert_eq!(counted, files as i64);
 }
 
-/// What optimises a query reads a column by the name that it has below, and the rules knew none of that name.
+/// The optimiser reads a column by the name that it has below, of which the rules know nothing.
 #[tokio::test]
 async fn a_column_is_known_by_the_name_that_the_query_gives_it() {
     let context = context("route files when text contains \"file\" -> files\ndefault -> chat");
