@@ -44,7 +44,7 @@ static COUNTING: Counting = Counting;
 const TURNS: usize = 10;
 /// The decisions of a thread in a turn alone.
 const ALONE: usize = 100_000;
-/// So many edits of routes come to one of a list or a let.
+/// The edits of routes for each edit of a list or a let.
 const ROUTES: usize = 50;
 
 fn main() {

@@ -38,7 +38,7 @@ use table::Decide;
 pub fn register(context: &SessionContext, rules: &Rules) {
     let function = Arc::new(ScalarUDF::from(Route::new(rules)));
     context.register_udf((*function).clone());
-    // It is refused by contexts that keep no such rewrites; those of this crate's DataFusion do.
+    // The state of a session takes every rewrite; the trait allows other registries to refuse.
     let _ = context.state_ref().write().register_function_rewrite(Arc::new(KeepNames));
     context.register_udtf("rulec_decide", Arc::new(Decide::new(rules, function)));
 }
