@@ -226,7 +226,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
 
     /// Walks over a loop's list; `None` when there is none, or it is too long.
     fn walk<T>(&mut self, each: &Loop, list: Value<'a>, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let entered = self.arena.enter(each.nest.depth, each.nest.alone, list.list_len()?)?;
+        let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
         let element = self.element;
         let made = walk(self);
         self.element = element;

@@ -241,6 +241,25 @@ fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
     check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));
 }
 
+/// The machine counted by what folding constants leaves of a part, the reference by the part as it is written.
+#[test]
+fn an_element_that_constants_take_away_counts_as_written() {
+    let message = json!({ "u": "ABCDE", "l": (0..10).collect::<Vec<_>>() });
+    for decided in [
+        "1 < 2 or x == 3",
+        "not (1 > 2 and x == 3)",
+        "(count y in l: 1 > 2 and x == y) == 0",
+        "1 in 0..2 or x == 3",
+    ] {
+        for value in [format!("(if {decided} then u else \"\")"), format!("[{decided}, u][1]")] {
+            let condition = format!("any x in l: {value} == \"abcde\" ignoring case");
+            check("search_work: 100", &condition, &message, Ok(true));
+            check("search_work: 16", &condition, &message, Err("search_work"));
+            check("search_work: 16", &condition.replace("x ==", "1 =="), &message, Ok(true));
+        }
+    }
+}
+
 /// Imported files cannot change the limits of the whole rule set.
 #[test]
 fn settings_of_limits_stand_in_the_main_file() {

@@ -80,7 +80,7 @@ impl Raise<'_> {
                 var: var(*level, *kinds),
                 body: Box::new(self.cond(*body)),
             },
-            NExpr::Cond { holds, fails } => value(self.cond(*holds), self.cond(*fails)),
+            NExpr::Cond { holds, fails, .. } => value(self.cond(*holds), self.cond(*fails)),
             NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
                 let each = |all: bool, body: &CondId| {
                     at(CondKind::Quantifier {
@@ -92,7 +92,7 @@ impl Raise<'_> {
                 };
                 value(each(*all, holds), each(!*all, fails))
             }
-            NExpr::If { cond, then, other } => {
+            NExpr::If { cond, then, other, .. } => {
                 ExprKind::If { cond: Box::new(self.cond(*cond)), then: part(then), other: part(other) }
             }
         };

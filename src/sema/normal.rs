@@ -84,8 +84,42 @@ pub enum NCond {
 pub struct Nest {
     /// The number of quantifiers in the longest chain through it that depend on each other.
     pub depth: u32,
-    /// True when it does not depend on those around it.
-    pub alone: bool,
+    /// The elements of those around it that it reads as the author wrote it.
+    pub reads: Levels,
+}
+
+/// The levels of quantifiers, as bits; those from 63 on share the last, which is never taken away.
+///
+/// What reads an element is computed for each, and its work counts that often. The author's text says so, not what is
+/// left of it: where folding constants takes an element away, [`Nest`], [`NExpr::Cond`] and [`NExpr::If`] still name it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Levels(u64);
+
+impl Levels {
+    /// No level.
+    pub const NONE: Levels = Levels(0);
+
+    /// The level alone.
+    pub fn of(level: u32) -> Levels {
+        Levels(1 << level.min(63))
+    }
+
+    /// True without any level.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The levels of both.
+    #[must_use]
+    pub fn with(self, others: Levels) -> Levels {
+        Levels(self.0 | others.0)
+    }
+
+    /// The levels seen from outside the quantifier at this one.
+    #[must_use]
+    pub fn outside(self, level: u32) -> Levels {
+        if level < 63 { Levels(self.0 & !Levels::of(level).0) } else { self }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,12 +180,14 @@ pub enum NExpr {
     Cond {
         holds: CondId,
         fails: CondId,
+        reads: Levels,
     },
     /// One value when the condition holds, the other when not.
     If {
         cond: CondId,
         then: ExprId,
         other: ExprId,
+        reads: Levels,
     },
 }
 

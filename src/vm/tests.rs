@@ -12,7 +12,7 @@ use crate::bytecode::{disasm::disassemble, lower, verify};
 use crate::decision::{Choice, Chosen};
 use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::{BindingId, Outcome, Program, Root, RuleId, TableId, ValueId};
-use crate::sema::normal::{CondId, NCond, NExpr, Normal};
+use crate::sema::normal::{CondId, Levels, NCond, NExpr, Normal};
 use crate::text::TextMode;
 use crate::ty::KindSet;
 use build::Build;
@@ -149,7 +149,7 @@ fn nesting_is_bounded() {
             // (value == level) as a value: true; then as a number again, by `in`.
             let holds = build.compare_expr(value, Op::Ne, json!(-i64::from(level) - 7));
             let fails = build.compare_expr(value, Op::Eq, json!(-i64::from(level) - 7));
-            value = build.expr(NExpr::Cond { holds, fails });
+            value = build.expr(NExpr::Cond { holds, fails, reads: Levels::NONE });
             let one = build.constant(json!(1));
             let list = build.expr(NExpr::List(Box::new([value, one])));
             value = build.expr(NExpr::Index(list, one));

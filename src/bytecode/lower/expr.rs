@@ -25,7 +25,7 @@ impl Lowering<'_> {
                 self.cond_block(fails)?;
                 self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest })?;
             }
-            NExpr::Cond { holds, fails } => {
+            NExpr::Cond { holds, fails, .. } => {
                 self.cond_block(holds)?;
                 self.cond_block(fails)?;
             }
@@ -135,11 +135,11 @@ impl Lowering<'_> {
                 let (each, fails) = (self.loop_of(Part::Expr(id.0))?, self.cond_block(fails)?);
                 self.emit(Instr::Quantifier { dst, each, fails })
             }
-            NExpr::Cond { holds, fails } => {
+            NExpr::Cond { holds, fails, .. } => {
                 let (holds, fails) = (self.cond_block(holds)?, self.cond_block(fails)?);
                 self.emit(Instr::Cond { dst, holds, fails })
             }
-            NExpr::If { cond, then, other } => {
+            NExpr::If { cond, then, other, .. } => {
                 let (mut fails, mut end) = (Label::default(), Label::default());
                 let block = self.cond_block(cond)?;
                 self.emit_jump(Instr::IfNot { block, to: 0 }, &mut fails)?;

@@ -3,7 +3,7 @@
 
 use super::LowerError;
 use crate::ops::{Cost, Op};
-use crate::sema::normal::{Ask, ExprId, NCond, NConst, NExpr, NPred, Normal, Part};
+use crate::sema::normal::{Ask, ExprId, Levels, NCond, NConst, NExpr, NPred, Normal, Part};
 
 /// The facts about a part.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +14,8 @@ pub(super) struct Info {
     pub asks: u32,
     /// The cost of evaluating it: that of the dearest of its parts.
     pub cost: Cost,
-    /// The levels of the loops around it whose elements it reads, as bits; levels from 63 on share
-    /// the last, which is never taken away.
-    pub free: u64,
+    /// The loops around it whose elements it reads, or read as its author wrote it.
+    pub free: Levels,
     /// About how many instructions it takes where it is used.
     pub size: u32,
     /// The depth to which values nest in it without a block between.
@@ -27,12 +26,19 @@ pub(super) struct Info {
 
 impl Info {
     /// The facts about a part that nothing needs.
-    const NOTHING: Info =
-        Info { uses: 0, asks: 0, cost: Cost::Scalar, free: 0, size: 1, height: 0, has_truths: false };
+    const NOTHING: Info = Info {
+        uses: 0,
+        asks: 0,
+        cost: Cost::Scalar,
+        free: Levels::NONE,
+        size: 1,
+        height: 0,
+        has_truths: false,
+    };
 
     /// Returns true when it has the same value all over the decision.
     pub fn is_closed(&self) -> bool {
-        self.free == 0
+        self.free.is_empty()
     }
 }
 
@@ -49,14 +55,6 @@ pub(super) struct UseAnalysis {
     own: Vec<bool>,
     exprs: usize,
     preds: usize,
-}
-
-fn level_bit(level: u32) -> u64 {
-    1 << level.min(63)
-}
-
-fn unbind(free: u64, level: u32) -> u64 {
-    if level < 63 { free & !level_bit(level) } else { free }
 }
 
 impl UseAnalysis {
@@ -175,16 +173,12 @@ impl UseAnalysis {
                 let info = self.info(child);
                 sum.cost = sum.cost.max(info.cost);
                 sum.has_truths |= info.has_truths;
-                sum.free |= match bound_level(normal, part, child) {
-                    Some(level) => unbind(info.free, level),
+                sum.free = sum.free.with(match bound_level(normal, part, child) {
+                    Some(level) => info.free.outside(level),
                     None => info.free,
-                };
+                });
             });
-            if let Part::Expr(id) = part
-                && let Some(NExpr::Var(level)) = normal.exprs.get(id as usize)
-            {
-                sum.free = level_bit(*level);
-            }
+            sum.free = sum.free.with(own_reads(normal, part));
             let _ = each_child(normal, part, &mut |child: Part| {
                 let is_body = bound_level(normal, part, child).is_some();
                 self.own_if_once(normal, child, is_body || !sum.is_closed());
@@ -263,6 +257,24 @@ fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
 fn is_truth(normal: &Normal, part: Part) -> bool {
     let Part::Expr(id) = part else { return false };
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
+}
+
+/// The loops around a part whose elements it reads by itself, or read as its author wrote it.
+fn own_reads(normal: &Normal, part: Part) -> Levels {
+    let reads = match part {
+        Part::Expr(id) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Var(level)) => Some(Levels::of(*level)),
+            Some(NExpr::Cond { reads, .. } | NExpr::If { reads, .. }) => Some(*reads),
+            Some(NExpr::Count { nest, .. } | NExpr::Quantifier { nest, .. }) => Some(nest.reads),
+            _ => None,
+        },
+        Part::Cond(id) => match normal.conds.get(id as usize) {
+            Some(NCond::Each { nest, .. }) => Some(nest.reads),
+            _ => None,
+        },
+        Part::Pred(_) => None,
+    };
+    reads.unwrap_or_default()
 }
 
 /// The cost of a part by itself.

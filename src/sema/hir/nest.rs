@@ -26,6 +26,11 @@ impl Nests {
         self.facts(part).free.is_empty()
     }
 
+    /// The elements of quantifiers around it that a part reads.
+    pub fn free(&mut self, part: Part<'_>) -> SmallVec<[VarId; 2]> {
+        self.facts(part).free
+    }
+
     /// The depth of the nest that a quantifier stands in, when so many that it depends on stand around it.
     pub fn depth(&mut self, around: u32, body: &Cond) -> u32 {
         around.saturating_add(1).saturating_add(self.facts(Part::Cond(body)).chain)

@@ -5,7 +5,7 @@ mod join;
 
 use super::cost::Costs;
 use super::intern::Ids;
-use super::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
+use super::{Ask, CondId, ExprId, Levels, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
 use crate::arena::Arena;
 use crate::diag::{Code, Diagnostic};
 use crate::meaning;
@@ -153,10 +153,10 @@ impl<'a> Builder<'a> {
             }
             CondKind::Test(test) => self.test(test, cond.span, want),
             CondKind::Quantifier { all, list, var, body } => {
-                let alone = self.nests.is_closed(Part::Cond(cond));
+                let reads = self.reads(Part::Cond(cond));
                 let list = self.expr(list);
                 let kinds = var.kinds;
-                let (level, nest, (both, body)) = self.inside(var, alone, body, |this| {
+                let (level, nest, (both, body)) = self.inside(var, reads, body, |this| {
                     let both = this.is_value.then(|| this.both_ways(body));
                     let body = match both {
                         Some((holds, fails)) => {
@@ -267,11 +267,11 @@ impl<'a> Builder<'a> {
     }
 
     fn truth(&mut self, left: ExprId, want: bool) -> CondId {
-        if let NExpr::Cond { holds, fails } = self.normal.expr(left) {
+        if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
         // Each way is a condition of its own, by which rules are found.
-        if let NExpr::If { cond, then, other } = *self.normal.expr(left) {
+        if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
             let (then, other) = (self.truth(then, want), self.truth(other, want));
             let fails = self.complement(cond);
             let (then, other) = (self.join([cond, then], true), self.join([fails, other], true));
@@ -288,16 +288,16 @@ impl<'a> Builder<'a> {
     fn inside<T>(
         &mut self,
         var: &Var,
-        alone: bool,
+        reads: Levels,
         body: &Cond,
         build: impl FnOnce(&mut Self) -> T,
     ) -> (u32, Nest, T) {
         let (level, around) = (self.depth, self.around);
         let outer = self.levels.insert(var.id, level);
-        if alone {
+        if reads.is_empty() {
             self.around = 0;
         }
-        let nest = Nest { depth: self.nests.depth(self.around, body), alone };
+        let nest = Nest { depth: self.nests.depth(self.around, body), reads };
         self.depth += 1;
         self.around += 1;
         let made = build(self);
@@ -347,16 +347,17 @@ impl<'a> Builder<'a> {
             ExprKind::Call(function, args) => NExpr::Call(*function, self.exprs(args)),
             ExprKind::Extern(id, args) => NExpr::Extern(*id, self.exprs(args)),
             ExprKind::Count { list, var, body } => {
-                let alone = self.nests.is_closed(Part::Expr(expr));
+                let reads = self.reads(Part::Expr(expr));
                 let list = self.expr(list);
                 let (level, nest, body) =
-                    self.inside(var, alone, body, |this| this.asked(false, |this| this.cond(body, true)));
+                    self.inside(var, reads, body, |this| this.asked(false, |this| this.cond(body, true)));
                 NExpr::Count { list, kinds: var.kinds, body, level, nest }
             }
             ExprKind::Cond(cond) => self.cond_value(cond),
             ExprKind::If { cond, then, other } => {
                 let cond = self.asked(false, |this| this.cond(cond, true));
-                NExpr::If { cond, then: self.expr(then), other: self.expr(other) }
+                let (then, other) = (self.expr(then), self.expr(other));
+                NExpr::If { cond, then, other, reads: self.reads(Part::Expr(expr)) }
             }
             ExprKind::Let(id) => {
                 let key = (*id, self.depth);
@@ -380,7 +381,14 @@ impl<'a> Builder<'a> {
 
     fn cond_value(&mut self, cond: &Cond) -> NExpr {
         let (holds, fails) = self.both_ways(cond);
-        NExpr::Cond { holds, fails }
+        NExpr::Cond { holds, fails, reads: self.reads(Part::Cond(cond)) }
+    }
+
+    /// The quantifiers around whose elements a part reads.
+    fn reads(&mut self, part: Part<'_>) -> Levels {
+        let free = self.nests.free(part);
+        let levels = free.iter().filter_map(|id| self.levels.get(id));
+        levels.fold(Levels::NONE, |levels, level| levels.with(Levels::of(*level)))
     }
 
     /// The conditions that one holds, and that it fails.

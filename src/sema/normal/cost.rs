@@ -41,8 +41,8 @@ impl Costs {
             NExpr::Quantifier { list, holds, fails, .. } => {
                 self.of_exprs([*list]).max(Cost::Loop).max(self.of_conds([*holds, *fails]))
             }
-            NExpr::Cond { holds, fails } => self.of_conds([*holds, *fails]),
-            NExpr::If { cond, then, other } => self.of_exprs([*then, *other]).max(self.of_conds([*cond])),
+            NExpr::Cond { holds, fails, .. } => self.of_conds([*holds, *fails]),
+            NExpr::If { cond, then, other, .. } => self.of_exprs([*then, *other]).max(self.of_conds([*cond])),
         };
         self.exprs.push(cost);
     }

@@ -33,11 +33,11 @@ impl Normal {
                         visit(Part::Cond(holds.0));
                         visit(Part::Cond(fails.0));
                     }
-                    NExpr::Cond { holds, fails } => {
+                    NExpr::Cond { holds, fails, .. } => {
                         visit(Part::Cond(holds.0));
                         visit(Part::Cond(fails.0));
                     }
-                    NExpr::If { cond, then, other } => {
+                    NExpr::If { cond, then, other, .. } => {
                         exprs(&[*then, *other]);
                         visit(Part::Cond(cond.0));
                     }

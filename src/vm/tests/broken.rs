@@ -5,7 +5,7 @@ use super::*;
 use crate::bytecode::chunk::{Check, NONE, Operand};
 use crate::bytecode::instr::{BlockKind, On};
 use crate::bytecode::verify::{At, VerifyError, verify};
-use crate::sema::normal::Nest;
+use crate::sema::normal::{Levels, Nest};
 
 /// A chunk with a bit of everything.
 fn sample() -> Chunk {
@@ -38,7 +38,7 @@ fn sample() -> Chunk {
     build.route(1, all, None);
     build.otherwise(1, None);
     let (holds, fails) = (all, any);
-    let value = build.expr(NExpr::Cond { holds, fails });
+    let value = build.expr(NExpr::Cond { holds, fails, reads: Levels::NONE });
     build.normal.values = vec![elements, value];
     code(&build).chunk().clone()
 }

@@ -127,14 +127,14 @@ impl<'a> Oracle<'a> {
                 let truth = results.map(|results| if *all { Tri::all(results) } else { Tri::any(results) });
                 truth.map_or(Value::Missing, Value::from)
             }
-            NExpr::If { cond, then, other } => {
+            NExpr::If { cond, then, other, .. } => {
                 if self.cond(*cond) {
                     self.expr(*then)
                 } else {
                     self.expr(*other)
                 }
             }
-            NExpr::Cond { holds, fails } => self.truth(*holds, *fails).into(),
+            NExpr::Cond { holds, fails, .. } => self.truth(*holds, *fails).into(),
         }
     }
 }

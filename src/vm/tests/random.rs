@@ -7,7 +7,7 @@ use super::*;
 use crate::arena::Arena;
 use crate::builtins::Function;
 use crate::sema::hir::{Const, Extern, ExternId};
-use crate::sema::normal::{Ask, ExprId, NConst, Nest};
+use crate::sema::normal::{Ask, ExprId, Levels, NConst, Nest};
 use crate::value::parse_datetime;
 use std::sync::Arc;
 
@@ -197,8 +197,13 @@ impl Gen {
                 cond: self.cond(depth - 1, level),
                 then: self.expr(depth - 1, level),
                 other: self.expr(depth - 1, level),
+                reads: Levels::NONE,
             },
-            _ => NExpr::Cond { holds: self.cond(depth - 1, level), fails: self.cond(depth - 1, level) },
+            _ => NExpr::Cond {
+                holds: self.cond(depth - 1, level),
+                fails: self.cond(depth - 1, level),
+                reads: Levels::NONE,
+            },
         };
         let made = self.build.expr(expr);
         if level == 0 {
