@@ -110,15 +110,6 @@ fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
     }
 }
 
-/// True when a text of so many bytes may be searched by an expression or pattern of that weight.
-pub fn affords_pattern(search: Search, bytes: usize, weight: u64, arena: &Arena) -> bool {
-    match search {
-        Search::Regex => meaning::affords_regex(bytes, weight, arena),
-        Search::Glob => meaning::affords_glob(bytes, weight, arena),
-        Search::Literal(_) => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -192,14 +192,15 @@ impl Keywords {
         }
     }
 
-    /// The longest text, in bytes, that is surely searched within the limits, outside quantifiers.
-    pub fn most_bytes(&self, limits: &Limits) -> u64 {
-        let work = |limit| limits.of(limit) / self.weight.max(1);
+    /// The longest text, in bytes, that is surely searched within what is left of the limits: outside quantifiers the limits
+    /// themselves.
+    pub fn most_bytes(&self, left: impl Fn(Limit) -> u64) -> u64 {
+        let weight = self.weight.max(1);
         match self.search {
             Search::Literal(_) => u64::MAX,
-            Search::Glob if self.weight <= 1 => u64::MAX,
-            Search::Glob => work(Limit::SearchWork),
-            Search::Regex => work(Limit::RegexWork).min(limits.of(Limit::RegexBytes)),
+            Search::Glob if weight == 1 => u64::MAX,
+            Search::Glob => left(Limit::SearchWork) / weight,
+            Search::Regex => (left(Limit::RegexWork) / weight).min(left(Limit::RegexBytes)),
         }
     }
 

@@ -117,7 +117,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True when searching a text again and again is within the limits.
+    /// True when searching a text again and again is within the limits. Which of its expressions are searched for is not
+    /// known yet, so nothing is reported for them.
     #[cold]
     fn affords_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let how = How { arena: self.arena, constant: true };
@@ -126,7 +127,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return false;
         };
         predicate::affords(op, left, Value::Missing, pred.mode, how)
-            && predicate::affords_pattern(keywords.search, text.len(), keywords.weight, self.arena)
+            && text.len() as u64 <= keywords.most_bytes(|limit| self.arena.left(limit))
     }
 }
 
