@@ -1,5 +1,8 @@
 //! Record batches against JSON lines and against the bare loop of [`Session::choose`](rulec::Session::choose), on the same
 //! messages and rules: first the ratios, all sides in turn, then criterion's figures.
+//!
+//! `columns count SIDE ROUTES TEXTS` decides a batch for callgrind (`--toggle-collect='*decide_all*'`) to count: SIDE is `lines`,
+//! `columns`, `each` (decisions of columns, without columns of answers) or `choose`, TEXTS those of [`Table`].
 
 #[path = "../../../benches/support/mod.rs"]
 mod support;
@@ -11,14 +14,16 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::Field;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group};
+use rulec::{Rules, Tier};
 use rulec_columns::{Decider, Options, Part, write_lines};
 use serde_json::Value as Json;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::messages::messages;
 use support::mixes::Case;
-use support::rules::Kind;
+use support::rules::{self, Kind, Term};
 
 /// The fields of a message that are of a type, in the order of `support/messages.rs`.
 fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
@@ -74,8 +79,50 @@ fn lists(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     Arc::new(build.finish())
 }
 
+/// The texts of a table; every other text of it is in a dictionary, as tables have them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Table {
+    /// Those of some hundred messages again and again.
+    Repeated,
+    /// The same as a dictionary.
+    Dictionary,
+    /// No text twice.
+    Different,
+    /// No text twice, and rules that read a few columns of few values, each a dictionary.
+    Few,
+}
+
+impl Table {
+    const ALL: [Table; 4] = [Table::Repeated, Table::Dictionary, Table::Different, Table::Few];
+
+    fn messages(self, case: &Case, routes: usize) -> Vec<Json> {
+        match self {
+            Table::Repeated | Table::Dictionary => case.mixed().into_iter().cycle().take(ROWS).collect(),
+            Table::Different | Table::Few => {
+                messages(ROWS, &rules::phrases(&rules::routes(routes, Kind::Mixed, 7)), 23)
+            }
+        }
+    }
+}
+
+/// Routes by the channel, the country and the role alone.
+fn few(routes: usize) -> Rules {
+    let of_few = |term: &Term| match term {
+        Term::Equal(path, _) | Term::NotEqual(path, _) | Term::OneOf(path, _) => {
+            *path != "ctx.last_error.type"
+        }
+        _ => false,
+    };
+    let mut all = rules::routes(400 * routes, Kind::Fields, 7);
+    all.retain(|route| route.terms.iter().all(of_few));
+    all.truncate(routes);
+    assert_eq!(all.len(), routes, "there are as many among many");
+    let source = rules::file(&all, true);
+    Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"))
+}
+
 /// Messages of `support/messages.rs` as columns.
-fn batch(messages: &[Json]) -> RecordBatch {
+fn batch(messages: &[Json], table: Table) -> RecordBatch {
     let all: Vec<Option<&Json>> = messages.iter().map(Some).collect();
     let ctx = inside(&all, "ctx");
     let (user, order, error) = (inside(&ctx, "user"), inside(&ctx, "order"), inside(&ctx, "last_error"));
@@ -93,8 +140,8 @@ fn batch(messages: &[Json]) -> RecordBatch {
         ("order", order),
         ("last_error", error),
     ];
-    RecordBatch::try_from_iter([("text", texts(&all, "text")), ("ctx", object(&ctx, fields))])
-        .expect("a batch")
+    let text = if table == Table::Dictionary { words(&all, "text") } else { texts(&all, "text") };
+    RecordBatch::try_from_iter([("text", text), ("ctx", object(&ctx, fields))]).expect("a batch")
 }
 
 /// Rows of a batch.
@@ -109,11 +156,19 @@ struct Sides {
 }
 
 impl Sides {
-    fn new(routes: usize) -> Sides {
-        let case = Case::new(routes, Kind::Mixed, true);
-        let messages: Vec<Json> = case.mixed().into_iter().cycle().take(ROWS).collect();
+    fn new(routes: usize, table: Table) -> Sides {
+        let mut case = Case::new(routes, Kind::Mixed, true);
+        if table == Table::Few {
+            case.rules = few(routes);
+        }
+        // What the machine would find out after some thousand decisions.
+        if routes <= 10 {
+            case.rules = case.rules.with_tier(Tier::Jit);
+        }
+        case.rules.ready().expect("what decides is made");
+        let messages = table.messages(&case, routes);
         let lines = messages.iter().map(Json::to_string).collect();
-        let batch = batch(&messages);
+        let batch = batch(&messages, table);
         let sides = Sides { case, messages, lines, batch };
         assert_eq!(sides.by_lines(), sides.by_columns(), "all sides answer alike");
         sides
@@ -142,50 +197,87 @@ impl Sides {
     }
 }
 
-/// Prints messages a second of all sides, the best of rounds in turn, and the ratios.
-fn ratios() {
-    println!("million messages a second on one core, best of many rounds in turn");
-    println!("routes  JSON lines  columns  decisions of columns  bare choose  columns/lines  columns/choose");
-    for routes in [10, 100, 1_000] {
-        let sides = Sides::new(routes);
-        let (entry, mut out) = (sides.case.rules.main(), Vec::new());
-        let mut lines = || {
+/// The ways to decide the messages, each a function that decides all of them.
+type Ways<'s> = [(&'static str, Box<dyn FnMut() + 's>); 4];
+
+impl Sides {
+    fn ways(&self) -> Ways<'_> {
+        let (entry, mut out) = (self.case.rules.main(), Vec::new());
+        let lines = move || {
             out.clear();
-            for line in &sides.lines {
+            for line in &self.lines {
                 let decision = entry.decide_line(black_box(line.as_bytes())).expect("it is JSON");
                 serde_json::to_writer(&mut out, &decision).expect("memory");
                 out.push(b'\n');
             }
             black_box(out.len());
         };
-        let mut decider = sides.decider();
-        let mut columns = || drop(black_box(decider.decide(black_box(&sides.batch))));
-        let (mut other, part) = (sides.decider(), Part::from(sides.batch.clone()));
-        let mut each = || {
+        let mut decider = self.decider();
+        let columns = move || drop(black_box(decider.decide(black_box(&self.batch))));
+        let (mut other, part) = (self.decider(), Part::from(self.batch.clone()));
+        let each = move || {
             let take = |_, decision| drop(black_box(decision));
             other.each(black_box(&part), take).expect("the same columns");
         };
-        let records: Vec<_> =
-            sides.messages.iter().map(|message| sides.case.rules.prepare(message)).collect();
-        let mut session = sides.case.rules.session();
-        let mut choose = || {
+        let records: Vec<_> = self.messages.iter().map(|message| self.case.rules.prepare(message)).collect();
+        let mut session = self.case.rules.session();
+        let choose = move || {
             for record in &records {
                 black_box(session.choose(black_box(record)));
             }
         };
-        let mut rounds: [&mut dyn FnMut(); 4] = [&mut lines, &mut columns, &mut each, &mut choose];
+        [
+            ("lines", Box::new(lines)),
+            ("columns", Box::new(columns)),
+            ("each", Box::new(each)),
+            ("choose", Box::new(choose)),
+        ]
+    }
+}
+
+/// The function that is counted.
+#[inline(never)]
+fn decide_all(way: &mut dyn FnMut()) {
+    way();
+}
+
+/// Decides one batch twice, the second time to be counted; false when the arguments ask for something else.
+fn count() -> bool {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [count, side, routes, texts] = arguments.as_slice() else { return false };
+    let table = Table::ALL.into_iter().find(|table| format!("{table:?}").eq_ignore_ascii_case(texts));
+    let (Ok(routes), Some(table), "count") = (routes.parse(), table, count.as_str()) else { return false };
+    let sides = Sides::new(routes, table);
+    for (_, way) in sides.ways().iter_mut().filter(|(name, _)| name == side) {
+        way();
+        decide_all(way);
+        println!("{ROWS} rows");
+    }
+    true
+}
+
+/// Prints messages a second of all sides, the best of rounds in turn, and the ratios.
+fn ratios() {
+    println!("million messages a second on one core, best of many rounds in turn");
+    println!(
+        "routes  texts       JSON lines  columns  decisions of columns  bare choose  columns/lines  columns/choose"
+    );
+    for (routes, table) in [10, 100, 1_000].into_iter().flat_map(|n| Table::ALL.map(|table| (n, table))) {
+        let sides = Sides::new(routes, table);
+        let mut ways = sides.ways();
         let mut best = [Duration::MAX; 4];
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(3) {
-            for (round, best) in rounds.iter_mut().zip(&mut best) {
+            for ((_, way), best) in ways.iter_mut().zip(&mut best) {
                 let start = Instant::now();
-                round();
+                way();
                 *best = start.elapsed().min(*best);
             }
         }
         let rate = best.map(|time| sides.messages.len() as f64 / time.as_secs_f64() / 1e6);
         println!(
-            "{routes:>6}  {:>10.2}  {:>7.2}  {:>20.2}  {:>11.2}  {:>13.2}  {:>14.2}",
+            "{routes:>6}  {:<10}  {:>10.2}  {:>7.2}  {:>20.2}  {:>11.2}  {:>13.2}  {:>14.2}",
+            format!("{table:?}"),
             rate[0],
             rate[1],
             rate[2],
@@ -202,7 +294,7 @@ fn columns(c: &mut Criterion) {
         ratios();
     }
     for routes in [10, 1_000] {
-        let sides = Sides::new(routes);
+        let sides = Sides::new(routes, Table::Repeated);
         let mut group = c.benchmark_group(format!("columns/{routes}"));
         group.throughput(Throughput::Elements(sides.messages.len() as u64));
         group.sample_size(20).warm_up_time(Duration::from_millis(300));
@@ -214,4 +306,10 @@ fn columns(c: &mut Criterion) {
 }
 
 criterion_group!(benches, columns);
-criterion_main!(benches);
+
+fn main() {
+    if !count() {
+        benches();
+        Criterion::default().configure_from_args().final_summary();
+    }
+}
