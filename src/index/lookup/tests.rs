@@ -84,8 +84,4 @@ fn a_tables_first_routes_are_tried_in_order_while_they_hold() {
     let late: Vec<_> = (21..=30).map(|epoch| decide(70, epoch)).collect();
     assert_eq!(late[0], (Some(40), 31), "what was tried is not tried again");
     assert_eq!(late[5..], [(None, 71); 5], "looked up again where others hold");
-    // One message in four for others leaves it so.
-    let mixed = |epoch: u32| decide(if epoch % 4 == 0 { 70 } else { 5 }, epoch).0.is_some();
-    let in_order = (31..=130).map(mixed).filter(|in_order| *in_order).count();
-    assert!(in_order > 80, "{in_order} of 100");
 }
