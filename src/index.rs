@@ -191,6 +191,8 @@ pub struct TableIndex {
     pub linear: f64,
     /// The cost of a decision with the index.
     pub indexed: f64,
+    /// The number of its first routes: where most messages are for one of them, these are tried before anything is looked up.
+    pub first: u32,
 }
 
 impl TableIndex {

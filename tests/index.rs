@@ -264,3 +264,28 @@ fn words_of_every_length_are_found_wherever_they_stand() {
         assert!(hits > 150, "only {hits} messages have a route");
     }
 }
+
+/// A table's first routes take no longer to be tried in order than the index takes, and are few: rules of everyday words
+/// have more of them than rules with rare words of their own.
+#[test]
+fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
+    let words = ["how", "say", "card", "bill", "book", "time", "much", "need"];
+    let any = |n: usize, own: &str| -> String {
+        let own = (0..12).map(|at| format!("{own}{}", n * 12 + at));
+        let all: Vec<String> =
+            words.iter().map(|word| (*word).to_owned()).chain(own).map(|word| format!("{word:?}")).collect();
+        format!("text contains word any [{}]", all.join(", "))
+    };
+    let everyday = |n: usize| format!("route r{n} when {} and {} -> h\n", any(n, "a"), any(n, "b"));
+    let rare = |n: usize| format!("route r{n} when text contains \"gaigagebx{n}\" and ctx.n > {n} -> h\n");
+    let first = |route: &dyn Fn(usize) -> String, routes: usize| {
+        let source: String = (0..routes).map(route).collect();
+        let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+        rules.index().tables[0].first
+    };
+    let firsts = first(&everyday, 1_500);
+    assert!((20..=64).contains(&firsts), "{firsts}");
+    for routes in [20, 100, 1_000] {
+        assert_eq!(first(&rare, routes), 10, "{routes} routes");
+    }
+}

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One automaton is faster than a searcher for each from this number of keywords on.
-const AUTOMATON_FROM: usize = 5;
+pub const AUTOMATON_FROM: usize = 5;
 
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
 

@@ -302,7 +302,7 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
             }
         }
     }
-    for table in &mut tables {
+    for (table, routes) in tables.iter_mut().zip(&builder.normal.tables) {
         for list in [&mut table.subjects, &mut table.attributes] {
             list.sort_unstable();
             list.dedup();
@@ -311,6 +311,7 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
         table.indexed += cost::LOOKUP
             + cost::present(table.subjects.len()) * cost::SCAN
             + cost::present(values) * cost::VALUE;
+        table.first = cost::first(builder.normal, routes.iter().map(|route| route.cond), table.indexed);
     }
     let mut texts = Texts { chunk: &atoms.chunk.texts, own: Vec::new() };
     let mut literals = AllLiterals::default();

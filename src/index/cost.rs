@@ -3,8 +3,10 @@
 //! is their ratio.
 
 use crate::builtins::Function;
+use crate::bytecode::pools::AUTOMATON_FROM;
 use crate::ops::Cost;
 use crate::sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
+use std::ops::RangeInclusive;
 
 /// Looking up what a table needs, whatever it is.
 pub const LOOKUP: f64 = 30.0;
@@ -26,6 +28,10 @@ const FIELDS: f64 = 20.0;
 pub const WORD: f64 = 0.4;
 /// The share of a table that a message passes before a route holds.
 const PASSED: f64 = 0.6;
+/// A table's first routes are so many at least, and at most.
+const FIRST: RangeInclusive<usize> = 10..=64;
+/// Searching a text of fifty bytes for any of many words, by an automaton.
+const AUTOMATON: f64 = 140.0;
 /// The share of a condition's parts that leave the next to be asked.
 const GOES_ON: f64 = 0.4;
 
@@ -39,6 +45,17 @@ pub fn present(values: usize) -> f64 {
 /// Trying all routes one by one.
 pub fn linear(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
     conds.map(|cond| condition(normal, cond)).sum::<f64>() * PASSED
+}
+
+/// The number of routes at the beginning of a table that take no longer to be tried one by one than the index takes.
+/// They are few, since a guess that is wrong is paid for by each message for which none of them holds.
+pub fn first(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
+    let mut cost = 0.0;
+    let cheaper = conds.take(*FIRST.end()).take_while(|cond| {
+        cost += condition(normal, *cond);
+        cost <= indexed
+    });
+    cheaper.count().max(*FIRST.start()) as u32
 }
 
 /// Trying one route.
@@ -62,10 +79,18 @@ pub fn condition(normal: &Normal, cond: CondId) -> f64 {
 
 fn predicate(normal: &Normal, pred: &NPred) -> f64 {
     let own = match pred.ask {
-        Ask::Truth => Cost::Scalar,
-        Ask::Op(op) => op.info().cost,
+        Ask::Truth => nanoseconds(Cost::Scalar),
+        Ask::Op(op) if op.info().cost == Cost::Scan && is_automaton(normal, pred) => AUTOMATON,
+        Ask::Op(op) => nanoseconds(op.info().cost),
     };
-    nanoseconds(own) + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
+    own + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
+}
+
+/// True when an automaton searches for what stands on a predicate's right.
+fn is_automaton(normal: &Normal, pred: &NPred) -> bool {
+    let list = pred.right.and_then(|right| normal.constant(right));
+    let mut words = list.and_then(|list| list.value().elements());
+    words.as_mut().is_some_and(|words| words.nth(AUTOMATON_FROM - 1).is_some())
 }
 
 fn operand(normal: &Normal, expr: ExprId) -> f64 {

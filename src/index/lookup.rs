@@ -5,6 +5,8 @@
 //! conditions. Each asks the other through [`Verifier`].
 
 mod keys;
+#[cfg(test)]
+mod tests;
 
 use super::atom::LAST;
 use super::bitmap::{Bitmap, CHUNK, MAX_COLUMNS};
@@ -76,8 +78,8 @@ const OWN_TEXT: u32 = 1;
 /// Beside a subject's stamp: it was scanned in one form only.
 const ONE_FORM: u32 = 2;
 
-/// The number of a table's routes that count as its first.
-const FIRST: u32 = 10;
+/// The multiple of a table's first routes that are looked up before all others, where those are tried first.
+const NEAR: u32 = 8;
 /// See [`Workspace::hotness`].
 const HOT: u8 = 8;
 const HOTTEST: u8 = 12;
@@ -130,14 +132,18 @@ impl<'a> Lookup<'a> {
         let hotness = self.work.hotness.get();
         let mut hit = None;
         if ranks.start == 0 && hotness >= HOT {
-            ranks.start = FIRST.min(ranks.end);
+            ranks.start = table_index.first.min(ranks.end);
             hit = verifier.verify_in_order(table, 0..ranks.start);
+            // Keys may lead to hundreds of routes of which the first few tens hold: those near are looked up before those far.
+            let near = ranks.start..ranks.start.saturating_mul(NEAR).min(ranks.end);
+            ranks.start = near.end;
+            hit = hit.or_else(|| self.first_of_table(verifier, table_index, table, near));
         }
         if hit.is_none() {
             hit = self.first_of_table(verifier, table_index, table, ranks);
         }
         self.work.hotness.set(match hit {
-            Some(Hit { rank, .. }) if rank < FIRST => (hotness + 1).min(HOTTEST),
+            Some(Hit { rank, .. }) if rank < table_index.first => (hotness + 1).min(HOTTEST),
             _ => hotness.saturating_sub(2),
         });
         hit
@@ -191,12 +197,15 @@ impl<'a> Lookup<'a> {
         postings: &[Posting],
         ranks: Range<u32>,
     ) -> Option<Hit> {
-        for posting in postings {
+        let from = match ranks.start {
+            0 => 0,
+            start => postings.partition_point(|posting| posting.rank < start),
+        };
+        for posting in &postings[from..] {
             if posting.rank >= ranks.end {
                 return None;
             }
-            if posting.rank >= ranks.start
-                && self.passes(verifier, posting)
+            if self.passes(verifier, posting)
                 && let Some(hit) = verifier.verify(table, posting.rank)
             {
                 return Some(hit);

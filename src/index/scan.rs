@@ -9,7 +9,7 @@
 //! 2. A filter of one bit a gram, by a hash of all of the gram's bytes.
 //! 3. `table`: the literals of the gram, compared with the text.
 //!
-//! Literals of one byte or two have no grams: `short`.
+//! Literals of one byte or two have no grams: `short`. Those of three or four that have a byte seldom seen are found by it: `rare`.
 //!
 //! # Costs
 //!
@@ -26,6 +26,7 @@ mod choice;
 mod frequency;
 mod gram;
 mod probes;
+mod rare;
 mod short;
 mod table;
 #[cfg(test)]
@@ -36,6 +37,7 @@ use choice::{Choice, choose};
 use frequency::Frequency;
 use gram::{BASES, Level, load};
 use probes::{BLOCK, Position, Positions, Probes, WINDOW};
+use rare::Rares;
 use short::Shorts;
 use std::fmt;
 use table::{Grams, Table};
@@ -48,6 +50,7 @@ pub struct Scanner {
     filter_shift: u32,
     table: Table,
     shorts: Shorts,
+    rares: Rares,
     /// The number of literals.
     count: u32,
 }
@@ -108,8 +111,9 @@ impl Scanner {
         literals.iter().for_each(|literal| frequency.count(literal));
         let mut shorts = Shorts::default();
         let numbered = literals.iter().zip(0..).filter(|(literal, number)| !shorts.add(literal, *number));
-        let numbered: Vec<(&[u8], u32)> = numbered.map(|(literal, number)| (*literal, number)).collect();
+        let mut numbered: Vec<(&[u8], u32)> = numbered.map(|(literal, number)| (*literal, number)).collect();
         shorts.finish();
+        let rares = Rares::take(&mut numbered, &frequency);
         let shortest = numbered.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
         let mut step = Probes::step(shortest);
         let scanner = loop {
@@ -120,7 +124,7 @@ impl Scanner {
             }
             step /= 2;
         };
-        Scanner { shorts, count: literals.len() as u32, ..scanner }
+        Scanner { shorts, rares, count: literals.len() as u32, ..scanner }
     }
 
     /// A scanner that probes a text at every so manyth position.
@@ -141,7 +145,15 @@ impl Scanner {
     fn over(probes: Probes, table: Table) -> Scanner {
         let bits = table.slot_count() * FILTER_BITS;
         let (filter, filter_shift) = (vec![0; bits / 64], 64 - bits.trailing_zeros());
-        Scanner { probes, filter, filter_shift, table, shorts: Shorts::default(), count: 0 }
+        Scanner {
+            probes,
+            filter,
+            filter_shift,
+            table,
+            shorts: Shorts::default(),
+            rares: Rares::default(),
+            count: 0,
+        }
     }
 
     fn add(&mut self, literal: &[u8], number: u32, grams: Grams) {
@@ -162,6 +174,7 @@ impl Scanner {
     #[inline(always)]
     pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
         self.shorts.scan(text, &mut hit);
+        self.rares.scan(text, &mut hit);
         // Rules over many fields look for nothing in many of them.
         if self.table.is_empty() {
             return;
@@ -195,6 +208,7 @@ impl Scanner {
         end[length..length + BEYOND].fill(0);
         let text = &end[..length];
         self.shorts.scan(text, &mut hit);
+        self.rares.scan(text, &mut hit);
         if self.table.is_empty() || length == 0 {
             return;
         }

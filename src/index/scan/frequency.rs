@@ -44,6 +44,11 @@ impl Frequency {
         self.total += length as f32;
     }
 
+    /// The usual share of a byte in texts.
+    pub fn of_byte(&self, byte: u8) -> f32 {
+        self.bytes[usize::from(byte)]
+    }
+
     pub fn of_pair(&self, pair: u16) -> f32 {
         let [first, second] = pair.to_le_bytes();
         // In Chinese texts, three in ten, the bytes above ASCII are among themselves.
@@ -76,6 +81,7 @@ fn usual(byte: u8) -> f32 {
         b'p' | b'f' | b'g' | b'w' | b'y' => 13.0,
         b'b' | b'v' => 8.0,
         b'.' | b',' | b'k' => 6.0,
+        b'0'..=b'9' => 6.0,
         b'j' | b'q' | b'x' | b'z' => 1.2,
         // Chinese: the first byte of a character, and the others.
         0xe4..=0xe9 => 17.0,

@@ -71,6 +71,12 @@ impl Probes {
         }
     }
 
+    /// The distance of its probes.
+    #[cfg(test)]
+    pub fn distance(&self) -> usize {
+        self.step
+    }
+
     /// For literals of these lengths, of each of which a gram begins at one of `step` positions.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> Probes {
         let entries = |length: usize| if length < step + 3 { THREE_ENTRIES } else { 1 };

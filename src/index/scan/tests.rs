@@ -280,3 +280,50 @@ fn shared_endings_are_no_grams() {
         assert!(scanner.table.crowded() <= MOST_CROWDED + literals.len() / 256);
     }
 }
+
+/// Few short literals had every text looked at more often, and by grams that a third of all positions may have.
+#[test]
+fn short_literals_with_a_rare_byte_are_found_by_it() {
+    let mut random = Random(8);
+    let is_apart = |literals: &[Vec<u8>]| {
+        let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
+        let long: Vec<&[u8]> =
+            literals.iter().map(Vec::as_slice).filter(|literal| literal.len() > 4).collect();
+        let all = scanner.probes.distance() == Scanner::from_literals(long).probes.distance();
+        (!scanner.rares.is_empty(), all)
+    };
+    let letters = b"aeioubdgkmnprst";
+    let long = distinct(300, || (0..9).map(|_| letters[random.below(letters.len())]).collect());
+    for (short, apart) in [
+        (&["-606", "-131", "7-1", "a-b-", "-60\0"][..], true),
+        (&["q#a", "zq", "xyz#", "--q", "q"], true),
+        (&["部", "署"], true),
+        (&["then", "ease"], false),
+        (&["-606", "+606", "#606", "@606"], false),
+    ] {
+        let literals: Vec<Vec<u8>> =
+            short.iter().map(|short| short.as_bytes().to_vec()).chain(long.iter().cloned()).collect();
+        assert_eq!(is_apart(&literals), (apart, apart), "{short:?}");
+        let parts = [
+            "-",
+            "606",
+            "131",
+            "7",
+            "1",
+            "a",
+            "b",
+            "q",
+            "#",
+            "z",
+            "xy",
+            "部",
+            "署",
+            "then",
+            "gaigagebx1",
+            " ",
+            "\0",
+        ];
+        let texts: Vec<Vec<u8>> = (0..400).map(|_| random.string(&parts, 60).into_bytes()).collect();
+        check(&literals, &texts);
+    }
+}

@@ -1,0 +1,118 @@
+//! Literals of three or four bytes that have a byte seldom seen: a text is searched for the byte. Looked for as others are, they
+//! would have it looked at more often for all others too, and by grams so short that many positions pass.
+
+use super::frequency::Frequency;
+use super::gram::load;
+use super::probes::Probes;
+use memchr::memchr3_iter;
+use std::ops::RangeInclusive;
+
+/// The lengths of literals that are found in this way.
+const LENGTHS: RangeInclusive<usize> = 3..=4;
+/// Among fewer literals they cost little, and a text searched once more costs as much.
+const FROM: usize = 256;
+/// A text is searched for so many bytes.
+const BYTES: usize = 3;
+/// The share that these usually have may be so much.
+const MOST: f32 = 0.01;
+
+/// Literals that are found by a byte.
+#[derive(Default)]
+pub struct Rares {
+    /// The bytes, the last of them again where they are fewer.
+    bytes: [u8; BYTES],
+    groups: Vec<Group>,
+}
+
+/// Those of one length that have a byte at the same place.
+struct Group {
+    byte: u8,
+    offset: usize,
+    /// The bits of as many bytes.
+    mask: u64,
+    /// Their bytes and numbers, in order.
+    literals: Vec<(u64, u32)>,
+}
+
+impl Rares {
+    /// Takes the shortest of numbered literals, if that lets texts be probed at fewer positions.
+    pub fn take(literals: &mut Vec<(&[u8], u32)>, frequency: &Frequency) -> Rares {
+        let shortest = |literals: &mut dyn Iterator<Item = usize>| literals.min().unwrap_or(usize::MAX);
+        let is_short = |literal: &[u8]| LENGTHS.contains(&literal.len());
+        let lengths = || literals.iter().map(|(literal, _)| literal.len());
+        let others = shortest(&mut lengths().filter(|length| !LENGTHS.contains(length)));
+        let mut rares = Rares::default();
+        if literals.len() < FROM || Probes::step(others) <= Probes::step(shortest(&mut lengths())) {
+            return rares;
+        }
+        let mut bytes: Vec<u8> = Vec::new();
+        for (literal, number) in literals.iter().filter(|(literal, _)| is_short(literal)) {
+            // One that others are found by costs nothing more.
+            let cost = |at: &usize| match literal[*at] {
+                byte if bytes.contains(&byte) => 0.0,
+                byte => frequency.of_byte(byte),
+            };
+            let at = (0..literal.len()).min_by(|one, other| cost(one).total_cmp(&cost(other)));
+            let Some(offset) = at else { continue };
+            if !bytes.contains(&literal[offset]) {
+                bytes.push(literal[offset]);
+            }
+            if bytes.len() > BYTES {
+                return Rares::default();
+            }
+            rares.add(literal, *number, offset);
+        }
+        let share: f32 = bytes.iter().map(|byte| frequency.of_byte(*byte)).sum();
+        let Some(last) = bytes.last().filter(|_| share <= MOST) else {
+            return Rares::default();
+        };
+        rares.bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last));
+        rares.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
+        literals.retain(|(literal, _)| !is_short(literal));
+        rares
+    }
+
+    fn add(&mut self, literal: &[u8], number: u32, offset: usize) {
+        let (byte, mask) = (literal[offset], (1 << (8 * literal.len())) - 1);
+        let same = |group: &Group| (group.byte, group.offset, group.mask) == (byte, offset, mask);
+        let at = self.groups.iter().position(same).unwrap_or_else(|| {
+            self.groups.push(Group { byte, offset, mask, literals: Vec::new() });
+            self.groups.len() - 1
+        });
+        self.groups[at].literals.push((load(literal, 0), number));
+    }
+
+    /// True when no literal is found in this way.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Reports the number of each where it stands.
+    #[inline(always)]
+    pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
+        if self.groups.is_empty() {
+            return;
+        }
+        let [first, second, third] = self.bytes;
+        for at in memchr3_iter(first, second, third, text) {
+            self.compare(text, at, hit);
+        }
+    }
+
+    /// Compares the literals at the place of such a byte.
+    #[inline(never)]
+    fn compare(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
+        for group in self.groups.iter().filter(|group| group.byte == text[at]) {
+            let Some(start) = at.checked_sub(group.offset) else { continue };
+            let found = load(text, start) & group.mask;
+            // Beyond the text's end are zeros, which a literal may have.
+            if text.len() - start < (group.mask.count_ones() / 8) as usize {
+                continue;
+            }
+            let from = group.literals.partition_point(|(literal, _)| *literal < found);
+            let same = group.literals.iter().skip(from).take_while(|(literal, _)| *literal == found);
+            same.for_each(|(_, number)| hit(*number, start));
+        }
+    }
+}
