@@ -1,5 +1,5 @@
-//! What the grammar reads, as a flat list of nodes. Building the syntax tree asks a node again and again what stands
-//! inside it; here that is a slice, where pest counts references for every step.
+//! The tree of what the grammar reads, as a flat list of nodes. Building the syntax tree asks a node again and again what
+//! stands inside it; here that is a slice, where pest counts references for every step.
 
 use super::{Grammar, Rule};
 use pest::error::Error;
