@@ -3,39 +3,17 @@
 //!
 //! `cargo bench --bench beside`, or with other numbers of routes and edits `cargo bench --bench beside -- 10000 100000`.
 
-#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
-
 mod support;
 
 use rulec::{Compiler, Edit, LiveRules};
 use serde_json::Value as Json;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
+use support::heap::{self, Counting};
 use support::messages::messages;
 use support::rules::{Kind, file, phrases, routes};
-
-/// The system's allocator, with the bytes that are lent out counted.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -72,7 +50,7 @@ fn main() {
         });
         live.merge().expect("it compiles");
         live.wait_for_merge();
-        held.push(HELD.load(Ordering::Relaxed) - (idle.capacity() + busy.capacity()) * size_of::<u32>());
+        held.push(heap::held() - (idle.capacity() + busy.capacity()) * size_of::<u32>());
     }
     println!("{count} routes, {edits} edits; ns a decision");
     println!("{:<14} {:>10} {:>8} {:>8} {:>8}", "", "decisions", "median", "99 %", "99.9 %");

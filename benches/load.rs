@@ -1,54 +1,24 @@
 //! Loading from source and from an artifact, interleaved in one process, and what rules take of the
 //! heap: `cargo bench --bench load`, or `-- 10000` for one size.
 
-#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
-
 mod support;
 
 use rulec::Rules;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use support::heap::{Counting, held};
 use support::rules::{Kind, file, routes};
-
-/// The system's allocator, with the bytes that are lent out counted.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        LIVE.fetch_add(size, Ordering::Relaxed);
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// Returns what a call gives, how long it takes, and what it leaves on the heap.
 fn measured<T>(make: impl FnOnce() -> T) -> (T, Duration, usize) {
-    let before = LIVE.load(Ordering::Relaxed);
+    let before = held();
     let start = Instant::now();
     let made = make();
     let time = start.elapsed();
-    (made, time, LIVE.load(Ordering::Relaxed).saturating_sub(before))
+    (made, time, held().saturating_sub(before))
 }
 
 fn median(mut times: Vec<Duration>) -> f64 {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs, reason = "each benchmark uses a part of it")]
 
+pub mod heap;
 pub mod messages;
 pub mod mixes;
 #[path = "../../tests/support/random.rs"]

@@ -101,8 +101,9 @@ fn check_fields(
     checker.declare_types();
     checker.declare_input();
     checker.declare_handlers();
-    let (declared, input) = (std::mem::take(&mut checker.diagnostics), checker.program.clone());
+    let declared = std::mem::take(&mut checker.diagnostics);
     if checker.fields.inferred() {
+        let input = checker.program.clone();
         checker.pass(&order);
         let patterns = std::mem::take(&mut checker.program.patterns);
         checker.program = Program { patterns, ..input };

@@ -20,6 +20,7 @@ mod stream;
 mod terminals;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod types;
 
 pub use literal::UNITS;
@@ -31,13 +32,13 @@ use crate::syntax::ast::{Allow, Ident, Statement, StatementKind};
 use crate::syntax::lex::{self, TokenKind};
 use crate::threads::{self, Threads};
 use context::{Built, Cx, unexpected};
-use pest::Parser;
 use splitter::RawStatement;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use stream::{Sig, Stream};
+use tree::{Pair, Pairs, Tree};
 
 /// The parser that pest derives from the grammar, with its `Rule`s.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
@@ -49,11 +50,6 @@ mod grammar {
 }
 use grammar::{Grammar, Rule};
 pub(in crate::syntax) use outline::{Outline, Piece, is_joint, may_begin, outline};
-
-/// A node of what the grammar read; its places are numbers of tokens.
-type Pair<'t> = pest::iterators::Pair<'t, Rule>;
-/// Pairs side by side.
-type Pairs<'t> = pest::iterators::Pairs<'t, Rule>;
 
 /// Tokens that are read at once, if the statements they make are right.
 const READ_AHEAD: usize = 512;
@@ -105,8 +101,8 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     let statements = splitter::split(file, text, &stream, &mut parsed.diagnostics);
     let read = |statements: &[RawStatement]| {
         let Stream { sigs, codes, .. } = &stream;
-        let parsed = Parsed::default();
-        let mut reader = Reader { file, text, sigs, codes, ahead: None, ahead_from: 0, parsed };
+        let (ahead, parsed) = (Ahead::default(), Parsed::default());
+        let mut reader = Reader { file, text, sigs, codes, ahead, parsed };
         reader.parsed.statements = reader.statements(statements, false);
         reader.parsed
     };
@@ -131,10 +127,56 @@ struct Reader<'a> {
     sigs: &'a [Sig],
     /// The code of each.
     codes: &'a str,
-    /// Statements that were read at once and come next, and the token at which the first of them begins.
-    ahead: Option<Pairs<'a>>,
-    ahead_from: usize,
+    ahead: Ahead,
     parsed: Parsed,
+}
+
+/// Statements that were read at once.
+#[derive(Default)]
+struct Ahead {
+    tree: Tree,
+    /// The number of the node of the one that comes next.
+    next: usize,
+    /// The token at which the first of them begins.
+    from: usize,
+}
+
+impl Ahead {
+    /// The statement with these tokens, if it is among those that were read at once, and the token that its places
+    /// are counted from. Statements that may be nested too deep are not among them.
+    fn statement(
+        &mut self,
+        reader: &Reader<'_>,
+        rule: Rule,
+        tokens: &Range<usize>,
+        following: &[RawStatement],
+    ) -> Option<(usize, Pair<'_>)> {
+        let mut found = None;
+        while let Some(pair) = self.tree.pair(self.next) {
+            let (number, read) = (self.next, pair.tokens());
+            self.next += pair.size();
+            let (start, end) = (self.from + read.start, self.from + read.end);
+            if start >= tokens.start {
+                found = Some((number, pair.as_rule() == rule && (start..end) == *tokens));
+                break;
+            }
+        }
+        if let Some((number, fits)) = found {
+            return self.tree.pair(number).filter(|_| fits).map(|pair| (self.from, pair));
+        }
+        let is_near = |next: &&RawStatement| {
+            next.tokens.len() <= splitter::MAX_DEPTH && next.tokens.end - tokens.start <= READ_AHEAD
+        };
+        let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
+        // To look for more behind the only one would cost as much as some of its tokens.
+        let (rule_of_all, first) = if until == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
+        self.tree = Tree::read(rule_of_all, &reader.codes[tokens.start..until]).unwrap_or_default();
+        (self.from, self.next) = (tokens.start, first);
+        let pair = self.tree.pair(first)?;
+        self.next += pair.size();
+        let fits = pair.as_rule() == rule && pair.tokens() == (0..tokens.len());
+        fits.then_some((self.from, pair))
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -234,42 +276,14 @@ impl<'a> Reader<'a> {
         tokens: Range<usize>,
         following: &[RawStatement],
     ) -> Option<StatementKind> {
-        match self.read_ahead(rule, &tokens, following) {
-            Some(pair) => {
-                let mut cx = Cx::new(self, tokens, self.ahead_from);
-                build::statement(&mut cx, pair).ok()
-            }
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let kind = match ahead.statement(self, rule, &tokens, following) {
+            Some((from, pair)) => build::statement(&mut Cx::new(self, tokens, from), pair).ok(),
             // Alone, so that what is wrong is known to be its own.
             None => self.alone(rule, tokens, build::statement),
-        }
-    }
-
-    /// The statement with these tokens, if it is among those that were read at once. Statements that may be
-    /// nested too deep are not among them.
-    fn read_ahead(
-        &mut self,
-        rule: Rule,
-        tokens: &Range<usize>,
-        following: &[RawStatement],
-    ) -> Option<Pair<'a>> {
-        while let Some(pair) = self.ahead.as_mut().and_then(Iterator::next) {
-            let read = pair.as_span();
-            let (start, end) = (self.ahead_from + read.start(), self.ahead_from + read.end());
-            if start >= tokens.start {
-                return Some(pair).filter(|pair| pair.as_rule() == rule && (start..end) == *tokens);
-            }
-        }
-        let is_near = |next: &&RawStatement| {
-            next.tokens.len() <= splitter::MAX_DEPTH && next.tokens.end - tokens.start <= READ_AHEAD
         };
-        let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
-        let codes = &self.codes[tokens.start..until];
-        allow_calls(codes.len());
-        self.ahead_from = tokens.start;
-        self.ahead = Grammar::parse(Rule::statements, codes).ok()?.next().map(Pair::into_inner);
-        let pair = self.ahead.as_mut()?.next()?;
-        let end = tokens.start + pair.as_span().end();
-        Some(pair).filter(|pair| pair.as_rule() == rule && end == tokens.end)
+        self.ahead = ahead;
+        kind
     }
 
     /// Parses tokens as what a rule of the grammar reads and builds what they mean; what is wrong is reported.
@@ -281,13 +295,12 @@ impl<'a> Reader<'a> {
     ) -> Option<T> {
         let codes = &self.codes[tokens.clone()];
         let from = tokens.start;
-        let mut cx = Cx::new(self, tokens, from);
-        allow_calls(codes.len());
+        let cx = &mut Cx::new(self, tokens, from);
         let whole = errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
-        match Grammar::parse(if whole { rule } else { Rule::alone }, codes) {
-            Ok(mut pairs) => pairs.next().and_then(|pair| build(&mut cx, pair).ok()),
+        match Tree::read(if whole { rule } else { Rule::alone }, codes) {
+            Ok(tree) => build(cx, tree.root()?).ok(),
             Err(error) => {
-                let diagnostic = errors::diagnose(&cx, rule, &error);
+                let diagnostic = errors::diagnose(cx, rule, &error);
                 cx.diagnostics.push(diagnostic);
                 None
             }

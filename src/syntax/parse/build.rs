@@ -12,7 +12,7 @@ use crate::syntax::ast::{
 
 /// Reads a statement. All parts are read before the first that fails ends it, so that each part's errors are reported.
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
-    for sign in pair.clone().into_inner() {
+    for sign in pair.into_inner() {
         match sign.as_rule() {
             Rule::arrow => cx.exact(&sign, "->", said!("the arrow")),
             Rule::equals => cx.exact(&sign, "=", said!("a definition")),

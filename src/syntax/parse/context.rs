@@ -47,8 +47,7 @@ impl<'a> Cx<'a> {
 
     /// The place of a pair: from its first token to its last.
     pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
-        let read = pair.as_span();
-        self.span_of(read.start()..read.end())
+        self.span_of(pair.tokens())
     }
 
     /// The place of tokens, by their numbers; an empty range stands for the token at its start.
@@ -227,7 +226,7 @@ pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
 }
 
 pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {
-    pair.clone().into_inner().filter(move |child| child.as_rule() == rule)
+    pair.into_inner().filter(move |child| child.as_rule() == rule)
 }
 
 pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {

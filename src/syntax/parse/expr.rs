@@ -11,6 +11,7 @@ use crate::span::{Span, Spanned};
 use crate::syntax::ast::{Binary, Expr, ExprKind};
 use crate::syntax::lex::TokenKind;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// An expression and the height of its tree.
 pub(super) struct ExprNode {
@@ -77,9 +78,8 @@ pub(super) struct Climb<'c, 'cx, 'p> {
 
 impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
     fn over(cx: &'c mut Cx<'cx>, pair: Pair<'p>) -> Self {
-        let read = pair.as_span();
         let end = cx.span(&pair).end;
-        let pieces = SmallVec::with_capacity(read.end() - read.start());
+        let pieces = SmallVec::with_capacity(pair.tokens().len());
         let mut climb = Climb { cx, pieces, pairs: Vec::new(), at: 0, end };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
@@ -90,8 +90,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
                 Rule::quantified => PieceKind::Quantified,
                 Rule::conditional => PieceKind::Conditional,
                 _ => {
-                    let run = pair.as_span();
-                    climb.run(run.start(), run.end());
+                    climb.run(pair.tokens());
                     continue;
                 }
             };
@@ -101,8 +100,9 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         climb
     }
 
-    fn run(&mut self, mut at: usize, end: usize) {
-        while at < end {
+    fn run(&mut self, tokens: Range<usize>) {
+        let mut at = tokens.start;
+        while at < tokens.end {
             let (kind, next) = match self.cx.codes[at] {
                 terminals::DOT | terminals::MEMBER_DOT => (PieceKind::Member, at + 2),
                 terminals::STRING => (PieceKind::String, at + 1),
@@ -125,7 +125,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
 
     /// The pairs inside a piece that is one itself.
     pub(super) fn inside(&self, piece: Piece) -> Pairs<'p> {
-        self.pairs[piece.at].clone().into_inner()
+        self.pairs[piece.at].into_inner()
     }
 
     /// The word (not quoted) or symbol `ahead` of here.

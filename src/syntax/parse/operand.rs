@@ -276,7 +276,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     fn quantified(&mut self, piece: Piece) -> Built<ExprNode> {
-        let pair = self.pairs[piece.at].clone();
+        let pair = self.pairs[piece.at];
         let kind = match self.cx.text(&child(&pair, Rule::quantifier)?) {
             "all" => QuantifierKind::All,
             "count" => QuantifierKind::Count,
@@ -291,7 +291,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
     }
 
     fn conditional(&mut self, piece: Piece) -> Built<ExprNode> {
-        let pair = self.pairs[piece.at].clone();
+        let pair = self.pairs[piece.at];
         let parts = self.cx.all(&pair, Rule::expression, node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
         let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
@@ -306,7 +306,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 
     fn expressions(&mut self, inside: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
         // Brackets, and commas between.
-        let (mut elements, mut height) = (Vec::with_capacity(inside.len() / 2), 0);
+        let (mut elements, mut height) = (Vec::with_capacity(inside.clone().count() / 2), 0);
         for pair in inside.filter(|pair| pair.as_rule() == Rule::expression) {
             let element = node(self.cx, pair)?;
             height = height.max(element.height);
@@ -360,7 +360,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
 }
 
 fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
-    let key = pair.clone().into_inner().next().ok_or(Failed)?;
+    let key = pair.into_inner().next().ok_or(Failed)?;
     let key = if key.as_rule() == Rule::string { cx.spanned_string(key)? } else { cx.ident(&key) };
     Ok((key, cx.one(&pair, Rule::expression, node)?))
 }

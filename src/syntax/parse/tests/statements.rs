@@ -5,9 +5,8 @@ use super::SUPPORT;
 use super::random::{Random, SOUP, rule_files};
 use crate::span::FileId;
 use crate::syntax::parse::stream::{self, Stream};
-use crate::syntax::parse::{Grammar, Pair, Rule, parse, splitter, statement_rule, terminals};
+use crate::syntax::parse::{Pair, Rule, Tree, parse, splitter, statement_rule, terminals};
 use crate::threads::Threads;
-use pest::Parser;
 
 /// Statements of the frequent kinds, in every shape.
 const SHAPES: &str = r#"
@@ -38,16 +37,15 @@ fn statements(text: &str) -> Vec<(Rule, String)> {
     found
 }
 
-/// A tree of pairs as text, without its end.
-fn shown(pair: Pair<'_>) -> String {
-    let (rule, codes) = (pair.as_rule(), pair.as_str().to_owned());
-    let inside: Vec<_> = pair.into_inner().map(shown).collect();
-    format!("{rule:?} {codes:?} [{}]", inside.join(" "))
+/// A tree as text, without the end of the codes it was read from.
+fn shown(pair: Pair<'_>, codes: &str) -> String {
+    let inside: Vec<_> = pair.into_inner().map(|inner| shown(inner, codes)).collect();
+    format!("{:?} {:?} [{}]", pair.as_rule(), &codes[pair.tokens()], inside.join(" "))
 }
 
-/// The part that pest reads of a statement alone.
+/// The part that the grammar reads of a statement alone.
 fn alone(codes: &str) -> Option<String> {
-    Grammar::parse(Rule::alone, codes).ok()?.next().map(shown)
+    Tree::read(Rule::alone, codes).ok()?.root().map(|root| shown(root, codes))
 }
 
 #[test]
@@ -93,11 +91,18 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
     for codes in mutilated(40_000) {
         // The statement behind shows where this one ends.
         let followed = format!("{codes}{behind}");
-        let at_once = Grammar::parse(Rule::statements, &followed).expect("as many as are right").next();
-        let first = at_once.and_then(|all| all.into_inner().next()).filter(|pair| pair.as_str() == codes);
+        let at_once = Tree::read(Rule::statements, &followed).expect("as many as are right");
+        let first = at_once.pair(1).filter(|pair| pair.tokens() == (0..codes.len()));
         let alone = alone(&codes);
         assert!(alone.is_some() || first.is_none(), "{codes:?}");
-        assert!(first.is_none() || first.map(shown) == alone, "{codes:?}");
+        assert!(first.is_none() || first.map(|first| shown(first, &codes)) == alone, "{codes:?}");
+        // A statement with nothing behind it is read by its own rule; payloads and groups are read in parts.
+        let in_parts = |rule: &Rule| matches!(rule, Rule::payload_statement | Rule::group_statement);
+        let rule = statement_rule(codes.as_bytes()[0]).filter(|rule| !in_parts(rule));
+        let own = rule.and_then(|rule| Tree::read(rule, &codes).ok());
+        let own = own.as_ref().and_then(Tree::root).filter(|own| own.tokens() == (0..codes.len()));
+        assert!(own.is_none_or(|own| Some(shown(own, &codes)) == alone), "{codes:?}");
+        assert!(own.is_some() || first.is_none_or(|first| Some(first.as_rule()) != rule), "{codes:?}");
         read += usize::from(alone.is_some());
     }
     // Most are wrong; enough are right.
