@@ -1,7 +1,8 @@
 """What the package costs, against other ways to the same answers, in one run.
 
 ``python bench/measure.py [PART …]`` prints times and ratios; build with ``maturin develop --release`` before, and
-``pip install 'rulec[peers,clusters]'`` for all parts.
+``pip install 'rulec[peers,clusters]'`` for all parts. The part ``rust`` asks for the example ``timed`` of ``crates/columns``,
+whose path is ``TIMED``.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ def best(work: Callable[[], Any], count: int, rounds: int = 5) -> float:
     return min(times) * 1e6
 
 
-def desk() -> tuple[str, list[tuple[re.Pattern[str], int, str]]]:
+def desk(count: int = ROUTES) -> tuple[str, list[tuple[re.Pattern[str], int, str]]]:
     """A hundred routes as rules, and as what a hand-written chain tries one by one."""
     routes, chain = [], []
-    for at in range(ROUTES):
+    for at in range(count):
         words = [f"topic{at}", f"matter {at}", f"issue-{at}"]
         listed = ", ".join(json.dumps(word) for word in words)
         routes.append(f"route r{at} when text contains word any [{listed}] ignoring case and ctx.n > {at % 10} -> h{at}")
@@ -168,6 +169,51 @@ def batches() -> None:
     print(f"   the same rows as dicts: {count / alone:,.0f} a second")
 
 
+def rust() -> None:
+    """The same batches decided from Python and by the program ``TIMED``, the example of ``crates/columns``, in turn."""
+    import os
+    import subprocess
+
+    import pyarrow as pa
+
+    if "TIMED" not in os.environ:
+        print("-- batches in Rust: left out, since TIMED names no program")
+        return
+    rows, size = 64_000, 8_000
+    print(f"-- batches of {size:,} rows, from Python and in Rust, in turn: the median ratio of 40 pairs, and the best times")
+    for routes in (10, 100, 1_000):
+        whole = table(rows)
+        pieces = whole.to_batches(max_chunksize=size)
+        with tempfile.TemporaryDirectory() as folder:
+            rules, file = Path(folder, "desk.rules"), Path(folder, "messages.arrow")
+            rules.write_text(desk(routes)[0])
+            with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, whole.schema) as writer:
+                writer.write_table(whole, max_chunksize=size)
+            command = [os.environ["TIMED"], str(rules), str(file)]
+            bound = batch.bind(Rules.from_path(rules), whole.schema)
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as other:
+                assert other.stdin is not None and other.stdout is not None
+
+                def there() -> float:
+                    other.stdin.write("\n")
+                    return int(other.stdout.readline()) / 1e9
+
+                def here() -> float:
+                    start = time.perf_counter()
+                    for piece in pieces:
+                        bound.answer(piece)
+                    return time.perf_counter() - start
+
+                # Whatever is made while a process decides its first thousands is made before.
+                for _ in range(10):
+                    here(), there()
+                pairs = [(here(), there()) for _ in range(40)]
+                other.stdin.close()
+        ratio = sorted(other / own for own, other in pairs)[len(pairs) // 2]
+        own, other_best = (min(times) for times in zip(*pairs))
+        print(f"   {routes:5} routes: {rows / own / 1e6:5.2f} million rows a second from Python, {rows / other_best / 1e6:5.2f} in Rust, ratio {ratio:.2f}")
+
+
 def cluster() -> None:
     """Spark with one executor of one core against this process on the same file, reading and answering."""
     import os
@@ -220,7 +266,7 @@ def memory() -> None:
             print(f"after {at:6} reloads {pages():8.1f} MB")
 
 
-PARTS = {"chains": chains, "peers": peers, "forms": forms, "batches": batches, "memory": memory, "cluster": cluster}
+PARTS = {"chains": chains, "peers": peers, "forms": forms, "batches": batches, "rust": rust, "memory": memory, "cluster": cluster}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

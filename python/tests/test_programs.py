@@ -1,0 +1,131 @@
+"""The random programs of the differential test, answered from Python as the reference evaluator answers them in Rust.
+
+``RULEC_TIMES=50`` asks fifty times as many programs, and ``RULEC_SEED=1`` others than usual.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from rulec import Rules, batch
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ["--package", "rulec-columns", "--features", "formats,jit", "--example", "random_programs"]
+
+
+def is_long(text: str) -> bool:
+    if "文" in text:
+        raise ValueError("no opinion")
+    return len(text.encode()) > 6
+
+
+def score(text: str, n: int) -> float:
+    # The remainder has the sign of the number, as in Rust.
+    return len(text.encode()) / 3 + (n % 100 if n >= 0 else -(-n % 100))
+
+
+def programs() -> Iterator[dict[str, Any]]:
+    command = ["cargo", "run", "--quiet", "--locked", *EXAMPLE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        yield from map(json.loads, process.stdout)
+    assert process.returncode == 0, command
+
+
+# The functions that failed and the limits that were met: engines may choose what they look at.
+CHOSEN = ("failures", "exceeded")
+
+
+def alike(one: str, other: str) -> bool:
+    """True for answers that are the same, byte for byte where no engine had a choice."""
+    if not any(f'"{name}":' in answer for answer in (one, other) for name in CHOSEN):
+        return one == other
+    first, second = json.loads(one), json.loads(other)
+    for name in CHOSEN:
+        first.pop(name, None), second.pop(name, None)
+    return bool(first == second)
+
+
+def is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def columns(messages: list[dict[str, Any]], typed: bool) -> tuple[pa.Table, list[str]]:
+    """The messages as a table, and the columns of it that are JSON: all of them, or those that are no plain texts."""
+    names = sorted({name for message in messages for name in message})
+    plain = {name for name in names if typed and all(is_text(message.get(name)) for message in messages)}
+    told = {name: [json.dumps(message[name]) if name in message else None for message in messages] for name in names}
+    told |= {name: [message.get(name) for message in messages] for name in plain}
+    return pa.table({name: pa.array(values, pa.string()) for name, values in told.items()}), sorted({*names} - plain)
+
+
+def answers(rules: Rules, entry: str, messages: list[dict[str, Any]], typed: bool) -> list[str]:
+    table, told = columns(messages, typed)
+    decided = batch.decide(rules, table, entry=entry, json=told, allow_missing=True, matched=True)
+    return batch.lines(decided).decode().split("\n")[:-1]
+
+
+def line(number: int, answer: str, matched: list[str]) -> str:
+    """The line of an answer among others."""
+    names = json.dumps(matched, ensure_ascii=False, separators=(",", ":"))
+    return f'{{"line":{number},{answer[1:-1]},"matched":{names}}}'
+
+
+def check(program: dict[str, Any]) -> tuple[int, int]:
+    """Asks all ways for all messages of a program; how many there were, and how many by columns of plain texts."""
+    entry, cases = program["entry"], program["cases"]
+    rules = Rules.from_text(program["source"], functions={"is_long": is_long, "score": score})
+    messages = [json.loads(case["message"]) for case in cases]
+    expected = [case["answer"] for case in cases]
+    lines = [line(number, case["answer"], case["matched"]) for number, case in enumerate(cases, 1)]
+
+    def same(found: list[str], wanted: list[str], way: str) -> None:
+        for one, other, case in zip(found, wanted, cases, strict=True):
+            where = f"{way}, seed {program['seed']}, {entry}: {case['message']}\n{program['source']}"
+            assert alike(one, other), f"{where}\n{one}\n{other}"
+
+    same([rules.decide(message, entry=entry).to_json() for message in messages], expected, "dicts")
+    same([one.to_json() for one in rules.decide_many(messages, entry=entry)], expected, "many dicts")
+    same([rules.decide_json(case["message"], entry=entry).to_json() for case in cases], expected, "texts")
+    same([rules.decide(rules.prepare(message), entry=entry).to_json() for message in messages], expected, "prepared")
+    assert [rules.matched(message, entry=entry) for message in messages] == [case["matched"] for case in cases]
+    same(answers(rules, entry, messages, typed=False), lines, "columns of JSON")
+    # The messages in which every text is one, null or missing, so that there are columns of plain texts.
+    texts = [at for at, message in enumerate(messages) if is_text(message.get("text")) and is_text(message.get("now"))]
+    cases, messages = [cases[at] for at in texts], [messages[at] for at in texts]
+    lines = [line(number, case["answer"], case["matched"]) for number, case in enumerate(cases, 1)]
+    same(answers(rules, entry, messages, typed=True), lines, "columns of texts")
+    return len(expected), len(texts)
+
+
+def test_random_programs_are_answered_as_the_reference_answers() -> None:
+    count = plain = 0
+    targets = set[str]()
+    for program in programs():
+        asked, texts = check(program)
+        count, plain = count + asked, plain + texts
+        targets.update(json.loads(case["answer"]).get("target") or "" for case in program["cases"])
+    assert count > 5000 and plain * 2 > count, (count, plain)
+    assert len(targets) > 5, targets
+
+
+@pytest.mark.parametrize("way", ["answer", "matched"])
+def test_a_difference_is_found(way: str) -> None:
+    """A wrong answer in one of the cases is one that ``check`` does not let pass."""
+    [program] = [{"seed": 0, "entry": "routes", "source": "route a when ctx.n > 3 -> h(n: ctx.n)\ndefault -> z", "cases": []}]
+    rules = Rules.from_text(program["source"])
+    for n in (1, 4):
+        message = {"ctx": {"n": n}}
+        program["cases"].append({"message": json.dumps(message), "answer": rules.decide(message).to_json(), "matched": rules.matched(message)})
+    assert check(program) == (2, 2)
+    case = program["cases"][1]
+    case[way] = case[way].replace('"n":4', '"n":5') if way == "answer" else []
+    with pytest.raises(AssertionError):
+        check(program)
