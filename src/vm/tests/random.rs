@@ -199,11 +199,10 @@ impl Gen {
                 other: self.expr(depth - 1, level),
                 reads: Levels::NONE,
             },
-            _ => NExpr::Cond {
-                holds: self.cond(depth - 1, level),
-                fails: self.cond(depth - 1, level),
-                reads: Levels::NONE,
-            },
+            _ => {
+                let [holds, fails] = [(); 2].map(|()| self.cond(depth - 1, level));
+                NExpr::Cond { holds, fails, reads: Levels::NONE }
+            }
         };
         let made = self.build.expr(expr);
         if level == 0 {
