@@ -24,9 +24,6 @@ const FEW_EDITS: usize = 1024;
 const SHARE: usize = 16;
 /// The number of young segments of one file that are left alone.
 const FEW_SEGMENTS: usize = 3;
-/// The time in which edits come together that are compacted at once: those of a burst would start a thread and be
-/// compiled again and again otherwise, and each would wait for it.
-const BURST: Duration = Duration::from_millis(1);
 /// A segment of so many routes is left to the next merge.
 const LARGE: usize = 512;
 
@@ -36,12 +33,7 @@ impl Shared {
         if !writer.compacting && writer.due().is_some() {
             writer.compacting = self.spawn("rulec-compact", |shared| {
                 let running = Running { shared, end: |writer| writer.compacting = false };
-                loop {
-                    std::thread::sleep(BURST);
-                    if !shared.compact() {
-                        break;
-                    }
-                }
+                while shared.compact() {}
                 std::mem::forget(running);
                 shared.idle.notify_all();
             });
