@@ -119,7 +119,8 @@ def test_random_programs_are_answered_as_the_reference_answers() -> None:
 @pytest.mark.parametrize("way", ["answer", "matched"])
 def test_a_difference_is_found(way: str) -> None:
     """A wrong answer in one of the cases is one that ``check`` does not let pass."""
-    [program] = [{"seed": 0, "entry": "routes", "source": "route a when ctx.n > 3 -> h(n: ctx.n)\ndefault -> z", "cases": []}]
+    source = "route a when ctx.n > 3 -> h(n: ctx.n)\ndefault -> z"
+    program: dict[str, Any] = {"seed": 0, "entry": "routes", "source": source, "cases": []}
     rules = Rules.from_text(program["source"])
     for n in (1, 4):
         message = {"ctx": {"n": n}}
