@@ -90,8 +90,8 @@ pub struct Nest {
 
 /// The levels of quantifiers, as bits; those from 63 on share the last, which is never taken away.
 ///
-/// What reads an element is computed for each, and its work counts that often. The author's text says so, not what is
-/// left of it: where folding constants takes an element away, [`Nest`], [`NExpr::Cond`] and [`NExpr::If`] still name it.
+/// A part that reads an element is computed for each, and its work counts that often. The author's text says so, not what
+/// is left of it: where folding constants takes an element away, [`Nest`], [`NExpr::Cond`] and [`NExpr::If`] still name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Levels(u64);
 

@@ -248,11 +248,11 @@ fn count() -> bool {
     let table = Table::ALL.into_iter().find(|table| format!("{table:?}").eq_ignore_ascii_case(texts));
     let (Ok(routes), Some(table), "count") = (routes.parse(), table, count.as_str()) else { return false };
     let sides = Sides::new(routes, table);
-    for (_, way) in sides.ways().iter_mut().filter(|(name, _)| name == side) {
-        way();
-        decide_all(way);
-        println!("{ROWS} rows");
-    }
+    let mut ways = sides.ways();
+    let Some((_, way)) = ways.iter_mut().find(|(name, _)| name == side) else { return false };
+    way();
+    decide_all(way);
+    println!("{ROWS} rows");
     true
 }
 
