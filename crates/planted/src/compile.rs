@@ -56,7 +56,7 @@ pub fn plant(tree: &Tree, mutants: &[&Mutant]) -> Result<BTreeMap<u32, String>, 
         for message in messages.iter().filter(|message| message["message"]["level"] == "error") {
             let found = blame(&planted, &message["message"]);
             if found.is_empty() && !message["message"]["spans"].as_array().is_none_or(Vec::is_empty) {
-                return Err(message["message"]["rendered"].to_string().into());
+                return Err(message["message"]["rendered"].as_str().unwrap_or_default().into());
             }
             guilty.extend(found);
         }

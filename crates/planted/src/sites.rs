@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{BinOp, Block, Expr, Signature, Stmt};
+use syn::{BinOp, Block, Expr, Pat, Signature, Stmt};
 
 /// A place in the text that mutants change.
 #[derive(Debug)]
@@ -58,6 +58,19 @@ fn binds(expr: &Expr) -> bool {
     }
 }
 
+/// True when what a function returns has a type that only its body says.
+fn is_opaque(signature: &Signature) -> bool {
+    struct Search(bool);
+    impl<'t> Visit<'t> for Search {
+        fn visit_type_impl_trait(&mut self, _: &'t syn::TypeImplTrait) {
+            self.0 = true;
+        }
+    }
+    let mut search = Search(false);
+    search.visit_return_type(&signature.output);
+    search.0
+}
+
 impl<'t> Finder<'t> {
     fn part(&self, span: Span) -> &'t str {
         &self.text[span.byte_range()]
@@ -95,7 +108,11 @@ impl<'t> Finder<'t> {
     fn function(&mut self, signature: &Signature, block: &Block, inside: impl FnOnce(&mut Self)) {
         self.constant(signature.constness.is_some(), |finder| {
             if let (Some(first), Some(last)) = (block.stmts.first(), block.stmts.last()) {
-                let found = finder.take(Genre::FnValue, extent(first.span(), last.span()));
+                let mut found = finder.take(Genre::FnValue, extent(first.span(), last.span()));
+                if is_opaque(signature) {
+                    let why = "a function that returns `impl …` returns one type";
+                    finder.untried.extend(found.drain(..).map(|mutant| (mutant.number, why)));
+                }
                 let at = block.brace_token.span.open().byte_range().end;
                 finder.insertion(at, &found, |mutant| {
                     let value = &mutant.listed.replacement;
@@ -159,10 +176,21 @@ impl<'t> Visit<'t> for Finder<'_> {
         visit::visit_expr_struct(self, expr);
     }
 
+    fn visit_expr_match(&mut self, expr: &'t syn::ExprMatch) {
+        let rest = expr.arms.iter().any(|arm| matches!(arm.pat, Pat::Wild(_)) && arm.guard.is_none());
+        for arm in &expr.arms {
+            let mut found = self.take(Genre::MatchArm, extent(arm.span(), arm.span()));
+            if !rest {
+                let why = "no arm would be left for its values";
+                self.untried.extend(found.drain(..).map(|mutant| (mutant.number, why)));
+            }
+            let at = arm.pat.span().byte_range().end;
+            self.insertion(at, &found, |mutant| format!(" if !crate::planted::on({})", mutant.number));
+        }
+        visit::visit_expr_match(self, expr);
+    }
+
     fn visit_arm(&mut self, arm: &'t syn::Arm) {
-        let found = self.take(Genre::MatchArm, extent(arm.span(), arm.span()));
-        let at = arm.pat.span().byte_range().end;
-        self.insertion(at, &found, |mutant| format!(" if !crate::planted::on({})", mutant.number));
         if let Some((_, guard)) = &arm.guard {
             let found = self.take(Genre::MatchArmGuard, extent(guard.span(), guard.span()));
             self.choice(guard.span(), &found, |mutant| mutant.listed.replacement.clone());
@@ -194,7 +222,7 @@ impl<'t> Visit<'t> for Finder<'_> {
         self.constant(true, |finder| visit::visit_type(finder, written));
     }
 
-    fn visit_pat(&mut self, pattern: &'t syn::Pat) {
+    fn visit_pat(&mut self, pattern: &'t Pat) {
         self.constant(true, |finder| visit::visit_pat(finder, pattern));
     }
 

@@ -102,6 +102,12 @@ fn arms_are_guarded() {
 }
 
 #[test]
+fn an_arm_that_is_needed_stays() {
+    let text = "fn f() { match x { Some(_) => a(), None => b(), _ if c => {} } }";
+    untried(text, &[(MatchArm, "Some(_) => a(),", "")], "no arm would be left for its values");
+}
+
+#[test]
 fn fields_are_left_to_the_base() {
     becomes(
         "fn f() -> A { A { a: 1, b: 2, ..base() } }",
@@ -139,6 +145,12 @@ fn conditions_that_bind_stay_whole() {
         "fn f() { if (if on(1) { (a) || (b) } else { a && b }) && let Some(c) = d && \
          (if on(2) { (c) == (3) } else { c < 3 }) {} }",
     );
+}
+
+#[test]
+fn a_type_that_only_the_body_says_stays_one() {
+    let why = "a function that returns `impl …` returns one type";
+    untried("fn f() -> Option<impl Iterator<Item = u32>> { g() }", &[(FnValue, "g()", "None")], why);
 }
 
 #[test]
