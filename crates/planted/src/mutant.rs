@@ -73,7 +73,7 @@ pub fn hash(parts: &[&[u8]]) -> u64 {
     state ^ (state >> 31)
 }
 
-/// What cargo-mutants would change in an area: a file, and the files of the folder of that name.
+/// The mutants that cargo-mutants finds in an area: a file, and the files of the folder of that name.
 pub fn list(root: &Path, area: &str) -> Result<Vec<Listed>, Failure> {
     let mut command = Command::new("cargo");
     command.current_dir(root).args(["mutants", "--list", "--json", "--package", "rulec"]);
@@ -84,7 +84,7 @@ pub fn list(root: &Path, area: &str) -> Result<Vec<Listed>, Failure> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// So many of an area's mutants, in the order in which they are tried. A larger count draws the same ones first.
+/// A sample of an area's mutants, in the order in which they are tried. A larger count draws the same ones first.
 pub fn draw(mut listed: Vec<Listed>, seed: &str, count: usize) -> Vec<Listed> {
     listed
         .sort_by_cached_key(|mutant| (hash(&[seed.as_bytes(), mutant.name.as_bytes()]), mutant.name.clone()));

@@ -1,4 +1,4 @@
-//! What came of each mutant, a line each in a file that is added to, so that a later call goes on; and the report.
+//! The record of what came of each mutant, a line each in a file that is added to, so that a later call goes on; and the report.
 
 use crate::Failure;
 use crate::mutant::Mutant;
@@ -8,7 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What came of a mutant.
+/// The result of trying a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A test failed.

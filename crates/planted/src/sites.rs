@@ -1,4 +1,4 @@
-//! Where the mutants of a file lie in its syntax, and what each makes of it.
+//! The places of a file's mutants in its syntax, and what each makes of it.
 
 use crate::mutant::{Extent, Genre, Mutant, Place};
 use proc_macro2::Span;

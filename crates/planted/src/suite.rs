@@ -6,6 +6,7 @@ use crate::tree::Tree;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -26,7 +27,7 @@ pub struct Test {
     pub reaches: BTreeSet<u32>,
 }
 
-/// How a test ended.
+/// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Passed,
@@ -60,10 +61,12 @@ impl Test {
         command.env("TMPDIR", &files).env("RULEC_PLANTED", planted).env("RUST_BACKTRACE", "0");
         command.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", tree.copy());
         command.env_remove("CI").stdout(log.try_clone()?).stderr(log);
-        Ok(match command.status()?.code() {
-            Some(0) => End::Passed,
-            // Killed by the clock, and stopped by the limit of processor time.
-            Some(137 | 152) => End::TimedOut,
+        let status = command.status()?;
+        // Killed by the clock or by the limit of processor time, which `timeout` tells by dying of the same or by 128 and the number.
+        let signal = status.signal().or(status.code().map(|code| code - 128));
+        Ok(match signal {
+            _ if status.success() => End::Passed,
+            Some(9 | 24) => End::TimedOut,
             _ => End::Failed,
         })
     }

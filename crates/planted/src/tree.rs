@@ -41,7 +41,7 @@ impl Tree {
         self.made.join("tree")
     }
 
-    /// A hash of the sources that mutants change, unit tests in files of their own left out, and one of all that tests are made of.
+    /// A hash of the sources that mutants change, without unit tests, and one of all that tests are made of.
     pub fn hashes(&self) -> Result<[u64; 2], Failure> {
         let mut hashes = [0_u64; 2];
         for name in &self.files {
@@ -49,9 +49,14 @@ impl Tree {
             if path.ends_with(".md") || path.starts_with("crates/planted/") {
                 continue;
             }
+            let content = fs::read(self.root.join(name))?;
             let source = path.starts_with("src/") && path.ends_with(".rs") && !path.contains("tests");
-            let which = &mut hashes[usize::from(!source)];
-            *which = hash(&[&which.to_le_bytes(), path.as_bytes(), &fs::read(self.root.join(name))?]);
+            let (source, tests) = content.split_at(if source { unit_tests(&content) } else { 0 });
+            // That a part is empty says nothing: a file may get its first unit tests.
+            for (hashed, part) in hashes.iter_mut().zip([source, tests]).filter(|(_, part)| !part.is_empty())
+            {
+                *hashed = hash(&[&hashed.to_le_bytes(), path.as_bytes(), part]);
+            }
         }
         Ok(hashes)
     }
@@ -88,6 +93,13 @@ impl Tree {
         clear(&self.copy(), &written)?;
         Ok(planted)
     }
+}
+
+/// The place where the unit tests at the end of a file begin.
+fn unit_tests(content: &[u8]) -> usize {
+    const OPENING: &[u8] = b"#[cfg(test)]\nmod tests {";
+    let mut windows = content.windows(OPENING.len());
+    windows.position(|window| window == OPENING).unwrap_or(content.len())
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// What a process costs beside the test in it, in seconds.
+/// The time that a process costs beside the test in it, in seconds.
 const PROCESS: f64 = 0.02;
 
 /// Tries the mutants, one on each core, and records what comes of each.
