@@ -113,3 +113,15 @@ fn nanoseconds(cost: Cost) -> f64 {
         Cost::Host => 100.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_a_message_lacks_count_as_a_part() {
+        assert_eq!([0, 1, 20].map(present), [0.0, 1.0, 20.0]);
+        let many = present(80);
+        assert!(20.0 < many && many < 50.0, "{many}");
+    }
+}
