@@ -57,6 +57,7 @@ fn mistakes_of_new_authors_are_found() {
     one(r#"role == "a" and role == "b""#, &[r#"W0210 `role == "a"`"#]);
     one("n in 5..1", &["W0211 `n in 5..1`"]);
     one("hour(at as datetime) == 24", &["W0212 `hour(at as datetime) == 24`"]);
+    one("(count x in l: x) < 1 and (count x in l: x) > -1", &["W0209 `(count x in l: x) > -1`"]);
     one(r#"lower(text) == "ABC""#, &[r#"W0212 `lower(text) == "ABC"`"#]);
     one("n > 3 and n > 5", &["W0209 `n > 3`"]);
     one("n > 3 or n > 5", &["W0209 `n > 5`"]);

@@ -352,6 +352,34 @@ fn keywords_in_place() {
     assert!(check(&build, messages_of(&texts)) > 50_000);
 }
 
+/// Bytes that lie behind the end of a text are no part of it.
+#[test]
+fn keywords_across_the_end_of_a_text() {
+    let words = ["ab", "Kiosk", "sixteen bytes so", "thirty-two bytes of text, so many"];
+    let mut build = Build::default();
+    let slot = build.slot("x", KindSet::STRING);
+    for word in words {
+        let cond = build.test(slot, Op::Contains, json!(word), TestMode::default());
+        build.route(0, cond, None);
+    }
+    let (_, code) = compile(&build);
+    let mut scratch = Scratch::new();
+    let mut whole = 0;
+    for (at, word) in words.iter().enumerate() {
+        for before in 0..80 {
+            let memory = format!("{}{word}{}", ".".repeat(before), ".".repeat(40));
+            for end in 0..=memory.len() {
+                let record = [Value::Str(&memory[..end])];
+                let expected = end >= before + word.len();
+                let found = code.record(&[], &record, &mut scratch).matched(TableId(0));
+                assert_eq!(found.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
+                whole += usize::from(expected);
+            }
+        }
+    }
+    assert!(whole > 10_000);
+}
+
 #[test]
 fn lists_and_lengths() {
     for kinds in [KindSet::ALL, KindSet::STRING, KindSet::INT, KindSet::of(Kind::Float), KindSet::NUMBER] {

@@ -30,6 +30,9 @@ fn spaces_stand_where_they_help() {
         "type t = { a?: list<dict<int>>, b: string @private }\n",
     );
     check("let a = any x in y[0]: x<3", "let a = any x in y[0]: x < 3\n");
+    // The angle brackets of types have no spaces, comparisons have, whatever stands before and is compared.
+    check("let a=x<3 and y>2", "let a = x < 3 and y > 2\n");
+    check("let a = b.list<3 and dict>2", "let a = b.list < 3 and dict > 2\n");
     check("flow a \"d\" keyword exact[\"x\"]->\"id\"", "flow a \"d\" keyword exact [\"x\"] -> \"id\"\n");
     check("input {text:string ctx:{n:int}}", "input { text: string ctx: { n: int } }\n");
     check("let a = ( x as list<any> )[ 0 ]", "let a = (x as list<any>)[0]\n");
