@@ -1,0 +1,119 @@
+//! No engine reads behind the end of a text: each allocation of bytes ends with its page here, and the page behind it cannot be
+//! read, so that whoever does ends the process.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "a global allocator can be written no other way")]
+
+#[path = "support/engines.rs"]
+mod engines;
+
+use engines::COLUMNS;
+use rulec::Rules;
+use serde_json::json;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeSet;
+use std::ptr::null_mut;
+
+const PAGE: usize = 4096;
+
+/// Pages that hold so many bytes, and one behind them that cannot be read.
+fn pages(size: usize) -> usize {
+    size.next_multiple_of(PAGE) + PAGE
+}
+
+struct Fence;
+
+/// Texts and other bytes; what is smaller is read by nothing that reads many bytes at once.
+fn is_fenced(layout: Layout) -> bool {
+    layout.align() == 1 && layout.size() >= 16
+}
+
+// SAFETY: each allocation of bytes has its own pages, large enough, until it is given back; all others are the system's.
+unsafe impl GlobalAlloc for Fence {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !is_fenced(layout) {
+            // SAFETY: the caller's promise is passed on.
+            return unsafe { System.alloc(layout) };
+        }
+        let (length, rights) = (pages(layout.size()), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: new pages, of which nobody knows yet; the last of them is closed, and the bytes end where it begins.
+        unsafe {
+            let start =
+                libc::mmap(null_mut(), length, rights, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+            if start == libc::MAP_FAILED {
+                return null_mut();
+            }
+            let fence = start.cast::<u8>().add(length - PAGE);
+            if libc::mprotect(fence.cast(), PAGE, libc::PROT_NONE) != 0 {
+                return null_mut();
+            }
+            fence.sub(layout.size())
+        }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the layout says whose allocation it is, as it did when that was made.
+        unsafe {
+            if !is_fenced(layout) {
+                return System.dealloc(pointer, layout);
+            }
+            let length = pages(layout.size());
+            libc::munmap(pointer.add(layout.size()).add(PAGE).sub(length).cast(), length);
+        }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Fence = Fence;
+
+const WORDS: [&str; 6] =
+    ["q", "ab", "Kiosk", "sixteen bytes so", "查订单ab", "thirty-two bytes of text, so many"];
+
+/// Routes that look into the text in every way.
+fn rules() -> Rules {
+    let tests = WORDS.iter().flat_map(|word| {
+        [
+            format!("text contains \"{word}\" and n == 3"),
+            format!("text contains \"{word}\" ignoring case and n == 3"),
+            format!("text contains word \"{word}\""),
+            format!("text starts_with \"{word}\" and n == 4"),
+            format!("text ends_with \"{word}\" ignoring case and n == 4"),
+            format!("text == \"{word}\" or text == other"),
+            format!("text like \"*{word}?\" and n == 4"),
+            format!("text matches r\"{word}[0-9]+\""),
+            format!("text contains all [\"{word}\", \"no such\"]"),
+            format!("text contains other and n == 5 and other == \"{word}\""),
+        ]
+    });
+    let routes: Vec<String> =
+        tests.enumerate().map(|(at, test)| format!("route r{at} when {test} -> h")).collect();
+    Rules::from_text(&routes.join("\n")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn no_engine_reads_behind_a_text() {
+    let rules = rules();
+    let columns: Vec<Rules> = COLUMNS.iter().map(|column| column.of(&rules)).collect();
+    let mut chosen = BTreeSet::new();
+    for word in WORDS {
+        for (before, n) in (0..50).zip([3, 4, 5].into_iter().cycle()) {
+            let whole = format!("{}{word}9", ".".repeat(before));
+            for end in (0..=whole.len()).rev().take(word.len() + 2).filter(|end| whole.is_char_boundary(*end))
+            {
+                let message = json!({ "text": whole[..end].to_owned(), "other": word.to_owned(), "n": n });
+                let line = message.to_string().into_boxed_str();
+                let answers = columns.iter().map(|rules| {
+                    let answer = rules.decide(&message).chosen().map(str::to_owned);
+                    let by_line = rules.decide_line(line.as_bytes()).expect("it is JSON");
+                    assert_eq!(by_line.chosen(), answer.as_deref(), "{message}");
+                    let by_record = rules.session().choose(&rules.prepare(&message)).chosen.is_some();
+                    assert_eq!(by_record, answer.is_some(), "{message}");
+                    answer
+                });
+                let mut answers: Vec<Option<String>> = answers.collect();
+                assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?} {message}");
+                chosen.extend(answers.swap_remove(0));
+            }
+        }
+    }
+    assert!(chosen.len() > 20, "{chosen:?}");
+}
