@@ -49,10 +49,18 @@ fn main() -> ExitCode {
 
 fn asked(seed: &str, count: &str, areas: &[String]) -> Result<(String, bool), Failure> {
     let tree = Tree::open(&env::current_dir()?)?;
-    let count = count.parse()?;
+    let count =
+        count.parse().map_err(|_| format!("COUNT is how many of each area, and `{count}` is no number"))?;
     let mut drawn = Vec::new();
     for area in areas {
-        drawn.push((area.clone(), mutant::draw(mutant::list(&tree.root, area)?, seed, count)));
+        let listed = mutant::list(&tree.root, area)?;
+        if listed.is_empty() {
+            return Err(format!(
+                "there is nothing to change in `{area}`; an area is a module such as src/vm"
+            )
+            .into());
+        }
+        drawn.push((area.clone(), mutant::draw(listed, seed, count)));
     }
     let report = examine(&tree, &mutant::number(drawn), seed, &PACKAGES.map(str::to_owned))?;
     fs::write(tree.made.join("report"), &report.0)?;
