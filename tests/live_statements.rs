@@ -271,8 +271,8 @@ impl Run<'_> {
                 self.tally.batches += usize::from(edits.len() > 1);
                 kinds.into_iter().for_each(|kind| *self.tally.accepted.entry(kind).or_default() += 1);
             }
-            // An edit before it in the batch changed the same text.
-            Err(EditError::Twice(_)) if edits.len() > 1 => self.texts = before,
+            // An edit before it in the batch changed the same text, or imports the file.
+            Err(EditError::Twice(_) | EditError::NotYet(..)) if edits.len() > 1 => self.texts = before,
             Err(error) => {
                 let reason = refusal(&error);
                 let tested = kinds.iter().any(|(head, _)| head.starts_with("test"));

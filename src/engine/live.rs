@@ -227,6 +227,8 @@ impl LiveRules {
                 let entry = snapshot.base.rules.entry(decision.entry()).ok();
                 return Ok(entry.map(|entry| entry.explain(message, false)));
             }
+            // The merge waits for those that still decide by the base; this is none of them.
+            drop(snapshot);
             self.merge()?;
         }
     }
@@ -271,6 +273,8 @@ impl LiveRules {
                 return Ok(());
             }
             let Some(edit) = reading.pop_if(|edit| edits.len() == 1 && edit.is_of_route()) else {
+                // It waits for those that still decide by the base; this is none of them.
+                drop(base);
                 return shared.recompile(&reading);
             };
             // Unless everything has been compiled anew meanwhile.

@@ -160,12 +160,20 @@ impl Drop for Running<'_> {
 
 /// Gives decisions that still look at a base some time, so that taking it down is none of theirs.
 pub(super) fn drop_late<T>(old: Arc<T>) {
+    #[cfg(test)]
+    LEFT_ALONE.set(LEFT_ALONE.get() + usize::from(Arc::strong_count(&old) == 1));
     for _ in 0..100 {
         if Arc::strong_count(&old) == 1 {
             break;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The number of bases that nobody else held when a thread took them down.
+    pub(super) static LEFT_ALONE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 impl Writer {

@@ -58,7 +58,8 @@ impl Shared {
         self.snapshot.store(writer.snapshot());
         self.start_what_is_due(&mut writer);
         drop(writer);
-        let Writer { base, .. } = old;
+        let base = Arc::clone(&old.base);
+        drop(old);
         drop_late(base);
         Ok(())
     }

@@ -23,7 +23,7 @@ pub(super) fn edited(
 ) -> Result<Vec<(String, String)>, EditError> {
     let files: Vec<File> = texts.into_iter().map(File::new).collect();
     let mut work = Work { files: &files, main, splices: vec![Vec::new(); files.len()], ..Work::default() };
-    edits.iter().try_for_each(|edit| work.make(edit))?;
+    edits.iter().try_for_each(|edit| work.make(edit).map_err(|error| work.not_yet(error)))?;
     let splices = work.splices;
     let text = |(file, splices): (&File, Vec<Splice>)| spliced(&file.text, splices);
     let texts: Vec<String> = files.iter().zip(splices).map(text).collect();
@@ -67,6 +67,8 @@ struct Work<'f> {
     changed: Vec<(usize, Range<usize>)>,
     /// The places where statements were inserted: the file, the table, the word and the name.
     inserted: Vec<(usize, usize, String)>,
+    /// The files that what was inserted imports, which are not read yet.
+    imported: Vec<String>,
 }
 
 impl<'f> Work<'f> {
@@ -84,6 +86,9 @@ impl<'f> Work<'f> {
                 return Err(EditError::Duplicate(head.to_string()));
             }
             self.inserted.push(key);
+            if head.keyword == "import" && !self.files.iter().any(|file| file.name == head.name) {
+                self.imported.push(head.name.to_owned());
+            }
             self.splices[file].push(appended(at, inside, &draft.text));
             return Ok(());
         }
@@ -151,6 +156,19 @@ impl<'f> Work<'f> {
         }
     }
 
+    /// The reason why an edit was refused, with what an edit before it may bring.
+    fn not_yet(&self, error: EditError) -> EditError {
+        match (error, self.imported.first()) {
+            (
+                error @ (EditError::UnknownStatement(_)
+                | EditError::UnknownFile(..)
+                | EditError::UnknownTable(_)),
+                Some(file),
+            ) => EditError::NotYet(Box::new(error), file.clone()),
+            (error, _) => error,
+        }
+    }
+
     /// Refuses an edit of what another of those that are made as one inserts: it is not in the texts yet.
     fn not_brought(&self, head: Head<'_>) -> Result<(), EditError> {
         let head = head.to_string();
@@ -160,16 +178,21 @@ impl<'f> Work<'f> {
         }
     }
 
-    /// Sees to it that the file and the table of an edit are there.
-    fn look_around(&self, edit: &Reading<'_>) -> Result<(), EditError> {
+    /// The table that an edit is about. It and the file of the edit are there, and no edit before has put another table
+    /// in its place.
+    fn look_around(&self, edit: &Reading<'_>) -> Result<Option<Found<'f>>, EditError> {
         if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
             let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
             return Err(EditError::UnknownFile(name.to_owned(), names.join(", ")));
         }
-        self.table(edit).map(drop)
+        let table = self.table(edit)?;
+        let changed = |table: &Found<'_>| self.changed.contains(&(table.file, table.range()));
+        match table.as_ref().filter(|table| changed(table)) {
+            Some(table) => Err(EditError::Twice(Head::of(&table.statement.kind).to_string())),
+            None => Ok(table),
+        }
     }
 
-    /// The table that an edit is about.
     fn table(&self, edit: &Reading<'_>) -> Result<Option<Found<'f>>, EditError> {
         let Some(table) = edit.table else { return Ok(None) };
         let outside =
@@ -183,13 +206,7 @@ impl<'f> Work<'f> {
 
     /// The place where an inserted statement goes: the number of the file, and the offset.
     fn end(&self, edit: &Reading<'_>) -> Result<(usize, usize), EditError> {
-        self.look_around(edit)?;
-        if let Some(table) = self.table(edit)? {
-            let around =
-                |(file, other): &(usize, Range<usize>)| *file == table.file && *other == table.range();
-            if self.changed.iter().any(around) {
-                return Err(EditError::Twice(Head::of(&table.statement.kind).to_string()));
-            }
+        if let Some(table) = self.look_around(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));
         }
         let name = edit.file.unwrap_or(self.main);

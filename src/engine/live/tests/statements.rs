@@ -1,6 +1,7 @@
 //! Edits of statements of every kind, one by one; `tests/live_statements.rs` makes many at random.
 
 use super::{live, refused, target};
+use crate::engine::live::background::LEFT_ALONE;
 use crate::engine::{Compiler, Edit, EditError, Guard, LiveRules};
 use crate::loader::MemoryLoader;
 use serde_json::json;
@@ -47,9 +48,17 @@ fn an_edit_says_what_is_wrong_and_changes_nothing() {
         &[Edit::insert("table u { default -> h }"), Edit::insert("route x when a -> h").in_table("u")],
         "the table `u` as well",
     );
+    check(
+        &[Edit::replace("table t { route y when a -> h }"), Edit::remove("y").in_table("t")],
+        "the table `t` as well",
+    );
     check(&[Edit::insert("let b = a"), Edit::remove("let b")], "the let `b` as well");
     check(&[Edit::remove("r"), Edit::insert("let b =")], "<statement>:1:");
     check(&[Edit::insert("import \"more.rules\"")], "there is no file `more.rules`");
+    check(
+        &[Edit::insert("import \"more.rules\""), Edit::remove("list more")],
+        "there is no list `more`; where `more.rules` brings it",
+    );
     rules.edit(&[]).expect("there is nothing to be done");
     assert_eq!(rules.generation(), generation);
 }
@@ -254,4 +263,23 @@ fn a_route_that_is_gone_is_not_run() {
             .any(|segment| segment.routes.iter().any(|route| &*route.name == "long"))
     );
     assert_eq!(decide(), (0, 0));
+}
+
+/// Each edit took a tenth of a second: it waited for what it held itself.
+#[test]
+fn an_edit_waits_for_nobody_when_nobody_decides() {
+    let rules = live("let limit = 3\nroute r when n > limit -> h\ndefault -> d");
+    let alone = LEFT_ALONE.get();
+    rules.replace("let limit = 4").expect("it is there");
+    assert_eq!(LEFT_ALONE.get(), alone + 1, "an edit of all");
+    rules.insert("route s when n > 7 -> h").expect("it fits");
+    rules.merge().expect("it compiles");
+    assert_eq!(LEFT_ALONE.get(), alone + 2, "a merge");
+    rules.insert("route t when n > 8 -> h").expect("it fits");
+    let message = json!({"n": 5});
+    let decision = rules.decide(&message);
+    let explained =
+        rules.explain_decision(&decision, &message).expect("it compiles").expect("by these rules");
+    assert_eq!(explained.target.as_deref(), Some("h"));
+    assert_eq!(LEFT_ALONE.get(), alone + 3, "an explanation that asks for a merge");
 }
