@@ -6,14 +6,18 @@
 //! hold is always right.
 
 use super::attribute::Class;
-use super::ranges::ValueRanges;
+use super::ranges::{Ranges, ValueRanges};
+use std::ops::Range;
 
-/// Routes in the order they are tried.
+/// Routes, a bit each.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
-    /// Their ranks in the table, ascending; one with alternatives stands there for each of them.
+    /// Their ranks in the table; one with alternatives stands there for each of them. They ascend, and where there are
+    /// blocks the ranks of each block lie below those of the next.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
+    /// The lowest rank of each block; none where routes are not sorted.
+    pub blocks: Vec<u32>,
 }
 
 /// The rows of one attribute, which say for each class which routes of a bitmap may hold.
@@ -26,6 +30,8 @@ pub struct Column {
     row_of: Box<[u8]>,
     /// The rows one behind the other, one bit a route, 64 a word.
     bits: Vec<u64>,
+    /// The rows once more, one bit a chunk and a word a block: set where the chunk has any.
+    chunks: Vec<u64>,
 }
 
 /// More rows would cost more memory than their sharpness is worth; neighbours are joined.
@@ -35,9 +41,53 @@ const MIN_SHARE: usize = 50;
 /// More columns than these would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
+/// The routes of a block: a word says which chunks of a row have any bit.
+const BLOCK: usize = 64 * CHUNK * 64;
+/// Fewer routes are not sorted: whatever their order, most chunks would have one that passes.
+const SORTED_FROM: usize = BLOCK / 2;
+/// Routes are sorted when their narrowest rows are one in so many, or fewer: of a block few pass then.
+const NARROW: usize = 8;
+
 impl Bitmap {
-    /// A block of routes with what the attributes say about each.
+    /// Routes, in the order in which they are tried, with what the attributes say about each.
     pub fn new(routes: &[(u32, ValueRanges)]) -> Bitmap {
+        let bitmap = Bitmap::in_order(routes);
+        if routes.len() < SORTED_FROM {
+            return bitmap;
+        }
+        // Routes that the same values rule out stand side by side, so that a message leaves few chunks over.
+        let mut placed: Vec<_> = routes.iter().map(|route| (bitmap.place(&route.1), route)).collect();
+        let rows: usize = placed.iter().map(|(place, _)| place.percent).sum();
+        if rows * NARROW > 100 * routes.len() {
+            return bitmap;
+        }
+        placed
+            .chunks_mut(BLOCK)
+            .for_each(|block| block.sort_by_key(|(place, _)| (place.column, place.first, place.last)));
+        let sorted: Vec<(u32, ValueRanges)> = placed.into_iter().map(|(_, route)| route.clone()).collect();
+        let mut sorted = Bitmap::in_order(&sorted);
+        sorted.blocks = routes.iter().step_by(BLOCK).map(|(rank, _)| *rank).collect();
+        let words = sorted.words();
+        sorted.columns.iter_mut().for_each(|column| column.sum_up(words));
+        sorted
+    }
+
+    /// The column of which fewest rows let a route pass, and these.
+    fn place(&self, ranges: &ValueRanges) -> Place {
+        let of = |(attribute, ranges): &(u32, Ranges)| {
+            let number = self.columns.iter().position(|column| column.attribute == *attribute)?;
+            let column = &self.columns[number];
+            let rows = || ranges.iter().map(|(from, to)| rows(&column.starts, *from, *to));
+            let percent = rows().map(|rows| rows.len()).sum::<usize>() * 100 / column.rows();
+            let (first, last) = (rows().map(|rows| rows.start).min()?, rows().map(|rows| rows.end).max()?);
+            Some(Place { percent, column: number, first, last })
+        };
+        let everywhere = Place { percent: 100, column: self.columns.len(), first: 0, last: 0 };
+        ranges.iter().filter_map(of).min_by_key(|place| place.percent).unwrap_or(everywhere)
+    }
+
+    /// Routes, a bit each as they stand.
+    fn in_order(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let ranks: Vec<u32> = routes.iter().map(|(rank, _)| *rank).collect();
         let mut uses: Vec<(u32, usize)> = Vec::new();
         for (attribute, _) in routes.iter().flat_map(|(_, ranges)| ranges) {
@@ -53,13 +103,27 @@ impl Bitmap {
             uses.iter().map(|(attribute, _)| Column::new(*attribute, routes)).collect();
         // Those that rule out most come first, since what they leave may be few enough to be tried.
         columns.sort_by_key(|column| column.passing() / column.rows());
-        Bitmap { ranks, columns }
+        Bitmap { ranks, columns, blocks: Vec::new() }
     }
 
     /// The number of words of a row: of the last ones no bit is set.
     pub fn words(&self) -> usize {
         words_for(self.ranks.len())
     }
+}
+
+/// Where a route stands among those of its block: by the rows that let it pass, first and last, of a column, and how many in
+/// a hundred these are.
+struct Place {
+    percent: usize,
+    column: usize,
+    first: usize,
+    last: usize,
+}
+
+/// The rows that a range of classes touches: from the one that holds the first class to the one that holds the last.
+fn rows(starts: &[Class], from: Class, to: Class) -> Range<usize> {
+    starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
 }
 
 /// The words that are joined at once: in long rows so many that the processor takes them together.
@@ -105,24 +169,40 @@ impl Column {
         let mut bits = vec![0_u64; starts.len() * words];
         for (at, (_, ranges)) in routes.iter().enumerate() {
             let (word, bit) = (at / 64, 1_u64 << (at % 64));
-            let mut set = |from: usize, to: usize| {
-                for row in from..to {
+            let mut set = |rows: Range<usize>| {
+                for row in rows {
                     bits[row * words + word] |= bit;
                 }
             };
             match ranges.iter().find(|(other, _)| *other == attribute) {
-                None => set(0, starts.len()),
+                None => set(0..starts.len()),
                 Some((_, ranges)) => {
                     for (from, to) in ranges {
-                        // The row that holds the range's first class, to the one that holds its last.
-                        let first = starts.partition_point(|start| start <= from) - 1;
-                        set(first, starts.partition_point(|start| start < to));
+                        set(rows(&starts, *from, *to));
                     }
                 }
             }
         }
         let row_of = row_of(&starts, words);
-        Column { attribute, starts, row_of, bits }
+        Column { attribute, starts, row_of, bits, chunks: Vec::new() }
+    }
+
+    /// Notes which chunks of each row have a bit.
+    fn sum_up(&mut self, words: usize) {
+        let of_row = |row: &[u64]| -> Vec<u64> {
+            let chunks: Vec<bool> =
+                row.chunks(CHUNK).map(|chunk| chunk.iter().any(|word| *word != 0)).collect();
+            let word = |block: &[bool]| block.iter().rev().fold(0, |word, any| word << 1 | u64::from(*any));
+            chunks.chunks(64).map(word).collect()
+        };
+        self.chunks = self.bits.chunks(words).flat_map(of_row).collect();
+    }
+
+    /// The chunks that have a bit for a class, a word a block of so many.
+    #[inline]
+    pub fn chunks(&self, class: Class, blocks: usize) -> &[u64] {
+        let row = self.row_of(class);
+        self.chunks.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
     /// The number of the row of a class.

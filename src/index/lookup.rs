@@ -247,6 +247,9 @@ impl<'a> Lookup<'a> {
         ranks: Range<u32>,
         stop: impl FnMut(&mut V, u32) -> bool,
     ) {
+        if !bitmap.blocks.is_empty() {
+            return self.each_of_blocks(verifier, bitmap, ranks, stop);
+        }
         if bitmap.ranks.first().is_none_or(|first| *first >= ranks.end) {
             return;
         }
@@ -314,6 +317,49 @@ impl<'a> Lookup<'a> {
                 rows.push(row);
             }
             if of_chunk(verifier, start, first, bits) {
+                return;
+            }
+        }
+    }
+
+    /// The same for a bitmap whose routes are sorted within blocks.
+    #[inline(never)]
+    fn each_of_blocks<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        bitmap: &'a Bitmap,
+        ranks: Range<u32>,
+        mut stop: impl FnMut(&mut V, u32) -> bool,
+    ) {
+        let (words, blocks) = (bitmap.words(), bitmap.blocks.len());
+        let mut found = SmallVec::<[u32; 64]>::new();
+        for (block, least) in bitmap.blocks.iter().enumerate() {
+            if *least >= ranks.end {
+                return;
+            }
+            let mut chunks = u64::MAX;
+            for column in &bitmap.columns {
+                let class = self.class(verifier, column.attribute);
+                chunks &= column.chunks(class, blocks).get(block).copied().unwrap_or_default();
+            }
+            while chunks != 0 {
+                let chunk = block * 64 + chunks.trailing_zeros() as usize;
+                chunks &= chunks - 1;
+                let mut bits = [!0_u64; CHUNK];
+                for column in &bitmap.columns {
+                    let row = column.row(self.class(verifier, column.attribute), words).as_chunks().0;
+                    intersect(&mut bits, row, chunk);
+                }
+                for (word, mut bits) in bits.into_iter().enumerate() {
+                    while bits != 0 {
+                        let at = (chunk * CHUNK + word) * 64 + bits.trailing_zeros() as usize;
+                        found.extend(bitmap.ranks.get(at).copied().filter(|rank| ranks.contains(rank)));
+                        bits &= bits - 1;
+                    }
+                }
+            }
+            found.sort_unstable();
+            if found.drain(..).any(|rank| stop(verifier, rank)) {
                 return;
             }
         }
