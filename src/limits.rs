@@ -208,6 +208,13 @@ mod tests {
     }
 
     #[test]
+    fn what_was_exceeded_is_told_alike_however_it_is_asked() {
+        let exceeded = Exceeded { limit: Limit::QuantifierElements, amount: 7, most: 5 };
+        assert_eq!(exceeded.to_string(), exceeded.in_words().to_string());
+        assert!(exceeded.to_string().contains("quantifier_elements"), "{exceeded}");
+    }
+
+    #[test]
     fn rows_stand_in_order() {
         for (at, row) in TABLE.iter().enumerate() {
             assert!(row.limit as usize == at && Limit::named(row.name) == Some(row.limit));

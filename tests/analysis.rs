@@ -185,6 +185,16 @@ fn branches_that_win_without_a_condition_are_found() {
     check(&choice("s?: string, n: int", "s is present; s == \"paid\"; n > 0"), &[]);
 }
 
+/// Texts are compared in a form of their own, which the texts of the rules are not written in.
+#[test]
+fn normalized_texts_are_no_contradiction() {
+    let source = "settings { normalize: nfkc }\n\
+                  route one when text starts_with \"Ａ\" and text ends_with \"A\" and len(text) < 2 -> h\ndefault -> d";
+    check(source, &[]);
+    let rules = Rules::from_text(source).expect("it compiles");
+    assert_eq!(rules.decide(&serde_json::json!({"text": "A"})).chosen(), Some("one"));
+}
+
 /// Routes that any one input satisfies both of are told where ties are strict, and only there.
 #[test]
 fn strict_ties_are_found_where_they_are_asked_for() {

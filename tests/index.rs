@@ -66,6 +66,7 @@ route pattern when text matches r"(?i)order [0-9]+" -> h
 route element when tags contains "beta tester" -> h
 route value when ctx.name in ["Ada", "Grace"] -> h
 route range when ctx.n in 3..9 and ctx.role != "guest" -> h
+route flipped when 3 < ctx.n -> h
 route negation when not (text contains "spam") -> h
 route walk when any tag in tags: len(tag) > 30 -> h
 route globs when text like any ["card*", "*transfer*", "the whole text"] -> h
@@ -89,6 +90,7 @@ route edge when text ends_with ".exe" -> h
         r#"{"by":"key","keys":["tags has \"beta tester\""]"#,
         r#"{"by":"bits","values":["ctx.name"]}"#,
         r#"{"by":"bits","values":["ctx.n","ctx.role"]}"#,
+        r#"{"by":"bits","values":["ctx.n"]}"#,
         r#"{"by":"always","because":"it says only what must not be; "#,
         r#"{"by":"always","because":"it walks over the elements of a list; "#,
         r#"{"by":"key","keys":["text holds \"card\"","text holds \"the whole text\"","text holds \"transfer\""]"#,

@@ -122,6 +122,12 @@ fn changes_are_told_in_words() {
         json!({"text": "a", "ctx": {"count": 4}}),
         &["ctx.count is 4, needs another value, since `many` is tried before: `ctx.count > 3` (null)"],
     );
+    check(
+        "route many when ctx is present and ctx.count > 3 -> h\ndefault -> d",
+        "many",
+        json!({}),
+        &["ctx is null, needs to be there and more than 3 ({\"count\":4})"],
+    );
     let order = "route vip when vip == true -> v\nroute many when n >= 3 -> h\ndefault -> d";
     check(
         order,

@@ -220,3 +220,16 @@ fn sample(ty: &Ty) -> Json {
         None => Value::Missing.to_json(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_as_such_while_floats_tell_them_apart() {
+        assert_eq!(number(3.0), Some(json!(3)));
+        assert_eq!(number(2.5), Some(json!(2.5)));
+        assert_eq!(number(1e16), Some(json!(1e16)));
+        assert_eq!(number(f64::NAN), None);
+    }
+}

@@ -303,3 +303,17 @@ fn around(number: &serde_json::Number, found: &mut Vec<Json>) {
     }
     found.extend([float + 0.5, float - 0.5, float.next_up(), float.next_down(), float].map(Json::from));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_on_either_side_of_a_number_is_tried() {
+        let mut found = Vec::new();
+        around(&3.into(), &mut found);
+        for neighbour in [json!(2), json!(3), json!(4), json!(2.5), json!(3.0), json!(3.5)] {
+            assert!(found.contains(&neighbour), "{neighbour} among {found:?}");
+        }
+    }
+}

@@ -253,6 +253,14 @@ fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
 mod tests {
     use super::*;
 
+    /// Looking a class's row up is a step while the list is short beside the rows.
+    #[test]
+    fn the_row_of_each_class_is_listed_while_they_are_few() {
+        assert_eq!(*row_of(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);
+        assert_eq!(row_of(&[0, 3, 1_000], 1).len(), 3 * 5 * 8);
+        assert_eq!(row_of(&[0, 3, 1_000], 60).len(), 1_001);
+    }
+
     #[test]
     fn a_route_passes_where_its_ranges_say() {
         // 200 routes, each limited to a range of its own through one attribute, every third through two.

@@ -202,7 +202,29 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
         for _ in 0..3 {
             let mut decide = |message| Vm::json(&code, &[], message, &mut scratch).decide(TableId(0)).chosen;
             assert_eq!((decide(&yes), decide(&no)), (chosen(0), None));
+            assert_eq!(scratch.epoch % 4, 0, "the answers stand in the two bits below");
         }
+    }
+}
+
+/// Each table has a place of its own where it is noted that it chose nothing.
+#[test]
+fn a_table_that_chose_nothing_says_so_for_itself_alone() {
+    let mut build = Build::default();
+    let slot = build.slot("n", KindSet::INT);
+    let always = build.cond(NCond::Const(true));
+    for table in 1..4 {
+        build.route(0, always, Some(table));
+        let own = build.compare(slot, Op::Eq, json!(table));
+        build.route(table, own, None);
+    }
+    let code = code(&build);
+    assert!(code.chunk().shared.is_empty());
+    let mut scratch = Scratch::new();
+    for n in 1..4 {
+        let message = json!({ "n": n });
+        let choice = Vm::json(&code, &[], &message, &mut scratch).decide(TableId(0));
+        assert!(choice.chosen.is_some(), "the route of table {n}");
     }
 }
 

@@ -215,6 +215,63 @@ fn arithmetic() {
     }
 }
 
+/// Whatever there is code for is decided without a call of the machine that knows everything.
+#[test]
+fn what_there_is_code_for_needs_no_machine() {
+    let mut build = Build::default();
+    let slot = build.slot("n", KindSet::INT);
+    let text = build.slot("t", KindSet::STRING);
+    let other = build.slot("m", KindSet::FLOAT);
+    let [n, m] = [slot, other].map(|slot| build.expr(NExpr::Slot(slot)));
+    let two = build.constant(json!(2));
+    let half = build.constant(json!(0.5));
+    let mut value = build.expr(NExpr::Op(Op::Neg, n, None));
+    for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
+        value = binary(&mut build, op, value, two);
+        value = binary(&mut build, op, value, half);
+    }
+    let mut conds = vec![
+        build.compare(slot, Op::Gt, json!(3)),
+        build.compare(slot, Op::Le, json!(2.5)),
+        build.compare(other, Op::Lt, json!(3)),
+        build.compare_expr(value, Op::Ge, json!(1)),
+        build.test(text, Op::Eq, json!("abc"), TestMode::default()),
+        build.test(text, Op::Contains, json!("abc"), TestMode::default()),
+        build.test(text, Op::In, json!(["abc", "de"]), TestMode::default()),
+    ];
+    for (left, right) in [(n, m), (n, two), (value, n), (half, value)] {
+        let pred = build.pred(Ask::Op(Op::Lt), TestMode::default(), left, Some(right));
+        conds.push(build.cond(NCond::Test { pred, want: true }));
+    }
+    for ask in [Ask::Truth, Ask::Op(Op::IsMissing)] {
+        let pred = build.pred(ask, TestMode::default(), n, None);
+        conds.push(build.cond(NCond::Test { pred, want: true }));
+    }
+    for cond in conds {
+        both_ways(&mut build, cond);
+    }
+    let (bytecode, code) = compile(&build);
+    let record = [Value::Int(7), Value::Str("a text of some length with abc in it"), Value::Float(2.5)];
+    let mut scratch = Scratch::new();
+    let mut machine = code.record(&[], &record, &mut scratch);
+    assert!(machine.matched(TableId(0)).len() > 10);
+    assert!(machine.machine().is_none(), "{}", disassemble(bytecode.chunk(), None));
+}
+
+/// A keyword is searched for in place, which takes more code than the call of a search, and less time.
+#[test]
+fn a_keyword_is_searched_for_in_place() {
+    let size = |mode: TestMode| {
+        let mut build = Build::default();
+        let slot = build.slot("t", KindSet::STRING);
+        let cond = build.test(slot, Op::Contains, json!("abc"), mode);
+        build.route(0, cond, None);
+        compile(&build).1.size()
+    };
+    let word = TestMode { word: true, ..TestMode::default() };
+    assert!(size(TestMode::default()) > size(word) + 100, "{}", size(word));
+}
+
 /// Values that are used in many places grow neither code nor time without bound.
 #[test]
 fn values_within_values() {

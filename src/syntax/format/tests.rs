@@ -83,6 +83,7 @@ fn conditions_break_before_the_words_that_join_them() {
         &format!("let c = any v in list_of: v == \"{one}\" and w == \"{two}\""),
         &format!("let c = any v in list_of:\n  v == \"{one}\"\n  and w == \"{two}\"\n"),
     );
+    check(&format!("let c = x.{one} ?? y.{two}"), &format!("let c = x.{one}\n  ?? y.{two}\n"));
     check("let c = a\n  and b or c", "let c = a\n    and b\n  or c\n");
     check("let c = if a then b\nelse d", "let c = if a\n  then b\n  else d\n");
     stays("let c = if a then b else if d then e else f\n");
