@@ -291,3 +291,37 @@ fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
         assert_eq!(first(&rare, routes), 10, "{routes} routes");
     }
 }
+
+/// So many routes without a key that they are sorted by what rules them out; the first that holds is still the first.
+#[test]
+fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
+    let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
+    let mut source = "input { a?: int, b?: int, c?: int, ok?: bool }\n".to_owned();
+    for n in 0..20_000 {
+        let field = ["a", "b", "c"][below(n, 3) as usize];
+        let more = ["", " and ok == true", " and a != 7", " and b < 90"][below(n + 1, 4) as usize];
+        let limit = below(n + 2, 30);
+        let range = match n % 2 {
+            0 => format!("{field} > {}", 100 - limit / 6),
+            _ => format!("{field} in {limit}..{}", limit + 1),
+        };
+        source.push_str(&format!("route r{n} when {range}{more} -> h\n"));
+    }
+    let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let mut hits = 0;
+    for seed in 0..60 {
+        let value = |of: u32| match below(seed * 5 + of, 8) {
+            0 => serde_json::Value::Null,
+            1..4 => below(seed + of, 40).into(),
+            _ => (40 + below(seed * 3 + of, 62)).into(),
+        };
+        let ok = below(seed, 2) == 0;
+        let message = serde_json::json!({"a": value(1), "b": value(2), "c": value(3), "ok": ok});
+        let expected = reference.main().matched(&message);
+        assert_eq!(index.main().matched(&message), expected, "{message}");
+        assert_eq!(index.decide(&message).chosen(), expected.first().copied(), "{message}");
+        hits += usize::from(!expected.is_empty());
+    }
+    assert!((20..60).contains(&hits), "{hits}");
+}

@@ -261,6 +261,60 @@ mod tests {
         assert_eq!(row_of(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
+    /// Tens of thousands of routes are sorted within blocks, in which few chunks are left over for a message.
+    #[test]
+    fn routes_that_the_same_values_rule_out_stand_side_by_side() {
+        let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
+        let routes: Vec<(u32, ValueRanges)> = (0..BLOCK as u32 + 5_000)
+            .map(|n| {
+                let (attribute, from) = (7 + n % 3, below(n, 200));
+                let mut ranges = vec![(attribute, vec![(from, from + 1 + below(n + 1, 5))])];
+                if n % 4 == 0 {
+                    ranges.push((10, vec![(below(n + 2, 3), 4)]));
+                }
+                (n * 2, ranges)
+            })
+            .collect();
+        let bitmap = Bitmap::new(&routes);
+        assert_eq!(bitmap.blocks, [0, 2 * BLOCK as u32]);
+        let mut ranks = bitmap.ranks.clone();
+        ranks[..BLOCK].sort_unstable();
+        ranks[BLOCK..].sort_unstable();
+        assert!(ranks.iter().enumerate().all(|(at, rank)| *rank == at as u32 * 2), "each once, in its block");
+        let (words, blocks) = (bitmap.words(), bitmap.blocks.len());
+        let mut open = 0;
+        for class in 0..210 {
+            let mut left = vec![u64::MAX; blocks];
+            for column in &bitmap.columns {
+                let (row, chunks) = (column.row(class, words), column.chunks(class, blocks));
+                left.iter_mut().zip(chunks).for_each(|(left, chunks)| *left &= chunks);
+                for (at, rank) in bitmap.ranks.iter().enumerate() {
+                    let passes = row[at / 64] & (1 << (at % 64)) != 0;
+                    let limit =
+                        routes[*rank as usize / 2].1.iter().find(|(other, _)| *other == column.attribute);
+                    let may = limit.is_none_or(|(_, ranges)| {
+                        ranges.iter().any(|(from, to)| (*from..*to).contains(&class))
+                    });
+                    assert_eq!(passes, may, "route {rank} class {class}");
+                    let chunk = at / 64 / CHUNK;
+                    assert!(!passes || chunks[chunk / 64] & (1 << (chunk % 64)) != 0, "chunk {chunk}");
+                }
+            }
+            open += left.iter().map(|chunks| chunks.count_ones()).sum::<u32>();
+        }
+        // Of 74 chunks.
+        assert!(open > 0 && open < 210 * 15, "{open} in all");
+    }
+
+    /// Where a value rules few routes out, their order is what helps.
+    #[test]
+    fn routes_that_most_messages_pass_are_tried_in_order() {
+        let routes: Vec<(u32, ValueRanges)> =
+            (0..SORTED_FROM as u32).map(|n| (n, vec![(7, vec![(n % 20, 100)])])).collect();
+        let bitmap = Bitmap::new(&routes);
+        assert!(bitmap.blocks.is_empty() && bitmap.ranks.is_sorted());
+    }
+
     #[test]
     fn a_route_passes_where_its_ranges_say() {
         // 200 routes, each limited to a range of its own through one attribute, every third through two.

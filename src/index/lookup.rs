@@ -359,6 +359,7 @@ impl<'a> Lookup<'a> {
                 }
             }
             found.sort_unstable();
+            found.dedup();
             if found.drain(..).any(|rank| stop(verifier, rank)) {
                 return;
             }
