@@ -188,11 +188,32 @@ fn branches_that_win_without_a_condition_are_found() {
 /// Texts are compared in a form of their own, which the texts of the rules are not written in.
 #[test]
 fn normalized_texts_are_no_contradiction() {
-    let source = "settings { normalize: nfkc }\n\
-                  route one when text starts_with \"Ａ\" and text ends_with \"A\" and len(text) < 2 -> h\ndefault -> d";
+    let source = "settings { normalize: nfkc }\nroute one when text starts_with \"Ａx\" and text starts_with \"Axy\" \
+                  and text ends_with \"Ｂ\" -> h\ndefault -> d";
     check(source, &[]);
     let rules = Rules::from_text(source).expect("it compiles");
-    assert_eq!(rules.decide(&serde_json::json!({"text": "A"})).chosen(), Some("one"));
+    assert_eq!(rules.decide(&serde_json::json!({"text": "AxyB"})).chosen(), Some("one"));
+}
+
+/// The values that a function gives are told beside the constant that none of them is.
+#[test]
+fn values_that_functions_never_give_are_told() {
+    for (condition, help) in [
+        ("hour(at) == 24", "`hour` gives 0 to 23"),
+        ("60 == minute(at)", "`minute` gives 0 to 59"),
+        ("weekday(at) == 0", "`weekday` gives 1 for Monday to 7 for Sunday"),
+        ("day(at) == 32", "`day` gives 1 to 31"),
+        ("month(at) == 13", "`month` gives 1 to 12"),
+        ("bucket(user, \"s\") == 100", "`bucket` gives 0 to 99"),
+        ("len(user) < 0", "`len` is never below 0"),
+        ("abs(n) < 0", "`abs` is never below 0"),
+    ] {
+        let input = "input { at: datetime, user: string, n: int }";
+        let rules = Rules::from_text(&format!("{input}\nroute one when {condition} -> h\ndefault -> d"));
+        let found = rules.unwrap_or_else(|error| panic!("{condition}: {error}")).analyse();
+        let told = found.iter().any(|finding| finding.diagnostic.message.as_str().contains(help));
+        assert!(told, "{condition}: {found:#?}");
+    }
 }
 
 /// Routes that any one input satisfies both of are told where ties are strict, and only there.

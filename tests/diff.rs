@@ -237,6 +237,16 @@ fn what_cannot_be_decided_is_said_to_be_open() {
     let found = compile(host).diff(&compile(&host.replace("> 3", "> 5")));
     assert_eq!(found.verdict(), Verdict::Undecided);
     assert_eq!(compile(host).diff(&compile(host)).verdict(), Verdict::Same);
+    let payload = "payload p rank 1 { a: int }";
+    for (before, after) in [(payload, ""), ("", payload), (payload, payload)] {
+        let notes: Vec<String> = rules(&format!("{before}\nroute a when n > 1 -> a"))
+            .diff(&rules(&format!("{after}\nroute a when n > 1 -> a")))
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(notes.iter().any(|note| note == "payload kinds are not compared"), "{notes:?}");
+    }
     let limited = rules("settings { regex_bytes: 10 }\nroute a when n > 1 -> a");
     assert_eq!(rules("route a when n > 1 -> a").diff(&limited).verdict(), Verdict::Undecided);
 }

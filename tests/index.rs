@@ -105,6 +105,20 @@ route edge when text ends_with ".exe" -> h
     assert_eq!(found.len(), expected.len());
 }
 
+#[test]
+fn a_number_that_few_messages_have_is_a_key() {
+    let rules = Rules::from_text(
+        "input { text: string, ctx: { id?: int, score?: float } }\nroute number when ctx.id == 7 -> h\n\
+         route several when ctx.id in [1, 2, 3] -> h\nroute float when ctx.score == 2.5 and ctx.id != 3 -> h",
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let plans = rules.plan();
+    let found = |at: usize| serde_json::to_string(&plans[0].routes[at].found).expect("plain data");
+    assert!(found(0).starts_with(r#"{"by":"key","keys":["ctx.id is 7"]"#), "{}", found(0));
+    assert_eq!(found(1), r#"{"by":"bits","values":["ctx.id"]}"#);
+    assert_eq!(found(2), r#"{"by":"bits","values":["ctx.score","ctx.id"]}"#);
+}
+
 /// The longest literal of an expression used to be its key, however many rules shared it; and whether the others stand
 /// in the text was not asked before the expression was run.
 #[test]
@@ -324,4 +338,45 @@ fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
         hits += usize::from(!expected.is_empty());
     }
     assert!((20..60).contains(&hits), "{hits}");
+}
+
+/// Where rules ask for many values those that a message has are looked up, in its own fields or, where these are more,
+/// in those that rules ask for.
+#[test]
+fn fields_that_no_rule_asks_for_change_nothing() {
+    let mut source = String::new();
+    for n in 0..400 {
+        let (field, other) = (n % 50, (n * 7 + 1) % 50);
+        let condition = match n % 3 {
+            0 => format!("ctx.f{field} == \"v{}\"", n % 11),
+            1 => format!("ctx.f{field} contains \"w{}\" and ctx.f{other} is present", n % 13),
+            _ => format!("ctx.f{field} > {}", n % 9),
+        };
+        source.push_str(&format!("route r{n} when {condition} -> h\n"));
+    }
+    let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let mut hits = 0;
+    for seed in 0..80_u32 {
+        let mut ctx = serde_json::Map::new();
+        for of in 0..6 {
+            let field = (seed * 13 + of * 17) % 50;
+            let value = match (seed + of) % 3 {
+                0 => serde_json::json!(format!("v{}", (seed + of) % 11)),
+                1 => serde_json::json!(format!("a text with w{}", (seed + of) % 13)),
+                _ => serde_json::json!((seed + of) % 12),
+            };
+            ctx.insert(format!("f{field}"), value);
+        }
+        // Half of the messages have far more fields than rules ask for.
+        for n in 0..(seed % 2) * 300 {
+            ctx.insert(format!("other{n}"), n.into());
+        }
+        let message = serde_json::json!({ "ctx": ctx });
+        let expected = reference.main().matched(&message);
+        assert_eq!(index.main().matched(&message), expected, "{seed}");
+        assert_eq!(index.decide(&message).chosen(), expected.first().copied(), "{seed}");
+        hits += usize::from(!expected.is_empty());
+    }
+    assert!(hits > 40, "{hits}");
 }

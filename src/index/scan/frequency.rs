@@ -90,3 +90,37 @@ fn usual(byte: u8) -> f32 {
     };
     thousandths / 1000.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(two: &[u8; 2]) -> u16 {
+        u16::from_le_bytes(*two)
+    }
+
+    #[track_caller]
+    fn close(given: f32, expected: f32) {
+        assert!((given - expected).abs() <= expected.abs() * 1e-4, "{given} is not {expected}");
+    }
+
+    #[test]
+    fn what_is_counted_adds_to_what_is_known_beforehand() {
+        let mut frequency = Frequency::new();
+        close(frequency.of_pair(pair(b"ab")), 0.05 * 0.008);
+        close(frequency.of_pair(pair(&[0xe4, 0xb8])), 0.017 * 0.003 * 3.0);
+        let before = frequency.of_four(u32::from_le_bytes(*b"abcd"));
+        close(before, 0.05 * 0.008 * 0.018 * 0.024);
+        frequency.count(b"abcd");
+        let [ab, bc, cd] = [b"ab", b"bc", b"cd"].map(|two| frequency.of_pair(pair(two)));
+        close(ab, (1.0 + 3000.0 * 0.05 * 0.008) / 3004.0);
+        close(bc, (1.0 + 3000.0 * 0.008 * 0.018) / 3004.0);
+        close(cd, (1.0 + 3000.0 * 0.018 * 0.024) / 3004.0);
+        close(frequency.of_four(u32::from_le_bytes(*b"abcd")), (1.0 + 3000.0 * ab * cd) / 3004.0);
+        // Of a literal of three bytes there are two pairs, and nothing of four.
+        frequency.count(b"xyz");
+        close(frequency.of_pair(pair(b"yz")), (1.0 + 3000.0 * 0.013 * 0.0012) / 3007.0);
+        let none = frequency.of_pair(pair(b"xy")) * frequency.of_pair(pair(b"z\0"));
+        close(frequency.of_four(u32::from_le_bytes(*b"xyz\0")), 3000.0 * none / 3007.0);
+    }
+}

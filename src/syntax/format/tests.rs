@@ -1,6 +1,6 @@
 //! The style, one case each. Left is a text as somebody may write it, right is the one way to lay it out.
 
-use super::{Changed, format};
+use super::{Changed, difference, format, outline};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -203,5 +203,50 @@ fn each_node_of_a_workflow_begins_a_line() {
     check(
         "workflow w { passthrough a, node node node node {x:1} within 5s->node, b by node node b echo }",
         "workflow w {\n  passthrough a, node\n  node node node { x: 1 } within 5s -> node, b by node\n  node b echo\n}\n",
+    );
+}
+
+/// What is laid out is held against what was read: a comment that were lost, or moved behind another token, is seen.
+#[test]
+fn a_comment_that_is_lost_or_moved_is_a_difference() {
+    let text = "let a = 1 # one\n\n# two\nlet b = 2\n";
+    let before = outline(text);
+    let of = |other: &str| difference(text, &before, other);
+    assert_eq!(of(text), None);
+    assert_eq!(of("let a = 1 # one\n# two\n\n\nlet b = 2"), None);
+    let [lost, moved, changed, token, fewer] = [
+        "let a = 1 # one\n\nlet b = 2\n",
+        "let a = 1\n# one\n# two\nlet b = 2\n",
+        "let a = 1 # one\n\n# too\nlet b = 2\n",
+        "let a = 1 # one\n\n# two\nlet b = 3\n",
+        "let a = 1 # one\n\n# two\n",
+    ]
+    .map(of);
+    assert_eq!([lost, moved, changed, token, fewer], [Some(5), Some(5), Some(5), Some(9), Some(5)]);
+}
+
+#[test]
+fn the_fields_of_a_type_stand_one_a_line_wherever_it_is_written() {
+    let (one, two) = ("b".repeat(40), "c".repeat(60));
+    for (before, behind) in [("let d = x as ", ""), ("let e = x as list<", ">"), ("type t = ", "")] {
+        check(
+            &format!("{before}{{{one}:string {two}?:int}}{behind}"),
+            &format!("{before}{{\n  {one}: string\n  {two}?: int\n}}{behind}\n"),
+        );
+    }
+    for name in ["a", "a?"] {
+        check(
+            &format!("payload p rank 1 {{\n{name}:{{{one}:string {two}:int}}\n}}"),
+            &format!("payload p rank 1 {{\n  {name}: {{\n    {one}: string\n    {two}: int\n  }}\n}}\n"),
+        );
+    }
+}
+
+#[test]
+fn fields_that_are_spelled_like_words_join_nothing() {
+    let long = "a".repeat(50);
+    check(
+        &format!("let c = ctx.and == \"{long}\" or ctx.or == \"{long}\" and ctx.unless is present"),
+        &format!("let c = ctx.and == \"{long}\"\n  or ctx.or == \"{long}\" and ctx.unless is present\n"),
     );
 }
