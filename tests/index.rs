@@ -306,7 +306,7 @@ fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
     }
 }
 
-/// So many routes without a key that they are sorted by what rules them out; the first that holds is still the first.
+/// Routes without a key are so many here that they are sorted by what rules them out; the first that holds is still the first.
 #[test]
 fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
     let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
@@ -340,8 +340,8 @@ fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
     assert!((20..60).contains(&hits), "{hits}");
 }
 
-/// Where rules ask for many values those that a message has are looked up, in its own fields or, where these are more,
-/// in those that rules ask for.
+/// Those values that a message has are looked up where rules ask for many: in its own fields or, where these are more, in
+/// those that rules ask for.
 #[test]
 fn fields_that_no_rule_asks_for_change_nothing() {
     let mut source = String::new();

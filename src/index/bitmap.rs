@@ -112,7 +112,7 @@ impl Bitmap {
     }
 }
 
-/// Where a route stands among those of its block: by the rows that let it pass, first and last, of a column, and how many in
+/// The place of a route among those of its block: by the rows that let it pass, first and last, of a column, and how many in
 /// a hundred these are.
 struct Place {
     percent: usize,
@@ -306,7 +306,7 @@ mod tests {
         assert!(open > 0 && open < 210 * 15, "{open} in all");
     }
 
-    /// Where a value rules few routes out, their order is what helps.
+    /// Their order is what helps where a value rules few routes out.
     #[test]
     fn routes_that_most_messages_pass_are_tried_in_order() {
         let routes: Vec<(u32, ValueRanges)> =

@@ -34,7 +34,7 @@ pub enum EditError {
     /// An edit before, of those that are made as one, was about the same statement, or about one around it.
     #[error("an edit before this one changes the {0} as well; make one edit of both")]
     Twice(String),
-    /// What the edit is about is not there; it may be in this file, which an edit before, of those that are made as one,
+    /// The edit is about what is not there; it may be in this file, which an edit before, of those that are made as one,
     /// imports.
     #[error(
         "{0}; where `{1}` brings it, which an edit before this one imports, make that edit first, by itself"

@@ -215,7 +215,7 @@ fn arithmetic() {
     }
 }
 
-/// Whatever there is code for is decided without a call of the machine that knows everything.
+/// Conditions that there is code for are decided without a call of the machine that knows everything.
 #[test]
 fn what_there_is_code_for_needs_no_machine() {
     let mut build = Build::default();

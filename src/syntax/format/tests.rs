@@ -206,7 +206,7 @@ fn each_node_of_a_workflow_begins_a_line() {
     );
 }
 
-/// What is laid out is held against what was read: a comment that were lost, or moved behind another token, is seen.
+/// The text that was laid out is held against the one that was read: a comment that were lost, or moved behind another token, is seen.
 #[test]
 fn a_comment_that_is_lost_or_moved_is_a_difference() {
     let text = "let a = 1 # one\n\n# two\nlet b = 2\n";
