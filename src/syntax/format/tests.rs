@@ -222,7 +222,7 @@ fn a_comment_that_is_lost_or_moved_is_a_difference() {
         "let a = 1 # one\n\n# two\n",
     ]
     .map(of);
-    assert_eq!([lost, moved, changed, token, fewer], [Some(5), Some(5), Some(5), Some(9), Some(5)]);
+    assert_eq!([lost, moved, changed, token, fewer], [Some(4), Some(4), Some(4), Some(7), Some(4)]);
 }
 
 #[test]
