@@ -107,7 +107,7 @@ fn blame(planted: &Planted, message: &Json) -> BTreeSet<u32> {
 /// Builds the tests of some packages and finds their programs.
 pub fn tests(tree: &Tree, packages: &[String]) -> Result<Vec<TestProgram>, Failure> {
     let named = packages.iter().flat_map(|package| ["-p", package]);
-    // Many long tests are run on what survives: optimised they take a third, and check the same.
+    // What survives meets all long tests, so that they are optimised; what can be checked is.
     let built = ["test", "--locked", "--no-run", "--tests", "--profile", "trials"];
     let arguments: Vec<&str> = built.into_iter().chain(named).collect();
     let (messages, well) = run(cargo(tree, &arguments))?;

@@ -216,7 +216,8 @@ fn a_whole_run_tells_them_apart() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let root = folder.path();
     fs::create_dir(root.join("src"))?;
-    let manifest = "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    let manifest = "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
+                    [profile.trials]\ninherits = \"release\"\noverflow-checks = true\n";
     fs::write(root.join("Cargo.toml"), manifest)?;
     fs::write(
         root.join("Cargo.lock"),
