@@ -8,8 +8,9 @@
 //! | [`atom`] | what can be looked up in a message, and what does a predicate need of it? |
 //! | [`share`] | which share of messages has such a value? |
 //! | [`ranges`] | for which values may a condition hold? |
+//! | `access` | by which key is each route found, or by which bits? |
 //! | [`bitmap`] | which of many routes do single values rule out? |
-//! | [`build`](mod@build) | by which key is each route found? |
+//! | [`build`](mod@build) | which posting lists and bits come of that? |
 //! | [`cost`] | is that faster than trying the routes one by one? |
 //! | [`mod@plan`] | how is each route found, for people to read? |
 //! | `told` | which literals are looked for? |
@@ -29,6 +30,7 @@
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
+mod access;
 pub mod atom;
 pub mod attribute;
 pub mod bitmap;

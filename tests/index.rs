@@ -140,8 +140,6 @@ fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     assert_eq!(index.literal_count, 61);
 }
 
-/// A third of all rules behind one value: it was taken to be as rare as any other, and made the key of rules
-/// that name a far rarer literal as well.
 /// A literal of a few bytes has every text looked at more often: that pays for a key alone.
 #[test]
 fn short_literals_are_looked_for_where_they_are_keys() {
@@ -158,6 +156,37 @@ fn short_literals_are_looked_for_where_they_are_keys() {
     }
 }
 
+/// A value was looked up in every message for the keys of a route or two.
+#[test]
+fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
+    let mut source = String::from(
+        "input { text: string, ctx: { channel: string, level: string, product: string, total: int, tags: list<string> } }\n\
+         route few when ctx.channel == \"phone\" and ctx.total > 40 and ctx.level == \"l1\" -> h\n\
+         route alone when ctx.tags contains \"beta tester\" -> h\n",
+    );
+    for n in 0..70 {
+        source += &format!(
+            "route r{n} when text contains \"thing{n}\" and ctx.total > {n} and ctx.level == \"l{}\" and ctx.channel != \"c{n}\" -> h\n\
+             route p{n} when ctx.product == \"p{n}\" and ctx.total > {n} -> h\n",
+            n % 5
+        );
+    }
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let expected = [
+        // The bits of its values leave few messages over for which it is tried.
+        r#"{"by":"bits","values":["ctx.channel","ctx.total","ctx.level"]}"#,
+        r#"{"by":"key","keys":["ctx.tags has \"beta tester"#,
+        r#"{"by":"key","keys":["text holds \"thing0"#,
+        r#"{"by":"key","keys":["ctx.product is \"p0"#,
+    ];
+    for (route, expected) in rules.plan()[0].routes.iter().zip(expected) {
+        let found = serde_json::to_string(&route.found).expect("plain data");
+        assert!(found.starts_with(expected), "{found}");
+    }
+}
+
+/// A third of all rules behind one value: it was taken to be as rare as any other, and made the key of rules
+/// that name a far rarer literal as well.
 #[test]
 fn a_value_that_many_rules_name_is_no_rare_key() {
     let mut source = String::new();

@@ -1,16 +1,13 @@
-//! Building the index of a rule set: which key each route is found by, and which routes only bits
-//! can narrow down.
-//!
-//! A key must be necessary for its routes and rare. Of the ways a condition offers, the cheapest is
-//! taken: how likely a message holds the key, times how many routes could be found by it. Judging a
-//! literal by the whole rule set instead of by its length is what keeps posting lists short.
+//! Building the index of a rule set: the posting lists of the keys by which routes are found, the bits of the others, and
+//! what is looked up in a message for both.
 
+use super::access::{Access, Accesses, FEW_VALUES};
 use super::atom::{Atom, Atoms, LAST, Literals, SetId, Subject};
 use super::attribute::Class;
 use super::bitmap::Bitmap;
 use super::cost;
 use super::edges::Edges;
-use super::ranges::{RangeAnalysis, ValueRanges};
+use super::ranges::ValueRanges;
 use super::scan::Scanner;
 use super::told::told;
 use super::{
@@ -22,7 +19,7 @@ use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
 use crate::ops::Anchor;
 use crate::sema::hir::SlotId;
-use crate::sema::normal::{CondId, NCond, NRoute, Normal};
+use crate::sema::normal::{NRoute, Normal};
 use crate::text::prepared::UNKEPT;
 use crate::text::texts::Texts as ShortTexts;
 use crate::text::{Form, TextMode};
@@ -30,28 +27,6 @@ use hashbrown::HashMap;
 
 /// From how many routes on a posting list becomes a block with bits of its own.
 const BLOCK_FROM: usize = 48;
-/// A key that fewer messages hold is taken, whatever bits can tell.
-const RARE: f64 = 0.01;
-/// A key that this share of messages holds tells nothing.
-const USELESS: f64 = 0.5;
-/// A table that looks up more values than this goes over those that a message has.
-const FEW_VALUES: usize = 24;
-/// Conditions with more ways than this to be found are not searched to the end.
-const MAX_WAYS: usize = 64;
-
-/// One way to find a route: sets of which one holds whenever its condition does.
-pub(super) type Way = Vec<SetId>;
-
-/// The way in which a route is found.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Access {
-    /// By keys, of which a message must hold one.
-    Keys(Way),
-    /// By the bits of the values it looks at, those of each of its alternatives.
-    Bits(Vec<ValueRanges>),
-    /// Nothing rules it out.
-    Always,
-}
 
 /// Builds the index of a program.
 pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
@@ -70,108 +45,16 @@ struct Keys {
     numbers: HashMap<(u32, SetId), u32, foldhash::fast::FixedState>,
 }
 
-pub(super) struct Builder<'n> {
+struct Builder<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
     sets: Vec<&'n [Atom]>,
-    ranges: RangeAnalysis<'n>,
-    /// For each set how many routes could be found by it.
-    used: Vec<u32>,
+    accesses: Accesses<'n>,
 }
 
 impl<'n> Builder<'n> {
-    pub(super) fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> Builder<'n> {
-        let mut builder = Builder {
-            normal,
-            atoms,
-            sets: atoms.atoms_of_sets(),
-            ranges: RangeAnalysis::new(normal, atoms),
-            used: vec![0; atoms.likelihood.len()],
-        };
-        let mut ways = Vec::new();
-        for route in normal.tables.iter().flatten() {
-            ways.clear();
-            builder.ways(route.cond, &mut ways);
-            for set in ways.iter().flatten() {
-                builder.used[*set as usize] += 1;
-            }
-        }
-        builder
-    }
-
-    /// The ways in which a condition can be found.
-    pub(super) fn ways(&self, cond: CondId, into: &mut Vec<Way>) {
-        if into.len() >= MAX_WAYS {
-            return;
-        }
-        match self.normal.cond(cond) {
-            NCond::Test { pred, want: true } => {
-                into.extend(self.atoms.sets(pred.0).iter().map(|set| vec![*set]));
-            }
-            NCond::And(parts) => parts.iter().for_each(|part| self.ways(*part, into)),
-            NCond::Or(parts) => {
-                let mut way = Way::new();
-                for part in parts {
-                    let mut ways = Vec::new();
-                    self.ways(*part, &mut ways);
-                    match ways.into_iter().min_by(|a, b| self.likelihood(a).total_cmp(&self.likelihood(b))) {
-                        Some(best) => way.extend(best),
-                        None => return,
-                    }
-                }
-                way.sort_unstable();
-                way.dedup();
-                into.push(way);
-            }
-            // What must not hold has no key, nor has a walk over elements.
-            NCond::Test { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
-        }
-    }
-
-    fn likelihood(&self, way: &Way) -> f64 {
-        way.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
-    }
-
-    /// The cost of following a way: how often, times how many routes could be found by it.
-    fn cost(&self, way: &Way) -> f64 {
-        let cost =
-            |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.used[*set as usize]);
-        way.iter().map(cost).sum()
-    }
-
-    pub(super) fn access(&self, route: &NRoute) -> Access {
-        let mut ways = Vec::new();
-        self.ways(route.cond, &mut ways);
-        let best = ways.into_iter().min_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
-        let likelihood = best.as_ref().map_or(1.0, |best| self.likelihood(best));
-        let alternatives = match likelihood <= RARE {
-            true => Vec::new(),
-            false => self.ranges.alternatives(route.cond),
-        };
-        match best.filter(|_| likelihood < USELESS) {
-            Some(best) if alternatives.is_empty() || self.is_cheaper(likelihood, &alternatives, route) => {
-                Access::Keys(best)
-            }
-            _ if !alternatives.is_empty() => Access::Bits(alternatives),
-            _ => Access::Always,
-        }
-    }
-
-    /// True when a key of that likelihood leads to a route at less cost than the bits of its values do. Those that are
-    /// not in its key narrow it down either way.
-    fn is_cheaper(&self, likelihood: f64, alternatives: &[ValueRanges], route: &NRoute) -> bool {
-        let tried = self.share(alternatives) * cost::condition(self.normal, route.cond);
-        likelihood * (cost::GUARD + tried) < cost::BITS + tried
-    }
-
-    /// The share of messages that the values of a route's alternatives leave over.
-    fn share(&self, alternatives: &[ValueRanges]) -> f64 {
-        let of = |(attribute, ranges): &(u32, Vec<(Class, Class)>)| -> f64 {
-            let shares = &self.atoms.attributes[*attribute as usize].shares;
-            ranges.iter().map(|(from, to)| shares.of(*from, *to)).sum()
-        };
-        let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
-        all.sum::<f64>().min(1.0)
+    fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> Builder<'n> {
+        Builder { normal, atoms, sets: atoms.atoms_of_sets(), accesses: Accesses::new(normal, atoms) }
     }
 
     fn table(&self, table: u32, routes: &[NRoute], keys: &mut Keys) -> TableIndex {
@@ -179,9 +62,8 @@ impl<'n> Builder<'n> {
         let mut sets: Vec<SetId> = Vec::new();
         let mut residual = Vec::new();
         let mut indexed = 0.0;
-        for (rank, route) in routes.iter().enumerate() {
-            let rank = rank as u32;
-            match self.access(route) {
+        for ((rank, route), access) in (0..).zip(routes).zip(self.accesses.of_table(routes)) {
+            match access {
                 Access::Keys(way) => {
                     for set in way {
                         let next = keys.keys.len() as u32;
@@ -228,7 +110,7 @@ impl<'n> Builder<'n> {
     ) -> PostingList {
         let mut limited: Vec<(u32, ValueRanges)> = Vec::new();
         for rank in ranks {
-            let mut alternatives = self.ranges.alternatives(routes[rank as usize].cond);
+            let mut alternatives = self.accesses.ranges.alternatives(routes[rank as usize].cond);
             if alternatives.is_empty() {
                 alternatives.push(ValueRanges::new());
             }

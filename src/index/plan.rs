@@ -1,10 +1,11 @@
 //! The plan by which each route is found, and why: `rulec plan` prints it. Made anew from the rules when asked
 //! for, so that nothing of it is kept while deciding.
 
+use super::access::{Access, Accesses};
 use super::atom::{Atom, Atoms};
 use super::attribute::Class;
 use super::bitmap::MAX_COLUMNS;
-use super::build::{Access, Builder};
+
 use super::cost;
 use crate::bytecode::Chunk;
 use crate::diag::{Message, listed};
@@ -85,7 +86,7 @@ const MAX_SHOWN: usize = 4;
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     let atoms = Atoms::of(normal, chunk);
     let index = super::build(normal, chunk);
-    let builder = Builder::new(normal, &atoms);
+    let accesses = Accesses::new(normal, &atoms);
     let writer = Writer {
         normal,
         atoms: &atoms,
@@ -95,7 +96,7 @@ pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
     };
     let mut plans = Vec::new();
     for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
-        let accesses: Vec<Access> = routes.iter().map(|route| builder.access(route)).collect();
+        let accesses = accesses.of_table(routes);
         let mut used = vec![0_usize; atoms.likelihood.len()];
         for access in &accesses {
             if let Access::Keys(way) = access {
