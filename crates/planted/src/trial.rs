@@ -18,10 +18,10 @@ use std::time::Instant;
 const PROCESS: f64 = 0.02;
 
 /// The time for which a mutant meets tests alone, in seconds.
-const ALONE: f64 = 6.0;
+const ALONE: f64 = 4.0;
 
 /// The size of a group. Mutants that follow each other are of different areas, so that they seldom hide each other.
-const GROUP: usize = 16;
+const GROUP: usize = 40;
 
 /// Tries the mutants and records what comes of each.
 pub fn run(tree: &Tree, tests: &[Test], mutants: &[&Mutant], record: &Mutex<Record>) -> Result<(), Failure> {
