@@ -226,6 +226,27 @@ fn choices_routers_and_flows_are_compared() {
     assert_eq!(found.entries[1].changes[0].kind, ChangeKind::Removed);
 }
 
+/// Flows that are found by what a text is about have no condition: what they are made of is compared.
+#[test]
+fn flows_by_intent_are_compared_by_their_examples() {
+    let flow = |name: &str, example: &str| {
+        format!("flow {name} \"{name}\" intent examples [\"{example}\"] -> \"{name}\"\n")
+    };
+    let keyword = "flow kept \"kept\" keyword contains [\"refund\"] -> \"kept\"\n".to_owned();
+    let before = [keyword.clone(), flow("same", "pay"), flow("other", "go"), flow("gone", "sit")].concat();
+    let after = [keyword, flow("same", "pay"), flow("other", "leave"), flow("new", "stand")].concat();
+    let found = rules(&before).diff(&rules(&after));
+    let told: Vec<_> = found
+        .entries
+        .iter()
+        .flat_map(|entry| &entry.changes)
+        .map(|change| (change.kind, &*change.route))
+        .collect();
+    let expected =
+        [(ChangeKind::Changed, "other"), (ChangeKind::Added, "new"), (ChangeKind::Removed, "gone")];
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn what_cannot_be_decided_is_said_to_be_open() {
     let before = "route a when n * m == 12.5 and len(split(text, \",\")) > 3 -> a";

@@ -129,8 +129,12 @@ impl File<'_> {
     fn piece(&mut self, piece: &Piece, indent: usize, writer: &mut Writer<'_>) -> usize {
         let end = piece.end();
         if !piece.is_sound {
-            self.left.push(piece.tokens.start);
-            writer.verbatim(&self.gaps, piece.tokens.start..end);
+            let start = piece.tokens.start;
+            self.left.push(start);
+            // What a later line begins with would begin a statement, if it stood no deeper than the first line does.
+            let own = self.gaps.slice(start).rsplit_once('\n').map(|(_, before)| before.len());
+            let deeper = own.map_or(0, |own| indent.saturating_sub(own));
+            writer.verbatim(&self.gaps, start..end, deeper);
             return end;
         }
         let events = build::statement(&self.gaps, piece.word, &self.outline.items, piece.tokens.clone());
@@ -145,7 +149,7 @@ impl File<'_> {
         let next = self.pieces(inner, open + 1, indent + STEP, writer);
         let next = self.loose(next..*close, indent + STEP, writer);
         writer.gap(&self.gaps, next, indent, Place::Last);
-        writer.verbatim(&self.gaps, *close..end);
+        writer.verbatim(&self.gaps, *close..end, 0);
         end
     }
 
@@ -158,7 +162,7 @@ impl File<'_> {
             } else {
                 writer.as_it_stands(&self.gaps, token);
             }
-            writer.verbatim(&self.gaps, token..token + 1);
+            writer.verbatim(&self.gaps, token..token + 1, 0);
         }
         end
     }

@@ -1,6 +1,6 @@
 //! `tests/mutants` plants faults by this program and sees whether the tests catch them. cargo-mutants lists the faults; all that are
-//! drawn are built into one program, each behind a switch (`switch.rs`), since building anew for each takes minutes. The tests then run
-//! once a fault, those alone that come to it.
+//! drawn are built into one program, each behind a switch (`switch.rs`), since building anew for each takes minutes. Each then meets
+//! the tests that come to it, and no others (`trial.rs`).
 
 mod compile;
 mod mutant;

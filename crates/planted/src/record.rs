@@ -1,8 +1,9 @@
 //! The record of what came of each mutant, a line each in a file that is added to, so that a later call goes on; and the report.
 
 use crate::Failure;
-use crate::mutant::Mutant;
-use std::collections::{BTreeMap, HashMap};
+use crate::mutant::{Mutant, hash};
+use crate::suite::Test;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -51,6 +52,9 @@ pub struct Record {
     /// A hash of the tests: what others missed is tried again.
     tests: String,
     rows: HashMap<String, Row>,
+    /// Pairs of a test and a mutant that it does not catch, in a file beside the other. A pair stays when tests change, so that mutants
+    /// meet new tests alone; one that was changed under its name is not tried again, which can only leave more survivors.
+    passed: HashSet<u64>,
 }
 
 impl Record {
@@ -67,15 +71,30 @@ impl Record {
             (!again).then_some((name.clone(), Row { name, outcome, by, seconds }))
         };
         let rows = text.lines().filter_map(row).collect();
-        Record { path: path.to_owned(), tests, rows }
+        let passed = fs::read_to_string(path.with_extension("passed")).unwrap_or_default();
+        let passed = passed.lines().filter_map(|line| u64::from_str_radix(line, 16).ok()).collect();
+        Record { path: path.to_owned(), tests, rows, passed }
+    }
+
+    /// True when it is known that the test does not catch the mutant.
+    pub fn has_passed(&self, mutant: &Mutant, test: &Test) -> bool {
+        self.passed.contains(&pair(mutant, test))
+    }
+
+    /// Notes that a test catches none of these, in the file at once.
+    pub fn pass(&mut self, test: &Test, mutants: &[&Mutant]) -> Result<(), Failure> {
+        let pairs: Vec<u64> = mutants.iter().map(|mutant| pair(mutant, test)).collect();
+        let lines: String = pairs.iter().map(|pair| format!("{pair:016x}\n")).collect();
+        append(&self.path.with_extension("passed"), &lines)?;
+        self.passed.extend(pairs);
+        Ok(())
     }
 
     /// Adds a row, to the file at once.
     pub fn add(&mut self, row: Row) -> Result<(), Failure> {
         let (_, word) = WORDS.iter().find(|(outcome, _)| *outcome == row.outcome).expect("each has a word");
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         let line = format!("{word}\t{}\t{:.2}\t{}\t{}\n", self.tests, row.seconds, row.by, row.name);
-        file.write_all(line.as_bytes())?;
+        append(&self.path, &line)?;
         self.rows.insert(row.name.clone(), row);
         Ok(())
     }
@@ -108,6 +127,14 @@ impl Record {
         let missed = count(&all, Outcome::Missed);
         (text, missed * 10 <= all.len() - count(&all, Outcome::Untried))
     }
+}
+
+fn pair(mutant: &Mutant, test: &Test) -> u64 {
+    hash(&[mutant.listed.name.as_bytes(), test.full_name().as_bytes()])
+}
+
+fn append(path: &Path, lines: &str) -> Result<(), Failure> {
+    Ok(OpenOptions::new().create(true).append(true).open(path)?.write_all(lines.as_bytes())?)
 }
 
 fn count(rows: &[&Row], outcome: Outcome) -> usize {

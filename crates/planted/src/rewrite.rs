@@ -1,5 +1,5 @@
-//! The text of a file with all its mutants in it, each behind the switch. One mutant is on at a time, so the text of a mutant holds
-//! none of the others: what nests does not multiply.
+//! The text of a file with all its mutants in it, each behind the switch. The text of a mutant holds none of the others, so that what
+//! nests does not multiply: of those that are on, one hides what lies within it.
 
 use crate::mutant::Mutant;
 use crate::sites::{self, Site};

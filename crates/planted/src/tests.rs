@@ -2,8 +2,12 @@
 
 use crate::mutant::{Extent, Genre, Listed, Mutant, Place, draw};
 use crate::rewrite::{Rewritten, rewrite};
+use crate::suite::{End, Test};
 use crate::tree::Tree;
-use crate::{Failure, examine};
+use crate::trial::narrow;
+use crate::{Failure, compile, examine};
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -170,6 +174,28 @@ fn a_larger_sample_begins_like_a_smaller_one() {
     assert_ne!(names("7", 30), names("8", 30));
 }
 
+/// The guilty ones of 0..16, and how often the test was run.
+fn narrowed(fails: impl Fn(&[u32]) -> bool) -> Result<(Vec<u32>, usize), Failure> {
+    let group: Vec<u32> = (0..16).collect();
+    let runs = Cell::new(0);
+    let passes = |group: &[u32]| {
+        runs.set(runs.get() + 1);
+        Ok(!fails(group))
+    };
+    Ok((narrow(&group, false, &passes)?, runs.get()))
+}
+
+#[test]
+fn a_group_is_halved_until_the_guilty_are_alone() -> Result<(), Failure> {
+    assert_eq!(narrowed(|_| false)?, (vec![], 1));
+    assert_eq!(narrowed(|group| group.contains(&15))?, (vec![15], 5));
+    assert_eq!(narrowed(|group| group.contains(&0))?, (vec![0], 9));
+    assert_eq!(narrowed(|group| group.contains(&3) || group.contains(&9))?.0, [3, 9]);
+    // The last one is suspected, and passes when it is tried alone.
+    assert_eq!(narrowed(|group| group.contains(&3) && group.contains(&9))?.0, [15]);
+    Ok(())
+}
+
 const LIBRARY: &str = "//! Small.
 
 /// Tested.
@@ -245,6 +271,12 @@ all: 3 tried, 1 caught (of which 0 by taking too long), 2 missed; 1 not tried
 ";
     assert_eq!(report, expected);
     assert!(!well);
+    let program = compile::tests(&tree, &["small".to_owned()])?.remove(0);
+    let test = Test { program, name: "doubled".to_owned(), seconds: 1.0, reaches: BTreeSet::new() };
+    for (planted, end) in [("", End::Passed), ("3", End::Passed), ("2,3", End::Passed), ("3,1", End::Failed)]
+    {
+        assert_eq!(test.run(planted, &tree.made.join("scratch-0"), &tree)?, end, "{planted}");
+    }
     // What was tried is known: nothing is built, nothing run.
     fs::remove_dir_all(tree.copy())?;
     assert_eq!(examine(&tree, &mutants, "1", &["small".to_owned()])?.0, expected);

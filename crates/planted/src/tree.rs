@@ -52,6 +52,8 @@ impl Tree {
             let content = fs::read(self.root.join(name))?;
             let source = path.starts_with("src/") && path.ends_with(".rs") && !path.contains("tests");
             let (source, tests) = content.split_at(if source { unit_tests(&content) } else { 0 });
+            // Without the empty line that a file gets before its first unit tests.
+            let source = source.trim_ascii_end();
             // That a part is empty says nothing: a file may get its first unit tests.
             for (hashed, part) in hashes.iter_mut().zip([source, tests]).filter(|(_, part)| !part.is_empty())
             {

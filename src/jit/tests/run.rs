@@ -1,7 +1,7 @@
 //! The surroundings of the code: segments, jumps between tables, single routes, panics, memory, dropping.
 
 use super::*;
-use crate::ops::{Op, TestMode};
+use crate::ops::{Op, Quantity, TestMode};
 use crate::sema::hir::{RuleId, TableId};
 use crate::sema::normal::NCond;
 use crate::ty::KindSet;
@@ -30,6 +30,8 @@ fn long_tables_go_on_behind_segments_and_jumps() {
     build.route(0, last, None);
     build.otherwise(0, None);
     let (bytecode, code) = compile(&build);
+    let segments = code.segments(0).len();
+    assert!((5..100).contains(&segments), "{segments} functions of 2001 routes");
     let mut scratch = Scratch::new();
     let mut vm_scratch = Scratch::new();
     for n in (-6..routes).step_by(7).chain([99, 100, 399, 400, 401, 900, routes - 1, routes]) {
@@ -205,4 +207,39 @@ fn an_empty_program_compiles() {
     let (_, code) = compile(&Build::default());
     assert_eq!(code.json(&[], &json!({}), &mut Scratch::new()).decide(TABLE).chosen, None);
     assert_eq!(code.record(&[], &[], &mut Scratch::new()).matched(TABLE), []);
+}
+
+/// Short texts, and few of them, are compared where they lie, which takes more code than a call, and less time.
+#[test]
+fn what_is_short_and_few_is_compared_in_place() {
+    let size = |kinds: KindSet, op: Op, right: Json, quantity: Option<Quantity>| {
+        let mut build = Build::default();
+        let slot = build.slot("x", kinds);
+        let cond = build.test(slot, op, right, TestMode { quantity, ..TestMode::default() });
+        build.route(0, cond, None);
+        compile(&build).1.size()
+    };
+    let words = |count: usize, length: usize| {
+        json!((0..count).map(|at| format!("{at}{}", "x".repeat(length - 1))).collect::<Vec<_>>())
+    };
+    let numbers = |count: i64| json!((0..count).collect::<Vec<_>>());
+    let (any, all) = (Some(Quantity::Any), Some(Quantity::All));
+    for (op, quantity, few, more) in [
+        (Op::In, None, words(8, 4), words(9, 4)),
+        (Op::In, None, words(8, 32), words(8, 33)),
+        (Op::StartsWith, any, words(8, 4), words(9, 4)),
+        (Op::StartsWith, any, words(8, 32), words(8, 33)),
+        (Op::Contains, any, words(4, 4), words(5, 4)),
+        (Op::Contains, all, words(8, 4), words(9, 4)),
+        (Op::Contains, all, words(8, 32), words(8, 33)),
+    ] {
+        let [in_place, called] = [few, more].map(|right| size(KindSet::STRING, op, right, quantity));
+        assert!(in_place > called + 100, "{op:?}: {in_place} and {called} bytes");
+    }
+    // Eight bytes at a time, of which the last ones may overlap those before.
+    let of_length = |length: usize| size(KindSet::STRING, Op::In, words(8, length), None);
+    let (short, rest, whole) = (of_length(4), of_length(15), of_length(16));
+    assert!(rest < whole + 100 && whole < 4 * short, "{short}, {rest} and {whole} bytes");
+    let [in_place, called] = [8, 9].map(|count| size(KindSet::INT, Op::In, numbers(count), None));
+    assert!(in_place > called + 40, "numbers: {in_place} and {called} bytes");
 }

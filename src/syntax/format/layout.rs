@@ -88,11 +88,14 @@ impl<'a> Writer<'a> {
         self.column = indent;
     }
 
-    /// Writes tokens, and what is between them, as they are.
-    pub(super) fn verbatim(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>) {
+    /// Writes tokens, and what is between them, as they are; but lines that begin between them stand so many columns deeper.
+    pub(super) fn verbatim(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, deeper: usize) {
         for token in tokens.clone() {
             if token > tokens.start {
                 self.as_it_stands(gaps, token);
+                if gaps.lines(token) > 0 {
+                    self.out.extend(std::iter::repeat_n(' ', deeper));
+                }
             }
             self.push(gaps.word(token), 0);
         }
@@ -100,11 +103,11 @@ impl<'a> Writer<'a> {
 
     /// Writes the gap before a token as it is, but that all lines end alike.
     pub(super) fn as_it_stands(&mut self, gaps: &Gaps<'_>, next: usize) {
-        for (at, line) in gaps.slice(next).split('\n').enumerate() {
+        for (at, line) in gaps.slice(next).replace("\r\n", "\n").split('\n').enumerate() {
             if at > 0 {
                 self.push(self.newline, 0);
             }
-            self.push(line.strip_suffix('\r').unwrap_or(line), 0);
+            self.push(line, 0);
         }
     }
 

@@ -250,3 +250,17 @@ fn fields_that_are_spelled_like_words_join_nothing() {
         &format!("let c = ctx.and == \"{long}\"\n  or ctx.or == \"{long}\" and ctx.unless is present\n"),
     );
 }
+
+/// A text that lacks its quote ends before a `\r` too, which was taken for a part of a line's end and lost: two quotes met.
+#[test]
+fn a_carriage_return_that_ends_no_line_stays() {
+    stays("let a = \"x\rstring\"\n");
+    check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
+}
+
+/// A statement that could not be read was moved to the right without its later lines, which began statements there.
+#[test]
+fn what_cannot_be_read_moves_as_a_whole() {
+    check("table s{\ns\n h}", "table s {\n  s\n   h\n}\n");
+    check("table s{\n   s\n     h}", "table s {\n  s\n     h\n}\n");
+}
