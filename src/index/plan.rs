@@ -5,7 +5,6 @@ use super::access::{Access, Accesses};
 use super::atom::{Atom, Atoms};
 use super::attribute::Class;
 use super::bitmap::MAX_COLUMNS;
-
 use super::cost;
 use crate::bytecode::Chunk;
 use crate::diag::{Message, listed};

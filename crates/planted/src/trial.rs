@@ -1,5 +1,5 @@
 //! Trying mutants. Each meets alone, for a few seconds, those tests that caught others nearby and are short: most are caught by them.
-//! What is left meets all other tests in groups, since nearly all of it passes nearly all of them: a group that passes a test is done
+//! The mutants that are left meet all other tests in groups, since nearly all of it passes nearly all of them: a group that passes a test is done
 //! with it, and one that fails is halved until the guilty one is alone. In a group one mutant may hide what another does, but what is
 //! caught was caught alone, so that hiding can only make survivors of what a test would catch, never the reverse.
 
