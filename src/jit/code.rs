@@ -21,7 +21,9 @@ use cranelift_jit::JITModule;
 use memchr::memmem::Finder;
 use std::any::Any;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex};
 
 /// The layout of values in memory, as compiled code reads them.
 pub(super) mod layout {
@@ -92,6 +94,37 @@ pub(super) struct Segment {
     pub search: Search,
 }
 
+/// A module, in the making or finished, whose memory is freed with it: by itself it would be kept for good.
+pub(super) struct Owned(ManuallyDrop<JITModule>);
+
+impl Owned {
+    pub fn new(module: JITModule) -> Owned {
+        Owned(ManuallyDrop::new(module))
+    }
+}
+
+impl Deref for Owned {
+    type Target = JITModule;
+
+    fn deref(&self) -> &JITModule {
+        &self.0
+    }
+}
+
+impl DerefMut for Owned {
+    fn deref_mut(&mut self) -> &mut JITModule {
+        &mut self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: nobody sees the module after this. Addresses of its functions are kept by a `JitCode` alone, in
+        // `tables`, beside the module; whoever runs the code borrows the `JitCode`, so nobody does.
+        unsafe { ManuallyDrop::take(&mut self.0).free_memory() }
+    }
+}
+
 /// The compiled tables of one rule set. Holds the bytecode, whose constants the code refers to, and
 /// frees its memory when dropped.
 pub struct JitCode {
@@ -99,7 +132,7 @@ pub struct JitCode {
     /// For each table its segments, in the order its routes are tried; the last one ends with the
     /// table's default.
     tables: Vec<Box<[Segment]>>,
-    module: Mutex<Option<JITModule>>,
+    _module: Mutex<Owned>,
     size: usize,
 }
 
@@ -107,14 +140,14 @@ impl JitCode {
     /// Takes over a module whose functions have their final addresses; `tables` refer to them.
     pub(super) fn new(
         bytecode: Arc<Bytecode>,
-        module: JITModule,
+        module: Owned,
         tables: &[Vec<(u32, cranelift_module::FuncId)>],
         size: usize,
     ) -> Result<JitCode, JitError> {
         let search = |id: cranelift_module::FuncId| {
             // SAFETY: the module has compiled the function with this signature and in the calling
             // convention of `extern "C"`, and finished it. Its memory lives as long as `module`,
-            // which is freed only when the `JitCode` is dropped, and only `enter` calls it.
+            // which is freed only with the `JitCode`, and only `enter` calls it.
             Search(unsafe {
                 std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut c_void, usize) -> u64>(
                     module.get_finalized_function(id),
@@ -123,7 +156,7 @@ impl JitCode {
         };
         let segment = |(first, id): &(u32, _)| Segment { first: *first, search: search(*id) };
         let tables = tables.iter().map(|parts| parts.iter().map(segment).collect()).collect();
-        Ok(JitCode { bytecode, tables, module: Mutex::new(Some(module)), size })
+        Ok(JitCode { bytecode, tables, _module: Mutex::new(module), size })
     }
 
     pub fn bytecode(&self) -> &Bytecode {
@@ -142,17 +175,6 @@ impl JitCode {
 impl std::fmt::Debug for JitCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "JitCode({} tables, {} bytes)", self.tables.len(), self.size)
-    }
-}
-
-impl Drop for JitCode {
-    fn drop(&mut self) {
-        let module = self.module.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(module) = module.take() {
-            // SAFETY: whoever runs the code borrows the `JitCode`, so nobody does; the addresses in
-            // `tables` go with it.
-            unsafe { module.free_memory() }
-        }
     }
 }
 

@@ -22,7 +22,7 @@ mod test;
 mod text;
 
 use super::JitError;
-use super::code::JitCode;
+use super::code::{JitCode, Owned};
 use crate::bytecode::chunk::{Block, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc};
 use crate::bytecode::{Bytecode, Chunk};
@@ -62,7 +62,7 @@ fn answer(instr: &Instr, at: u64) -> u64 {
 /// A module in the making.
 struct Lowering<'c> {
     code: &'c Bytecode,
-    module: JITModule,
+    module: Owned,
     /// The functions of condition blocks, and which are still to be made.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
@@ -74,7 +74,7 @@ struct Lowering<'c> {
 /// Compiles all tables and finishes the module.
 pub(super) fn lower(code: Arc<Bytecode>, module: JITModule) -> Result<JitCode, JitError> {
     let arithmetic = arith::sizes(code.chunk());
-    let (conditions, pending) = (HashMap::new(), Vec::new());
+    let (module, conditions, pending) = (Owned::new(module), HashMap::new(), Vec::new());
     let mut lowering = Lowering { code: &code, module, conditions, pending, arithmetic, size: 0 };
     let mut context = lowering.module.make_context();
     let mut room = FunctionBuilderContext::new();
@@ -114,7 +114,8 @@ impl Lowering<'_> {
         if let Some(id) = self.conditions.get(&block) {
             return Ok(*id);
         }
-        let id = self.module.declare_anonymous_function(&self.signature(1)).map_err(failed)?;
+        let signature = self.signature(1);
+        let id = self.module.declare_anonymous_function(&signature).map_err(failed)?;
         self.conditions.insert(block, id);
         self.pending.push((block, id));
         Ok(id)
@@ -141,8 +142,9 @@ impl Lowering<'_> {
             while table.routes.get(last).is_some_and(|route| route.end - start <= SEGMENT || last == first) {
                 last += 1;
             }
-            let id = self.module.declare_anonymous_function(&self.signature(2)).map_err(failed)?;
-            context.func.signature = self.signature(2);
+            let signature = self.signature(2);
+            let id = self.module.declare_anonymous_function(&signature).map_err(failed)?;
+            context.func.signature = signature;
             self.segment(table, first, last, FunctionBuilder::new(&mut context.func, room))?;
             self.define(id, context)?;
             segments.push((first as u32, id));

@@ -82,6 +82,8 @@ impl Body<'_, '_, '_> {
         let ask = |body: &mut Self, targets: Targets| {
             let id = body.lowering.condition_of(block)?;
             let function = body.lowering.module.declare_func_in_func(id, body.b.func);
+            // Their memory comes a piece at a time, and in a large process further apart than a near call reaches.
+            body.b.func.dfg.ext_funcs[function].colocated = false;
             let call = body.b.ins().call(function, &[body.machine]);
             let holds = body.b.inst_results(call)[0];
             body.branch_bool(holds, targets);
