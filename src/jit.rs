@@ -28,6 +28,7 @@ pub use bound::BoundMachine;
 pub use code::{EntryCode, JitCode, Machine};
 
 use crate::bytecode::Bytecode;
+use code::Owned;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
@@ -56,7 +57,7 @@ impl JitCode {
         let isa = isa()?;
         let work = || {
             let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
-            lower::lower(bytecode, JITModule::new(builder))
+            lower::lower(bytecode, Owned::new(JITModule::new(builder)))
         };
         // The code generator asserts what it cannot promise, such as memory.
         catch_unwind(AssertUnwindSafe(work))

@@ -2,7 +2,10 @@
 //! executable pages has the same answers, by the bytecode machine, and keeps nothing of what it tried. Pieces of memory may
 //! lie anywhere: here each is further from the one before than a near call reaches.
 #![cfg(all(target_os = "linux", feature = "jit"))]
-#![allow(unsafe_code, reason = "the kernel is asked to refuse executable pages, as a hardened machine does")]
+#![allow(
+    unsafe_code,
+    reason = "an allocator, and asking the kernel to refuse executable pages as a hardened machine does"
+)]
 
 use rulec::{Backend, Rules, Tier};
 use serde_json::json;
@@ -25,7 +28,7 @@ unsafe impl GlobalAlloc for Far {
             return unsafe { System.alloc(layout) };
         }
         HELD.fetch_add(1, Ordering::SeqCst);
-        let at = (0x100 + GIVEN.fetch_add(1, Ordering::SeqCst)) << 32;
+        let at = (0x2000 + GIVEN.fetch_add(1, Ordering::SeqCst)) << 32;
         let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: the address is a wish, so that no other mapping is replaced.
         let pages =
@@ -84,16 +87,17 @@ fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
     assert_eq!((answers(&compiled), both()), (expected.clone(), Vec::new()));
 
     let many = Rules::from_text(&shared()).expect("it compiles");
-    let before = (GIVEN.load(Ordering::SeqCst), HELD.load(Ordering::SeqCst));
+    let (given, held) = (GIVEN.load(Ordering::SeqCst), HELD.load(Ordering::SeqCst));
     let by_code = many.with_tier(Tier::Jit);
     by_code.ready().expect("code may lie anywhere");
-    assert!(GIVEN.load(Ordering::SeqCst) > before.0 + 2, "several pieces of memory");
+    assert!(GIVEN.load(Ordering::SeqCst) > given + 2, "several pieces of memory");
     for message in (0..40).map(|n| json!({"n": n, "m": n % 3, "text": format!("a{n}")})) {
         let [code, reference] = [&by_code, &many.with_tier(Tier::Reference)]
             .map(|rules| serde_json::to_string(&rules.decide(&message)).expect("JSON"));
         assert_eq!(code, reference, "{message}");
     }
-    drop(by_code);
+    drop((by_code, many));
+    assert_eq!(HELD.load(Ordering::SeqCst), held, "code is freed with its rules");
 
     // SAFETY: it changes what later mappings may be, and no memory.
     let refused = unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) };
@@ -102,7 +106,6 @@ fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
         println!("not tried: {}", std::io::Error::last_os_error());
         return;
     }
-    let held = HELD.load(Ordering::SeqCst);
     let rules = Rules::from_text(TEXT).expect("it compiles");
     let error = rules.with_tier(Tier::Jit).ready().expect_err("there are no executable pages");
     assert!(!error.to_string().is_empty());

@@ -132,6 +132,7 @@ pub struct JitCode {
     /// For each table its segments, in the order its routes are tried; the last one ends with the
     /// table's default.
     tables: Vec<Box<[Segment]>>,
+    /// The memory that the code lies in; kept, never looked at. Behind a lock, since a module may be sent but not shared.
     _module: Mutex<Owned>,
     size: usize,
 }

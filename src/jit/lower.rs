@@ -30,7 +30,6 @@ use body::Body;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, JumpTableData, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -72,9 +71,9 @@ struct Lowering<'c> {
 }
 
 /// Compiles all tables and finishes the module.
-pub(super) fn lower(code: Arc<Bytecode>, module: JITModule) -> Result<JitCode, JitError> {
+pub(super) fn lower(code: Arc<Bytecode>, module: Owned) -> Result<JitCode, JitError> {
     let arithmetic = arith::sizes(code.chunk());
-    let (module, conditions, pending) = (Owned::new(module), HashMap::new(), Vec::new());
+    let (conditions, pending) = (HashMap::new(), Vec::new());
     let mut lowering = Lowering { code: &code, module, conditions, pending, arithmetic, size: 0 };
     let mut context = lowering.module.make_context();
     let mut room = FunctionBuilderContext::new();
