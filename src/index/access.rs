@@ -22,7 +22,7 @@ const MAX_WAYS: usize = 64;
 const MANY: usize = 64;
 /// A table of fewer routes is seldom looked up.
 const FEW_ROUTES: usize = 32;
-/// A table that looks up more values than this goes over those that a message has.
+/// A table that looks more texts and values up than this goes over the fields that a message has.
 pub(super) const FEW_VALUES: usize = 24;
 
 /// The share of messages for which the bits of a value are asked: those before may leave no route over.
@@ -94,13 +94,14 @@ impl<'n> Accesses<'n> {
     /// Finds routes in other ways where a value is looked up for the keys of so few that this is cheaper.
     fn look_less_up(&self, routes: &[NRoute], chosen: &mut [(Access, f64)]) {
         let mut found_by: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        let mut in_bits = BTreeSet::new();
+        let (mut in_bits, mut subjects) = (BTreeSet::new(), BTreeSet::new());
         for (at, (access, _)) in chosen.iter().enumerate() {
+            subjects.extend(self.subjects(access.keys()));
             self.values(access.keys()).for_each(|value| found_by.entry(value).or_default().push(at));
             in_bits.extend(access.of_bits());
         }
-        // Of many values a message is asked for those that it has, and few routes are tried in order.
-        if found_by.len() > FEW_VALUES || routes.len() < FEW_ROUTES {
+        // A value that the message lacks costs little where its fields are gone over, and few routes are tried in order.
+        if subjects.len() + found_by.len() > FEW_VALUES || routes.len() < FEW_ROUTES {
             return;
         }
         let mut order: Vec<u32> = found_by.keys().copied().collect();
@@ -118,7 +119,7 @@ impl<'n> Accesses<'n> {
             let new: BTreeSet<u32> = others.iter().flat_map(|(access, _)| access.of_bits()).collect();
             let new = new.iter().filter(|value| !asked(value)).count();
             let left = if in_bits.contains(&value) { ASKED } else { 0.0 };
-            let saved = cost::KEYS + (1.0 - left) * cost::VALUE;
+            let saved = (1.0 - left) * cost::VALUE;
             let before: f64 = found.iter().map(|at| chosen[*at].1).sum();
             let after: f64 = others.iter().map(|(_, cost)| cost).sum();
             let always = others.iter().any(|(access, _)| *access == Access::Always);
@@ -139,6 +140,14 @@ impl<'n> Accesses<'n> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             Atom::Class(value, _) | Atom::Element(value, _) => Some(*value),
             Atom::Literal(..) => None,
+        })
+    }
+
+    /// The subjects whose texts are scanned for keys, some twice.
+    fn subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
+        way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
+            Atom::Literal(subject, _) => Some(*subject),
+            Atom::Class(..) | Atom::Element(..) => None,
         })
     }
 

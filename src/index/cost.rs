@@ -14,8 +14,6 @@ pub const LOOKUP: f64 = 30.0;
 pub const SCAN: f64 = 60.0;
 /// Looking a value up through an attribute.
 pub const VALUE: f64 = 12.0;
-/// Finding the keys that a value is.
-pub const KEYS: f64 = 6.0;
 /// Trying a route that was found.
 pub const TRY: f64 = 14.0;
 /// Holding the guards of a posting against the message.

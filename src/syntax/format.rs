@@ -131,10 +131,7 @@ impl File<'_> {
         if !piece.is_sound {
             let start = piece.tokens.start;
             self.left.push(start);
-            // What a later line begins with would begin a statement, if it stood no deeper than the first line does.
-            let own = self.gaps.slice(start).rsplit_once('\n').map(|(_, before)| before.len());
-            let deeper = own.map_or(0, |own| indent.saturating_sub(own));
-            writer.verbatim(&self.gaps, start..end, deeper);
+            writer.moved(&self.gaps, start..end, self.gaps.column(start).unwrap_or(indent), indent);
             return end;
         }
         let events = build::statement(&self.gaps, piece.word, &self.outline.items, piece.tokens.clone());
@@ -149,7 +146,7 @@ impl File<'_> {
         let next = self.pieces(inner, open + 1, indent + STEP, writer);
         let next = self.loose(next..*close, indent + STEP, writer);
         writer.gap(&self.gaps, next, indent, Place::Last);
-        writer.verbatim(&self.gaps, *close..end, 0);
+        writer.verbatim(&self.gaps, *close..end);
         end
     }
 
@@ -162,7 +159,7 @@ impl File<'_> {
             } else {
                 writer.as_it_stands(&self.gaps, token);
             }
-            writer.verbatim(&self.gaps, token..token + 1, 0);
+            writer.verbatim(&self.gaps, token..token + 1);
         }
         end
     }

@@ -65,6 +65,12 @@ impl<'a> Gaps<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
+    /// The bytes before a token on its line, where it begins one.
+    pub(super) fn column(&self, next: usize) -> Option<usize> {
+        let begins = next == 0 || self.lines(next) > 0;
+        begins.then(|| self.slice(next).rsplit(['\n', '\u{feff}']).next().map_or(0, str::len))
+    }
+
     /// The comments before a token; a mark says that one stands behind the token before, on its line.
     pub(super) fn comments(&self, next: usize) -> Vec<(bool, &'a str)> {
         if !self.has_comment(next) {

@@ -4,6 +4,7 @@
 use super::gap::{Gaps, Place, bom};
 use super::{STEP, WIDTH};
 use crate::syntax::lex::{self, TokenKind};
+use crate::syntax::parse::starts_statement;
 use std::ops::Range;
 
 /// A step of writing a statement.
@@ -88,13 +89,30 @@ impl<'a> Writer<'a> {
         self.column = indent;
     }
 
-    /// Writes tokens, and what is between them, as they are; but lines that begin between them stand so many columns deeper.
-    pub(super) fn verbatim(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, deeper: usize) {
+    /// Writes tokens, and what is between them, as they are.
+    pub(super) fn verbatim(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>) {
         for token in tokens.clone() {
             if token > tokens.start {
                 self.as_it_stands(gaps, token);
-                if gaps.lines(token) > 0 {
-                    self.out.extend(std::iter::repeat_n(' ', deeper));
+            }
+            self.push(gaps.word(token), 0);
+        }
+    }
+
+    /// The same for a statement that cannot be read and moves from a column to another: lines that begin in it move with it,
+    /// and none to where it would begin a statement.
+    pub(super) fn moved(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, from: usize, to: usize) {
+        for token in tokens.clone() {
+            if token > tokens.start {
+                self.as_it_stands(gaps, token);
+                if let Some(old) = gaps.column(token) {
+                    let moved = (old + to).saturating_sub(from);
+                    let would_begin =
+                        moved <= to && (to, old) != (0, 0) && starts_statement(gaps.word(token));
+                    let new = if would_begin { to + 1 } else { moved };
+                    let white = self.out.len() - self.out.trim_end_matches([' ', '\t']).len();
+                    self.out.truncate(self.out.len() - white.min(old.saturating_sub(new)));
+                    self.out.extend(std::iter::repeat_n(' ', new.saturating_sub(old)));
                 }
             }
             self.push(gaps.word(token), 0);

@@ -262,5 +262,11 @@ fn a_carriage_return_that_ends_no_line_stays() {
 #[test]
 fn what_cannot_be_read_moves_as_a_whole() {
     check("table s{\ns\n h}", "table s {\n  s\n   h\n}\n");
-    check("table s{\n   s\n     h}", "table s {\n  s\n     h\n}\n");
+    check("table s{\n   s\n     h}", "table s {\n  s\n    h\n}\n");
+    // One that began no statement, less far in than the first, does not come to where the first begins.
+    check("table r{\n   {\n  route}}", "table r {\n  {\n   route}\n}\n");
+    check("table r{\n  a\n    {\n    route}}", "table r {\n  a\n    {\n    route}\n}\n");
+    check("   a(\n   route b", "a(\n route b\n");
+    // Continued at its own column, as before.
+    stays("let a = x ==\nor y (\n");
 }
