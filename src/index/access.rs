@@ -22,11 +22,16 @@ const MAX_WAYS: usize = 64;
 const MANY: usize = 64;
 /// A table of fewer routes is seldom looked up.
 const FEW_ROUTES: usize = 32;
-/// A table that looks more texts and values up than this goes over the fields that a message has.
-pub(super) const FEW_VALUES: usize = 24;
+/// A table that looks up more texts and values than this goes over the fields that a message has.
+const FEW_VALUES: usize = 24;
 
 /// The share of messages for which the bits of a value are asked: those before may leave no route over.
 const ASKED: f64 = 0.5;
+
+/// True when a table that looks up so many texts and values goes over the fields that a message has.
+pub(super) fn goes_over_fields(texts: usize, values: usize) -> bool {
+    texts + values > FEW_VALUES
+}
 
 /// One way to find a route: sets of which one holds whenever its condition does.
 pub(super) type Way = Vec<SetId>;
@@ -101,7 +106,7 @@ impl<'n> Accesses<'n> {
             in_bits.extend(access.of_bits());
         }
         // A value that the message lacks costs little where its fields are gone over, and few routes are tried in order.
-        if subjects.len() + found_by.len() > FEW_VALUES || routes.len() < FEW_ROUTES {
+        if goes_over_fields(subjects.len(), found_by.len()) || routes.len() < FEW_ROUTES {
             return;
         }
         let mut order: Vec<u32> = found_by.keys().copied().collect();
@@ -227,5 +232,33 @@ impl<'n> Accesses<'n> {
         };
         let all = alternatives.iter().map(|ranges| ranges.iter().map(of).product::<f64>());
         all.sum::<f64>().min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Rules;
+    use std::fmt::Write;
+
+    /// Forty routes that look for words in so many texts, and two that a value would be looked up for; how the last is found.
+    fn last_is_found(texts: usize) -> String {
+        let mut source = String::new();
+        for at in 0..40 {
+            let _ = writeln!(source, "route w{at} when ctx.t{} contains \"word{at}\" -> h", at % texts);
+        }
+        for grade in ["a", "b"] {
+            let _ = writeln!(source, "route {grade} when ctx.grade == \"{grade}\" and ctx.n > 3 -> h");
+        }
+        let rules = Rules::from_text(&source).unwrap();
+        let plans = rules.plan();
+        let found = &plans[0].routes.last().unwrap().found;
+        serde_json::to_string(found).unwrap()
+    }
+
+    #[test]
+    fn a_value_is_given_up_for_few_routes_unless_the_table_goes_over_fields() {
+        let (narrow, wide) = (last_is_found(4), last_is_found(30));
+        assert!(narrow.starts_with(r#"{"by":"bits""#), "{narrow}");
+        assert!(wide.starts_with(r#"{"by":"key","keys":["ctx.grade is"#), "{wide}");
     }
 }

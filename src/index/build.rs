@@ -1,7 +1,7 @@
 //! Building the index of a rule set: the posting lists of the keys by which routes are found, the bits of the others, and
 //! what is looked up in a message for both.
 
-use super::access::{Access, Accesses, FEW_VALUES};
+use super::access::{Access, Accesses, goes_over_fields};
 use super::atom::{Atom, Atoms, LAST, Literals, SetId, Subject};
 use super::attribute::Class;
 use super::bitmap::Bitmap;
@@ -290,7 +290,7 @@ fn subject_index(
 
 /// Has a table that asks for many values look up those that a message has.
 fn split_by_slot(table: &mut TableIndex, atoms: &Atoms<'_>) {
-    if table.subjects.len() + table.attributes.len() <= FEW_VALUES {
+    if !goes_over_fields(table.subjects.len(), table.attributes.len()) {
         return;
     }
     let slots = atoms.chunk.slots.len();

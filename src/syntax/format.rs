@@ -146,7 +146,7 @@ impl File<'_> {
         let next = self.pieces(inner, open + 1, indent + STEP, writer);
         let next = self.loose(next..*close, indent + STEP, writer);
         writer.gap(&self.gaps, next, indent, Place::Last);
-        writer.verbatim(&self.gaps, *close..end);
+        writer.word(&self.gaps, *close);
         end
     }
 
@@ -159,7 +159,7 @@ impl File<'_> {
             } else {
                 writer.as_it_stands(&self.gaps, token);
             }
-            writer.verbatim(&self.gaps, token..token + 1);
+            writer.word(&self.gaps, token);
         }
         end
     }

@@ -89,18 +89,13 @@ impl<'a> Writer<'a> {
         self.column = indent;
     }
 
-    /// Writes tokens, and what is between them, as they are.
-    pub(super) fn verbatim(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>) {
-        for token in tokens.clone() {
-            if token > tokens.start {
-                self.as_it_stands(gaps, token);
-            }
-            self.push(gaps.word(token), 0);
-        }
+    /// Writes a token where the line is.
+    pub(super) fn word(&mut self, gaps: &Gaps<'_>, token: usize) {
+        self.push(gaps.word(token), 0);
     }
 
-    /// The same for a statement that cannot be read and moves from a column to another: lines that begin in it move with it,
-    /// and none to where it would begin a statement.
+    /// Writes a statement that cannot be read as it stands, moved from a column to another: lines that begin in it move with
+    /// it, and none to where it would begin a statement.
     pub(super) fn moved(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, from: usize, to: usize) {
         for token in tokens.clone() {
             if token > tokens.start {
@@ -115,7 +110,7 @@ impl<'a> Writer<'a> {
                     self.out.extend(std::iter::repeat_n(' ', new.saturating_sub(old)));
                 }
             }
-            self.push(gaps.word(token), 0);
+            self.word(gaps, token);
         }
     }
 
