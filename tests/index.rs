@@ -156,32 +156,39 @@ fn short_literals_are_looked_for_where_they_are_keys() {
     }
 }
 
-/// A value was looked up in every message for the keys of a route or two.
+/// A value was looked up in every message for the keys of a route or two. Where many texts are looked up, the fields that a
+/// message has are gone over, and a value that it lacks costs little.
 #[test]
 fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
-    let mut source = String::from(
-        "input { text: string, ctx: { channel: string, level: string, product: string, total: int, tags: list<string> } }\n\
-         route few when ctx.channel == \"phone\" and ctx.total > 40 and ctx.level == \"l1\" -> h\n\
-         route alone when ctx.tags contains \"beta tester\" -> h\n",
-    );
-    for n in 0..70 {
-        source += &format!(
-            "route r{n} when text contains \"thing{n}\" and ctx.total > {n} and ctx.level == \"l{}\" and ctx.channel != \"c{n}\" -> h\n\
-             route p{n} when ctx.product == \"p{n}\" and ctx.total > {n} -> h\n",
-            n % 5
+    // The bits of its values, which others ask for too, leave few messages over for which it is tried.
+    let by_bits = r#"{"by":"bits","values":["ctx.channel","ctx.total","ctx.level"]}"#;
+    for (texts, few) in [(1, by_bits), (30, r#"{"by":"key","keys":["ctx.channel is \"phone"#)] {
+        let fields: String = (0..texts).map(|n| format!("t{n}?: string, ")).collect();
+        let mut source = format!(
+            "input {{ ctx: {{ {fields}channel: string, level: string, product: string, total: int, tags: list<string> }} }}\n\
+             route few when ctx.channel == \"phone\" and ctx.total > 40 and ctx.level == \"l1\" -> h\n\
+             route alone when ctx.tags contains \"beta tester\" -> h\n"
         );
-    }
-    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
-    let expected = [
-        // The bits of its values leave few messages over for which it is tried.
-        r#"{"by":"bits","values":["ctx.channel","ctx.total","ctx.level"]}"#,
-        r#"{"by":"key","keys":["ctx.tags has \"beta tester"#,
-        r#"{"by":"key","keys":["text holds \"thing0"#,
-        r#"{"by":"key","keys":["ctx.product is \"p0"#,
-    ];
-    for (route, expected) in rules.plan()[0].routes.iter().zip(expected) {
-        let found = serde_json::to_string(&route.found).expect("plain data");
-        assert!(found.starts_with(expected), "{found}");
+        for n in 0..70 {
+            source += &format!(
+                "route r{n} when ctx.t{} contains \"thing{n}\" and ctx.total > {n} and ctx.level == \"l{}\" and ctx.channel != \"c{n}\" -> h\n\
+                 route p{n} when ctx.product == \"p{n}\" and ctx.total > {n} -> h\n",
+                n % texts,
+                n % 5
+            );
+        }
+        source += "route others when ctx.total > 90 and ctx.level != \"l3\" -> h\n";
+        let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+        let expected = [
+            few,
+            r#"{"by":"key","keys":["ctx.tags has \"beta tester"#,
+            r#"{"by":"key","keys":["ctx.t0 holds \"thing0"#,
+            r#"{"by":"key","keys":["ctx.product is \"p0"#,
+        ];
+        for (route, expected) in rules.plan()[0].routes.iter().zip(expected) {
+            let found = serde_json::to_string(&route.found).expect("plain data");
+            assert!(found.starts_with(expected), "{found}");
+        }
     }
 }
 

@@ -234,31 +234,3 @@ impl<'n> Accesses<'n> {
         all.sum::<f64>().min(1.0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::Rules;
-    use std::fmt::Write;
-
-    /// Forty routes that look for words in so many texts, and two that a value would be looked up for; how the last is found.
-    fn last_is_found(texts: usize) -> String {
-        let mut source = String::new();
-        for at in 0..40 {
-            let _ = writeln!(source, "route w{at} when ctx.t{} contains \"word{at}\" -> h", at % texts);
-        }
-        for grade in ["a", "b"] {
-            let _ = writeln!(source, "route {grade} when ctx.grade == \"{grade}\" and ctx.n > 3 -> h");
-        }
-        let rules = Rules::from_text(&source).unwrap();
-        let plans = rules.plan();
-        let found = &plans[0].routes.last().unwrap().found;
-        serde_json::to_string(found).unwrap()
-    }
-
-    #[test]
-    fn a_value_is_given_up_for_few_routes_unless_the_table_goes_over_fields() {
-        let (narrow, wide) = (last_is_found(4), last_is_found(30));
-        assert!(narrow.starts_with(r#"{"by":"bits""#), "{narrow}");
-        assert!(wide.starts_with(r#"{"by":"key","keys":["ctx.grade is"#), "{wide}");
-    }
-}
