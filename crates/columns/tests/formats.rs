@@ -6,6 +6,7 @@ mod convert;
 mod support;
 
 use arrow_array::{Int64Array, RecordBatch, record_batch};
+use convert::streams::{read, streams};
 use convert::{Mixed, batch};
 use rulec::Rules;
 use rulec_columns::formats::{Format, Source, create, open};
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use support::generate::message;
 use support::random::Random;
+use support::trials::seeds;
 
 const RULES: &str = r#"
 input {
@@ -176,4 +178,95 @@ fn the_batches_before_a_cut_of_an_arrow_file_are_read() {
     assert!(source.next().expect("whole").is_some() && source.next().expect("whole").is_some());
     let error = source.next().expect_err("it is cut short").to_string();
     assert!(error.starts_with("it is broken or cut short here"), "{error}");
+}
+
+/// What a message says of its length was believed: five bytes had Arrow ask for 1.8 GB, and others ended the program.
+#[test]
+fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() {
+    let length = |bytes: &[u8]| read(bytes.to_vec()).1.expect("it is refused");
+    for bytes in [&[0, 0, 0, 0x6d][..], &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x6d, 1], &[7], &[0xff; 6]] {
+        assert_eq!(
+            length(bytes),
+            "it is no Arrow file or stream: it ends in the middle of a message",
+            "{bytes:?}"
+        );
+    }
+    assert_eq!(length(&[0xff; 8]), "it is no Arrow file or stream: a message is said to have -1 bytes");
+    assert_eq!(length(&[]), "it is no Arrow file or stream: it does not begin with its columns");
+}
+
+/// The places of a number of eight bytes within other bytes.
+fn places(bytes: &[u8], number: i64) -> Vec<usize> {
+    let windows = bytes.windows(8).enumerate();
+    windows.filter(|(_, window)| **window == number.to_le_bytes()).map(|(at, _)| at).collect()
+}
+
+#[test]
+fn lengths_that_cannot_be_true_are_refused_by_their_names() {
+    let part = record_batch!(("n", Int64, [Some(1), None, Some(3), Some(4), Some(5), Some(6), Some(7)]));
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    write(Format::Arrow, path.path(), &[part.expect("a batch")]);
+    let whole = fs::read(path.path()).expect("there");
+    assert_eq!(read(whole.clone()), (7, None));
+    // Seven rows in one column, whose 56 bytes stand in a body of 128.
+    for (number, false_one, words) in [
+        (7, -1, "a batch is said to have -1 rows"),
+        (7, i64::MAX, "a batch is said to have 9223372036854775807 rows"),
+        (7, 1 << 40, "a column is said to have 1099511627776 values, 1 of them null"),
+        (1, 9, "a column is said to have 7 values, 9 of them null"),
+        (56, 1 << 40, "a column is said to have 1099511627776 bytes behind the first 64 of 128"),
+        (56, -3, "a column is said to have -3 bytes behind the first 64 of 128"),
+        (64, 90, "a column is said to have 56 bytes behind the first 90 of 128"),
+        (128, i64::MAX, "it ends in the middle of a message"),
+        (128, i64::MIN, "a message is said to have -9223372036854775808 bytes"),
+    ] {
+        let words = format!("it is broken or cut short here: {words}");
+        let changed = places(&whole, number).into_iter().map(|at| {
+            let mut changed = whole.clone();
+            changed[at..at + 8].copy_from_slice(&false_one.to_le_bytes());
+            read(changed).1.unwrap_or_default()
+        });
+        let said: Vec<String> = changed.collect();
+        assert!(said.contains(&words), "{words}: {said:?}");
+    }
+}
+
+#[test]
+fn a_stream_with_bytes_changed_is_refused_or_read() {
+    let streams = streams(&mut Random::new(190));
+    let (mut refused, mut unchanged) = (0, 0);
+    for whole in &streams {
+        let rows = read(whole.clone());
+        assert!(rows.0 > 0 && rows.1.is_none(), "{rows:?}");
+        for seed in seeds(400) {
+            let mut random = Random::new(seed);
+            let mut changed = whole.clone();
+            for _ in 0..=random.below(3) {
+                let at = random.below(changed.len());
+                changed[at] = [0, 1, 0x7f, 0x80, 0xff, changed[at] ^ 1 << random.below(8)][random.below(6)];
+            }
+            let found = read(changed);
+            refused += usize::from(found.1.is_some());
+            unchanged += usize::from(found == rows);
+        }
+    }
+    assert!(refused > 500 && unchanged > 500, "{refused} refused, {unchanged} with as many rows");
+}
+
+#[test]
+fn a_batch_of_many_rows_is_handed_out_in_parts() {
+    let numbers: Vec<i64> = (0..150_000).collect();
+    let schema =
+        arrow_schema::Schema::new(vec![arrow_schema::Field::new("n", arrow_schema::DataType::Int64, false)]);
+    let part = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(Int64Array::from(numbers.clone()))]);
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    write(Format::Arrow, path.path(), &[part.expect("a batch")]);
+    let mut source = open(Format::Arrow, File::open(path.path()).expect("there")).expect("an Arrow file");
+    let (mut found, mut parts) = (Vec::new(), 0);
+    while let Some(part) = source.next().expect("whole") {
+        let column = part.batch.column(0).as_any().downcast_ref::<Int64Array>().expect("integers");
+        found.extend(column.values());
+        parts += 1;
+    }
+    assert_eq!((found, parts), (numbers, 3));
 }

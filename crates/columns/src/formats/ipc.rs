@@ -1,23 +1,43 @@
 //! Arrow's own format. A file is a stream between two marks, and is read as one: what is whole of one that was cut short
 //! is there.
+//!
+//! Messages are read here and not by Arrow's reader, which asks for as much memory as a message says that it has; Arrow is
+//! handed what is there and has lengths that can be true.
+
+mod message;
 
 use super::{Counted, FormatError, Sink, Source};
 use crate::rows::Part;
-use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamReader;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
+use message::Encapsulated;
+use rulec::Message;
 use rulec::internals::diag::said;
-use std::io::{BufReader, Read, Write};
+use rulec::internals::host::panic_text;
+use std::collections::HashMap;
+use std::io::{BufReader, Cursor, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// The mark that a file begins with, filled up to eight bytes.
 const MARK: &[u8; 8] = b"ARROW1\0\0";
 
+/// Rows that are handed out at a time: a few bytes may say that a batch has many.
+const ROWS: usize = 1 << 16;
+
 /// The bytes that were looked at, and the rest behind them.
-type Input = std::io::Chain<std::io::Cursor<Vec<u8>>, Counted>;
+type Input = std::io::Chain<Cursor<Vec<u8>>, Counted>;
 
 pub(super) struct Reader {
-    reader: StreamReader<BufReader<Input>>,
+    input: BufReader<Input>,
+    schema: SchemaRef,
+    dictionaries: HashMap<i64, ArrayRef>,
+    /// The batch whose rows are being handed out, and how many were.
+    batch: RecordBatch,
+    handed_out: usize,
 }
 
 impl Reader {
@@ -27,27 +47,70 @@ impl Reader {
         if first == MARK {
             first.clear();
         }
-        let input = BufReader::new(std::io::Cursor::new(first).chain(input));
-        let reader = StreamReader::try_new(input, None)
-            .map_err(|error| FormatError(said!("it is no Arrow file or stream: {}", error.to_string())))?;
-        Ok(Reader { reader })
+        let mut input = BufReader::new(Cursor::new(first).chain(input));
+        let schema = schema(&mut input)
+            .map_err(|error| FormatError(said!("it is no Arrow file or stream: {}", error)))?;
+        let batch = RecordBatch::new_empty(Arc::clone(&schema));
+        Ok(Reader { input, schema, dictionaries: HashMap::new(), batch, handed_out: 0 })
     }
+
+    /// The next batch; `None` at the end.
+    fn batch(&mut self) -> Result<Option<RecordBatch>, Message> {
+        while let Some(message) = Encapsulated::read(&mut self.input)? {
+            let head = message.head();
+            let (body, version) = (message.body(), head.version());
+            if let Some(dictionary) = head.header_as_dictionary_batch() {
+                let dictionaries = &mut self.dictionaries;
+                arrow(|| read_dictionary(body, dictionary, &self.schema, dictionaries, &version))?;
+            } else if let Some(batch) = head.header_as_record_batch() {
+                let schema = Arc::clone(&self.schema);
+                let read = || read_record_batch(body, batch, schema, &self.dictionaries, None, &version);
+                return arrow(read).map(Some);
+            } else {
+                return Err(said!("what comes is neither rows nor a dictionary"));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The columns, which the first message tells.
+fn schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
+    let first = Encapsulated::read(input)?;
+    let Some(schema) = first.as_ref().and_then(|message| message.head().header_as_schema()) else {
+        return Err(said!("it does not begin with its columns"));
+    };
+    Ok(Arc::new(arrow(|| Ok(fb_to_schema(schema)))?))
+}
+
+/// Has Arrow read something. It panics over types that it does not know and values that are missing.
+fn arrow<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, Message> {
+    let read = catch_unwind(AssertUnwindSafe(read));
+    let read = read.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
+    read.map_err(|error| Message::verbatim(error.to_string()))
 }
 
 impl Source for Reader {
     fn schema(&self) -> SchemaRef {
-        self.reader.schema()
+        Arc::clone(&self.schema)
     }
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
-        let batch = self.reader.next().transpose();
-        Ok(batch
-            .map_err(|error| FormatError(said!("it is broken or cut short here: {}", error.to_string())))?
-            .map(Part::from))
+        while self.handed_out == self.batch.num_rows() {
+            let next = self
+                .batch()
+                .map_err(|error| FormatError(said!("it is broken or cut short here: {}", error)))?;
+            let Some(batch) = next else { return Ok(None) };
+            (self.batch, self.handed_out) = (batch, 0);
+        }
+        let rows = ROWS.min(self.batch.num_rows() - self.handed_out);
+        let part = self.batch.slice(self.handed_out, rows);
+        self.handed_out += rows;
+        Ok(Some(Part::from(part)))
     }
 
     fn share(&self) -> Option<f64> {
-        self.reader.get_ref().get_ref().get_ref().1.share()
+        self.input.get_ref().get_ref().1.share()
     }
 }
 

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, missing_docs, reason = "each test uses a part of it")]
 
+#[cfg(feature = "formats")]
+pub mod streams;
+
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, LargeStringArray, ListArray, MapArray,
