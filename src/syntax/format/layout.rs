@@ -135,7 +135,9 @@ impl<'a> Writer<'a> {
                 TokenKind::White | TokenKind::Bom => {}
                 TokenKind::Newline => lines += 1,
                 _ if lines == 0 && next > 0 && is_first => {
-                    self.out.push_str("  ");
+                    // What is not closed may reach up to a carriage return, and would reach over the comment without.
+                    let open = gaps.kind(next - 1).is_some_and(TokenKind::is_unreadable);
+                    self.out.push_str(if open { &gap[..token.start as usize] } else { "  " });
                     self.out.push_str(token.text(gap).trim_end());
                     is_first = false;
                 }

@@ -258,6 +258,15 @@ fn a_carriage_return_that_ends_no_line_stays() {
     check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
 }
 
+/// The comment became a part of the quoted text before it, which is not closed and ends before a `\r`.
+#[test]
+fn a_comment_stays_apart_from_what_is_not_closed() {
+    for open in ["'x", "“x", "\"x", "r\"x", "let a = 'x"] {
+        stays(&format!("{open}\r# a comment\n"));
+        stays(&format!("{open} \r \r# a comment\n"));
+    }
+}
+
 /// A statement that could not be read was moved to the right without its later lines, which began statements there.
 #[test]
 fn what_cannot_be_read_moves_as_a_whole() {
