@@ -27,7 +27,7 @@ use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use crate::explain::Explanation;
 use crate::json::JsonError;
 use crate::loader::{Loader, MemoryLoader};
-use crate::sema::check::Known;
+use crate::sema::check::{Counted, CountedUses};
 use crate::sema::hir::{ROUTES, TableId, TableKind};
 use crate::syntax::ast::{Route, Statement, StatementKind, Target};
 use crate::threads::Threads;
@@ -95,7 +95,7 @@ pub type Guard = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 /// tell all that they were compiled of.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
-        let writer = Writer::new(Base::fixed(rules), Known::Uses(Arc::default()));
+        let writer = Writer::new(Base::fixed(rules), Counted::Uses(CountedUses::default()));
         LiveRules::serving(Compiler::new(), writer, true)
     }
 }

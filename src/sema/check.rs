@@ -33,7 +33,7 @@ mod workflow;
 pub use allow::Allows;
 pub(crate) use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
-pub(crate) use uses::{FieldUses, RouteUses, UsesByRoute};
+pub(crate) use uses::{CountedUses, FieldUses, RouteUses, UsesByRoute};
 
 use crate::diag::{Code, Diagnostic, Label, Message, nearest};
 use crate::loader::Loaded;
@@ -69,10 +69,26 @@ pub(crate) enum Known {
     Uses(Arc<FieldUses>),
 }
 
+/// The same of rules whose routes may change, where uses are counted.
+pub(crate) enum Counted {
+    Input(Arc<DeclaredInput>),
+    Uses(CountedUses),
+}
+
+impl Counted {
+    /// The fields as they are now.
+    pub(crate) fn known(&self) -> Known {
+        match self {
+            Counted::Input(input) => Known::Input(Arc::clone(input)),
+            Counted::Uses(uses) => Known::Uses(Arc::clone(uses.fields())),
+        }
+    }
+}
+
 /// Checks all files, and returns what is known of the fields of the message as well, and what each route uses of them.
-pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Known, UsesByRoute)) {
+pub(crate) fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Counted, UsesByRoute)) {
     let (program, diagnostics, fields) =
-        check_fields(loaded, true, |fields| fields.counted = Some(FieldUses::default()));
+        check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
     (program, diagnostics, fields.into_known())
 }
 

@@ -68,7 +68,7 @@ impl Shared {
             writer.drop_segments(&old);
             return true;
         }
-        let (base, known) = (Arc::clone(&writer.base), writer.known.clone());
+        let (base, known) = (Arc::clone(&writer.base), writer.counted.known());
         drop(writer);
         let compiled = text::keeping_parsed(|| {
             let checked = base.declarations.check_all(&base.rules, &routes, known);
@@ -113,8 +113,8 @@ impl Shared {
         let result = match compiled {
             // Everything has been compiled anew meanwhile.
             _ if !Arc::ptr_eq(&base, &writer.base) => Ok(()),
-            Ok((new, known)) => {
-                writer.carry_over(new, known, &merged);
+            Ok((new, counted)) => {
+                writer.carry_over(new, counted, &merged);
                 self.snapshot.store(writer.snapshot());
                 Ok(())
             }

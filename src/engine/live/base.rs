@@ -6,7 +6,7 @@ use super::texts::{Files, Places, Recorder};
 use crate::diag::Code;
 use crate::engine::{CompileError, Compiler, Rules};
 use crate::loader::{self, Loaded, Loader};
-use crate::sema::check::{Allows, Known, UsesByRoute, check_counting};
+use crate::sema::check::{Allows, Counted, UsesByRoute, check_counting};
 use crate::sema::hir::{RuleId, TableId, TableKind};
 use crate::syntax::ast::StatementKind;
 use crate::text;
@@ -64,7 +64,7 @@ pub(super) fn compile(
     files: &Files,
     wanted: impl Fn(&str) -> bool,
     threads: Threads,
-) -> Result<(Base, Known), CompileError> {
+) -> Result<(Base, Counted), CompileError> {
     let recorder = Recorder::new(loader);
     let mut loaded = loader::load(threads, &recorder, &files.main);
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
@@ -83,11 +83,11 @@ fn compile_loaded(
     threads: Threads,
     mut loaded: Loaded,
     files: Files,
-) -> Result<(Base, Known), CompileError> {
-    let (program, found, (known, uses)) = check_counting(&loaded);
+) -> Result<(Base, Counted), CompileError> {
+    let (program, found, (counted, uses)) = check_counting(&loaded);
     let mut allows = Allows::of(&loaded);
     let places = Places::of(&loaded.units);
     let declarations = Declarations::new(std::mem::take(&mut loaded.units));
     let rules = compiler.finish(threads, loaded, program, found, &mut allows)?;
-    Ok((Base::new(rules, places, declarations, uses, files), known))
+    Ok((Base::new(rules, places, declarations, uses, files), counted))
 }

@@ -39,9 +39,9 @@ impl Shared {
         // Tests are about the rules as they were written, but those that come now are about these.
         let tests: Vec<&str> = edits.iter().filter_map(test).collect();
         let is_new = |name: &str| tests.contains(&name);
-        let (base, known) = base::compile(&self.compiler, &files, &files, is_new, Threads::One)?;
+        let (base, counted) = base::compile(&self.compiler, &files, &files, is_new, Threads::One)?;
         self.ask_guards(&base.rules, edits)?;
-        let mut fresh = Writer::new(base, known);
+        let mut fresh = Writer::new(base, counted);
 
         let mut writer = self.lock();
         for round in 1.. {

@@ -12,6 +12,7 @@ use crate::span::{FileId, Span};
 use crate::syntax::ast::{self, Statement, StatementKind};
 use crate::syntax::parse;
 use crate::threads::Threads;
+use hashbrown::Equivalent;
 use std::sync::Arc;
 
 /// A route that came later, as it was written.
@@ -21,13 +22,23 @@ pub(super) struct Route {
     pub table: TableId,
     /// The table it jumps to, by that number, and the words that say so.
     pub goto: Option<(TableId, Span)>,
-    /// The uses it makes of the fields of the message, where they are not declared.
+    /// The uses it makes of the fields of the message, where they are not declared: one for all that have the same.
     pub uses: Arc<RouteUses>,
     pub draft: Draft,
 }
 
 /// The table of a route, by its number in the base, and its name.
 pub(super) type RouteKey = (TableId, Arc<str>);
+
+/// Looks a route up by its key without making one.
+#[derive(Hash)]
+pub(super) struct Named<'n>(pub TableId, pub &'n str);
+
+impl Equivalent<RouteKey> for Named<'_> {
+    fn equivalent(&self, (table, name): &RouteKey) -> bool {
+        *table == self.0 && **name == *self.1
+    }
+}
 
 impl Route {
     pub fn key(&self) -> RouteKey {

@@ -7,14 +7,14 @@ use super::edit::{Action, Edit};
 use super::error::{EditError, UnknownStatement};
 use super::head::Head;
 use super::jumps::Jumps;
-use super::route::{Draft, Route, RouteKey, refusal};
+use super::route::{Draft, Named, Route, RouteKey, refusal};
 use super::segment::{INSERTED, Place, Segment};
 use super::snapshot::Snapshot;
 use super::texts::Changes;
 use crate::diag::Diagnostic;
 use crate::engine::set::next_generation;
 use crate::engine::{CompileError, Compiler, Rules};
-use crate::sema::check::{FieldUses, Known, RouteUses};
+use crate::sema::check::{Counted, CountedUses, RouteUses};
 use crate::sema::hir::{RuleId, TableId};
 use crate::text;
 use crate::threads::Threads;
@@ -49,7 +49,7 @@ pub(super) struct Writer {
     /// The segments that came later, oldest first.
     pub young: Vec<Arc<Segment>>,
     /// The fields of the message, as the base and all edits have them.
-    pub known: Known,
+    pub counted: Counted,
     jumps: Jumps,
     /// The later routes that are there, by table and name.
     names: HashMap<RouteKey, Home>,
@@ -89,13 +89,13 @@ pub(super) struct Merged {
 }
 
 impl Writer {
-    pub fn new(base: Base, known: Known) -> Writer {
+    pub fn new(base: Base, counted: Counted) -> Writer {
         Writer {
             jumps: Jumps::of(base.rules.program()),
             generation: base.rules.generation(),
             base: Arc::new(base),
             young: Vec::new(),
-            known,
+            counted,
             names: HashMap::new(),
             gone: HashSet::new(),
             gone_since: Vec::new(),
@@ -123,7 +123,7 @@ impl Writer {
     }
 
     pub fn find(&self, table: TableId, name: &str) -> Option<Home> {
-        if let Some(home) = self.names.get(&(table, Arc::from(name))) {
+        if let Some(home) = self.names.get(&Named(table, name)) {
             return Some(home.clone());
         }
         let rule = self.base.named(table, name).filter(|id| !self.gone.contains(id))?;
@@ -147,8 +147,8 @@ impl Writer {
     /// Compiles a new base with these changes while no other edit is made.
     fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
         let files = self.base.files.with(changes.apply(&self.base.rules, &self.base.places));
-        let (base, known) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
-        self.start_anew(Writer::new(base, known));
+        let (base, counted) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
+        self.start_anew(Writer::new(base, counted));
         Ok(())
     }
 
@@ -176,11 +176,9 @@ impl Writer {
             Action::Insert(draft) => (None, Some(draft)),
         };
         // What the rules are without the old route.
-        let used = match &old {
-            Some(old) if matches!(self.known, Known::Uses(_)) => self.uses_of(old),
-            _ => Arc::default(),
-        };
-        let refused = if self.uses().is_none_or(|uses| uses.remove(&used)) {
+        let used = old.as_ref().and_then(|old| self.uses_of(old));
+        let same = used.as_ref().zip(self.uses()).is_none_or(|(used, uses)| uses.remove(used));
+        let refused = if same {
             let new = draft.map(|draft| self.compile(compiler, table, draft, old.as_ref()));
             match new.transpose() {
                 Ok(new) => {
@@ -193,17 +191,17 @@ impl Writer {
             // Compiled with all the others, which tells what is wrong with it too.
             Ok(Some(self.changes_with(table, old.as_ref(), draft.map(|draft| draft.text))))
         };
-        if let Some(uses) = self.uses() {
-            uses.add(&used);
+        if let Some((uses, used)) = self.uses().zip(used) {
+            uses.add(used);
         }
         refused
     }
 
     /// The uses that all routes make of the fields of the message, where they are not declared.
-    fn uses(&mut self) -> Option<&mut FieldUses> {
-        match &mut self.known {
-            Known::Uses(uses) => Some(Arc::make_mut(uses)),
-            Known::Input(_) => None,
+    fn uses(&mut self) -> Option<&mut CountedUses> {
+        match &mut self.counted {
+            Counted::Uses(uses) => Some(uses),
+            Counted::Input(_) => None,
         }
     }
 
@@ -226,7 +224,7 @@ impl Writer {
         old: Option<&Home>,
     ) -> Result<(Route, Rules), CompileError> {
         let Base { rules: base, declarations, .. } = &*self.base;
-        let compile = || declarations.compile(compiler, base, table, draft, self.known.clone());
+        let compile = || declarations.compile(compiler, base, table, draft, self.counted.known());
         let (route, rules) = text::keeping_parsed(compile)?;
         let old_jump = old.and_then(|old| Some((table, old.segment.jump(old.rule)?)));
         if let Some((to, span)) = route.goto
@@ -240,9 +238,9 @@ impl Writer {
     }
 
     /// The uses a route makes of the fields of the message.
-    fn uses_of(&self, home: &Home) -> Arc<RouteUses> {
+    fn uses_of(&self, home: &Home) -> Option<Arc<RouteUses>> {
         match home.route() {
-            Some(route) => Arc::clone(&route.uses),
+            Some(route) => Some(Arc::clone(&route.uses)),
             None => self.base.uses.of(self.base.rules.program().rules[home.rule.index()].span),
         }
     }
@@ -267,14 +265,14 @@ impl Writer {
                 self.gone_since.push(key);
             }
         }
-        let Some((route, rules)) = new else { return };
+        let Some((mut route, rules)) = new else { return };
         let place = place.unwrap_or_else(|| {
             self.next_place += 1;
             self.next_place - 1
         });
         route.goto.into_iter().for_each(|(to, _)| self.jumps.add((table, to)));
         if let Some(uses) = self.uses() {
-            uses.add(&route.uses);
+            route.uses = uses.add(route.uses);
         }
         let segment = Arc::new(Segment::young(rules, &self.base.rules, vec![(Arc::new(route), place)]));
         self.enter(&segment, 0);
@@ -320,10 +318,10 @@ impl Writer {
     }
 
     /// Takes over a base in which edits were merged. Those that came after stay beside it.
-    pub fn carry_over(&mut self, base: Base, known: Known, merged: &Merged) {
+    pub fn carry_over(&mut self, base: Base, counted: Counted, merged: &Merged) {
         // Uses are counted with every edit; where an input stands changes with the texts.
-        if let Known::Input(_) = known {
-            self.known = known;
+        if let Counted::Input(_) = counted {
+            self.counted = counted;
         }
         // What the base has and was removed meanwhile.
         let gone = self.gone_since.drain(..).filter_map(|(table, name)| base.named(table, &name));

@@ -2,8 +2,8 @@
 //! declared — how uses narrow the type.
 
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
-use super::uses::{FieldUses, RouteUses, UsesByRoute};
-use super::{DeclaredInput, Known};
+use super::uses::{CountedUses, FieldUses, RouteUses, UsesByRoute};
+use super::{Counted, DeclaredInput};
 use crate::builtins::{self, Function};
 use crate::diag::{Argument, Code, Diagnostic, Hole, Message};
 use crate::sema::hir::{Root, Slot, SlotId};
@@ -46,7 +46,7 @@ pub(super) struct Fields {
     /// The uses of the fields in other rules, which are not checked now.
     pub(super) known: Option<Arc<FieldUses>>,
     /// The uses of each field by type and statement, where they are wanted.
-    pub(super) counted: Option<FieldUses>,
+    pub(super) counted: Option<CountedUses>,
     /// Those of each route, where uses are counted.
     pub(super) by_route: UsesByRoute,
     /// The uses in the route at hand.
@@ -222,20 +222,17 @@ impl Fields {
 
     pub(super) fn end_route(&mut self, place: Span) {
         match (self.route.take(), &mut self.counted) {
-            (Some(route), Some(counted)) => {
-                counted.add(&route);
-                self.by_route.keep(place, route);
-            }
+            (Some(route), Some(counted)) => self.by_route.keep(place, counted.add(Arc::new(route))),
             (Some(route), None) => self.done = route,
             (None, _) => {}
         }
     }
 
     /// Returns the facts known of them, and the uses of each route where they are not declared.
-    pub(super) fn into_known(self) -> (Known, UsesByRoute) {
+    pub(super) fn into_known(self) -> (Counted, UsesByRoute) {
         let known = match self.input {
-            Some(input) => Known::Input(input),
-            None => Known::Uses(Arc::new(self.counted.unwrap_or_default())),
+            Some(input) => Counted::Input(input),
+            None => Counted::Uses(self.counted.unwrap_or_default()),
         };
         (known, self.by_route)
     }

@@ -4,7 +4,7 @@
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
 use crate::span::Span;
 use crate::ty::KindSet;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -21,26 +21,67 @@ impl RouteUses {
     }
 }
 
-/// The uses of each of many routes, by where the route stands. Those of most are the same as of some other.
+/// The uses of each of many routes, by where the route stands.
 #[derive(Debug, Default)]
-pub(crate) struct UsesByRoute {
-    distinct: HashSet<Arc<RouteUses>>,
-    routes: HashMap<Span, Arc<RouteUses>>,
-}
+pub(crate) struct UsesByRoute(HashMap<Span, Arc<RouteUses>>);
 
 impl UsesByRoute {
-    pub(super) fn keep(&mut self, route: Span, uses: RouteUses) {
-        let uses = self.distinct.get_or_insert_with(&uses, |uses| Arc::new(uses.clone()));
-        self.routes.insert(route, Arc::clone(uses));
+    pub(super) fn keep(&mut self, route: Span, uses: Arc<RouteUses>) {
+        self.0.insert(route, uses);
     }
 
-    /// The uses of the route that stands there.
-    pub(crate) fn of(&self, route: Span) -> Arc<RouteUses> {
-        self.routes.get(&route).cloned().unwrap_or_default()
+    /// The uses of the route that stands there; `None` where its rules count none.
+    pub(crate) fn of(&self, route: Span) -> Option<Arc<RouteUses>> {
+        self.0.get(&route).cloned()
     }
 }
 
-/// The uses of fields in all rules.
+/// The uses of fields in all rules, with the number of routes that have each: what edits of routes change. Most routes
+/// use the same fields in the same way as some other, so that an edit hardly ever changes more than such a number.
+#[derive(Debug, Default)]
+pub(crate) struct CountedUses {
+    fields: Arc<FieldUses>,
+    routes: HashMap<Arc<RouteUses>, u32>,
+}
+
+impl CountedUses {
+    /// The fields, as routes are checked with them.
+    pub(crate) fn fields(&self) -> &Arc<FieldUses> {
+        &self.fields
+    }
+
+    /// A use that is none of a route.
+    pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
+        Arc::make_mut(&mut self.fields).fix(path, kinds, names);
+    }
+
+    /// Adds the uses of a route, and returns those of all routes that have the same.
+    pub(crate) fn add(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
+        if let Some((kept, count)) = self.routes.get_key_value_mut(&uses) {
+            *count += 1;
+            return Arc::clone(kept);
+        }
+        Arc::make_mut(&mut self.fields).add(&uses);
+        self.routes.insert(Arc::clone(&uses), 1);
+        uses
+    }
+
+    /// Takes out the uses of a route. False when what is left reads a field at more kinds than
+    /// before: rules that were made with the route in place then mean something else without it.
+    pub(crate) fn remove(&mut self, uses: &Arc<RouteUses>) -> bool {
+        match self.routes.get_mut(uses) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(_) => {
+                self.routes.remove(uses);
+                return Arc::make_mut(&mut self.fields).remove(uses);
+            }
+            None => {}
+        }
+        true
+    }
+}
+
+/// The uses of fields in all rules, in whatever number of routes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FieldUses {
     fields: HashMap<Path, FieldUse>,
@@ -50,7 +91,7 @@ pub(crate) struct FieldUses {
 struct FieldUse {
     /// The kinds that everything but routes leaves over, where it reads the field.
     fixed: Option<KindSet>,
-    /// The number of routes that use the field at each set of kinds.
+    /// The number of different [`RouteUses`] that have the field at each set of kinds.
     routes: SmallVec<[(KindSet, u32); 2]>,
 }
 
@@ -68,8 +109,7 @@ impl FieldUses {
         Some(self.fields.get(&Names(path))?.kinds(path))
     }
 
-    /// A use that is none of a route.
-    pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
+    fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
         let field = self.field(&names.path(path));
         field.fixed = Some(field.fixed.unwrap_or(KindSet::ALL).intersect(kinds));
     }
@@ -78,7 +118,7 @@ impl FieldUses {
         self.fields.entry_ref(path).or_default()
     }
 
-    pub(crate) fn add(&mut self, route: &RouteUses) {
+    fn add(&mut self, route: &RouteUses) {
         for (path, kinds) in &route.0 {
             let field = self.field(path);
             match field.routes.iter_mut().find(|(known, _)| known == kinds) {
@@ -88,9 +128,8 @@ impl FieldUses {
         }
     }
 
-    /// Takes out the uses of a route. False when what is left reads a field at more kinds than
-    /// before: rules that were made with the route in place then mean something else without it.
-    pub(crate) fn remove(&mut self, route: &RouteUses) -> bool {
+    /// Takes out uses; false when a field is read at more kinds without them.
+    fn remove(&mut self, route: &RouteUses) -> bool {
         let mut same = true;
         for (path, kinds) in &route.0 {
             let Some(field) = self.fields.get_mut(path) else { continue };
@@ -119,33 +158,61 @@ mod tests {
         name.split('.').map(Arc::from).collect()
     }
 
-    fn uses(of: &[(&str, KindSet)]) -> RouteUses {
+    fn uses(of: &[(&str, KindSet)]) -> Arc<RouteUses> {
         let mut uses = RouteUses::default();
         of.iter().for_each(|(name, kinds)| uses.note(&path(name), *kinds, &mut KeptNames::default()));
-        uses
+        Arc::new(uses)
     }
 
     #[test]
     fn removing_a_route_tells_whether_a_field_is_read_otherwise() {
-        let mut all = FieldUses::default();
+        let mut all = CountedUses::default();
         all.fix(&path("a"), KindSet::ALL, &mut KeptNames::default());
         let (number, any) =
             (uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]), uses(&[("b", KindSet::ALL)]));
-        all.add(&number);
-        all.add(&number);
-        all.add(&any);
-        assert_eq!(all.kinds(&path("a")), Some(KindSet::NUMBER));
+        all.add(number.clone());
+        all.add(number.clone());
+        all.add(any.clone());
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::NUMBER));
         assert!(all.remove(&number), "another route still says so");
         assert!(all.remove(&any));
         assert!(!all.remove(&number), "`a` is read at any kind now");
-        assert_eq!((all.kinds(&path("a")), all.kinds(&path("b"))), (Some(KindSet::ALL), None));
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::ALL));
+        assert_eq!(all.fields().kinds(&path("b")), None);
+    }
+
+    #[test]
+    fn a_field_that_routes_use_beside_others_is_read_as_the_rest_of_them_says() {
+        let mut all = CountedUses::default();
+        let (one, other) =
+            (uses(&[("a", KindSet::NUMBER)]), uses(&[("a", KindSet::NUMBER), ("b", KindSet::ALL)]));
+        all.add(one.clone());
+        all.add(other.clone());
+        assert!(all.remove(&one), "a route with other uses still says so");
+        assert!(all.remove(&one), "what nobody has is gone already");
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::NUMBER));
+        assert!(all.remove(&other), "nothing is left that could be read otherwise");
+        assert_eq!(all.fields().kinds(&path("a")), None);
+    }
+
+    #[test]
+    fn uses_of_routes_that_have_the_same_are_one() {
+        let mut all = CountedUses::default();
+        let first = all.add(uses(&[("a", KindSet::NUMBER)]));
+        let fields = Arc::clone(all.fields());
+        let second = all.add(uses(&[("a", KindSet::NUMBER)]));
+        assert!(Arc::ptr_eq(&first, &second));
+        assert!(
+            all.remove(&second) && Arc::ptr_eq(&fields, all.fields()),
+            "whoever checks with them goes on"
+        );
     }
 
     #[test]
     fn uses_of_one_route_are_joined_and_text_is_a_string() {
-        let mut all = FieldUses::default();
-        all.add(&uses(&[("a", KindSet::NUMBER), ("a", KindSet::INT), ("text", KindSet::ALL)]));
-        assert_eq!(all.kinds(&path("a")), Some(KindSet::INT));
-        assert_eq!(all.kinds(&path("text")), Some(KindSet::STRING));
+        let mut all = CountedUses::default();
+        all.add(uses(&[("a", KindSet::NUMBER), ("a", KindSet::INT), ("text", KindSet::ALL)]));
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::INT));
+        assert_eq!(all.fields().kinds(&path("text")), Some(KindSet::STRING));
     }
 }

@@ -95,13 +95,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a statement that cannot be read as it stands, moved from a column to another: lines that begin in it move with
-    /// it, and none to where it would begin a statement.
+    /// it, as far as all of them can, and none to where it would begin a statement.
     pub(super) fn moved(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, from: usize, to: usize) {
+        let later = tokens.start + 1..tokens.end;
+        let least = later.filter_map(|token| gaps.column(token)).min().unwrap_or(from);
+        let (left, right) = (from.saturating_sub(to).min(least), to.saturating_sub(from));
         for token in tokens.clone() {
             if token > tokens.start {
                 self.as_it_stands(gaps, token);
                 if let Some(old) = gaps.column(token) {
-                    let moved = (old + to).saturating_sub(from);
+                    let moved = old + right - left;
                     let would_begin =
                         moved <= to && (to, old) != (0, 0) && starts_statement(gaps.word(token));
                     let new = if would_begin { to + 1 } else { moved };

@@ -276,6 +276,9 @@ fn what_cannot_be_read_moves_as_a_whole() {
     check("table r{\n   {\n  route}}", "table r {\n  {\n   route}\n}\n");
     check("table r{\n  a\n    {\n    route}}", "table r {\n  a\n    {\n    route}\n}\n");
     check("   a(\n   route b", "a(\n route b\n");
+    // Lines move by as much as the one that is least far in, so that none comes to stand with another.
+    check(" table{\nh\n e", "table{\nh\n e\n");
+    check("   table{\n  h\n    e", "table{\nh\n  e\n");
     // Continued at its own column, as before.
     stays("let a = x ==\nor y (\n");
 }
