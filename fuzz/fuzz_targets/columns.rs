@@ -71,7 +71,11 @@ fn generated(bytes: &[u8]) {
     };
     let batch = batch(&messages, mixed);
     let options = Options::default().allow_missing();
-    let mut decider = Decider::new(&rules, None, batch.schema(), &options).expect("they bind");
+    let mut decider = match Decider::new(&rules, None, batch.schema(), &options) {
+        Ok(decider) => decider,
+        // Few messages may have values of one type alone, of which the rules read none.
+        Err(error) => return assert!(error.to_string().contains(", and the rules read "), "{error}"),
+    };
     let mut lines = Vec::new();
     write_lines(&decider.decide(&batch).expect("the same columns"), 1, &mut lines).expect("memory");
     for (line, message) in String::from_utf8(lines).expect("a text").lines().zip(&messages) {
