@@ -11,12 +11,20 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use rulec::Message;
 use rulec::internals::diag::said;
+use rulec::internals::host::panic_text;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Rows of a batch that is read at a time.
 const ROWS: usize = 8_192;
+
+/// Bytes that what stands together in a file may become by decompression, however few they were.
+const DECOMPRESSED: i64 = 256 << 20;
+
+/// The most by which LZ4 makes bytes fewer. Zstandard makes them fewer yet where all are alike.
+const RATIO: i64 = 255;
 
 /// A form of files of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +177,13 @@ pub fn create(
         Format::Arrow => Box::new(ipc::Writer::create(schema, out)?),
         Format::Csv => Box::new(csv::Writer::create(schema, out)?),
     })
+}
+
+/// Has a library read something. Those of Arrow and Parquet panic over some of what is wrong in a file.
+fn caught<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Message> {
+    let read = catch_unwind(AssertUnwindSafe(read));
+    let read = read.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
+    read.map_err(|error| Message::verbatim(error.to_string()))
 }
 
 /// An input whose bytes are counted.

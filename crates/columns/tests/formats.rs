@@ -6,7 +6,7 @@ mod convert;
 mod support;
 
 use arrow_array::{Int64Array, RecordBatch, record_batch};
-use convert::streams::{read, streams};
+use convert::streams::{parquet, read, streams};
 use convert::{Mixed, batch};
 use rulec::Rules;
 use rulec_columns::formats::{Format, Source, create, open};
@@ -183,7 +183,7 @@ fn the_batches_before_a_cut_of_an_arrow_file_are_read() {
 /// What a message says of its length was believed: five bytes had Arrow ask for 1.8 GB, and others ended the program.
 #[test]
 fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() {
-    let length = |bytes: &[u8]| read(bytes.to_vec()).1.expect("it is refused");
+    let length = |bytes: &[u8]| read(Format::Arrow, bytes).1.expect("it is refused");
     for bytes in [&[0, 0, 0, 0x6d][..], &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x6d, 1], &[7], &[0xff; 6]] {
         assert_eq!(
             length(bytes),
@@ -207,7 +207,7 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
     let path = tempfile::NamedTempFile::new().expect("a file");
     write(Format::Arrow, path.path(), &[part.expect("a batch")]);
     let whole = fs::read(path.path()).expect("there");
-    assert_eq!(read(whole.clone()), (7, None));
+    assert_eq!(read(Format::Arrow, &whole), (7, None));
     // Seven rows in one column, whose 56 bytes stand in a body of 128.
     for (number, false_one, words) in [
         (7, -1, "a batch is said to have -1 rows"),
@@ -224,33 +224,66 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
         let changed = places(&whole, number).into_iter().map(|at| {
             let mut changed = whole.clone();
             changed[at..at + 8].copy_from_slice(&false_one.to_le_bytes());
-            read(changed).1.unwrap_or_default()
+            read(Format::Arrow, &changed).1.unwrap_or_default()
         });
         let said: Vec<String> = changed.collect();
         assert!(said.contains(&words), "{words}: {said:?}");
     }
 }
 
-#[test]
-fn a_stream_with_bytes_changed_is_refused_or_read() {
-    let streams = streams(&mut Random::new(190));
+/// Changes bytes of whole files and reads what comes of it: how many are refused, and how many have as many rows.
+fn changed(format: Format, whole: &[Vec<u8>], trials: u64) -> (usize, usize) {
     let (mut refused, mut unchanged) = (0, 0);
-    for whole in &streams {
-        let rows = read(whole.clone());
+    for whole in whole {
+        let rows = read(format, whole);
         assert!(rows.0 > 0 && rows.1.is_none(), "{rows:?}");
-        for seed in seeds(400) {
+        for seed in seeds(trials) {
             let mut random = Random::new(seed);
             let mut changed = whole.clone();
             for _ in 0..=random.below(3) {
                 let at = random.below(changed.len());
                 changed[at] = [0, 1, 0x7f, 0x80, 0xff, changed[at] ^ 1 << random.below(8)][random.below(6)];
             }
-            let found = read(changed);
+            let found = read(format, &changed);
             refused += usize::from(found.1.is_some());
             unchanged += usize::from(found == rows);
         }
     }
+    (refused, unchanged)
+}
+
+#[test]
+fn a_stream_with_bytes_changed_is_refused_or_read() {
+    let (refused, unchanged) = changed(Format::Arrow, &streams(&mut Random::new(190)), 400);
     assert!(refused > 500 && unchanged > 500, "{refused} refused, {unchanged} with as many rows");
+}
+
+#[test]
+fn a_parquet_file_with_bytes_changed_is_refused_or_read() {
+    let (refused, unchanged) = changed(Format::Parquet, &parquet(&mut Random::new(190)), 1_000);
+    assert!(refused > 500 && unchanged > 100, "{refused} refused, {unchanged} with as many rows");
+}
+
+/// The library asked for as much memory as a list at the end of a file says that it has elements.
+#[test]
+fn a_parquet_file_that_says_its_lists_are_longer_than_it_is_is_refused() {
+    for whole in parquet(&mut Random::new(190)) {
+        let end = whole.len() - 8;
+        let length = u32::from_le_bytes(whole[end..end + 4].try_into().expect("four bytes")) as usize;
+        let mut forged = 0;
+        // A list of records as a field: its number is one more than that of the field before, and it is short.
+        for at in (end - length..end - 1).filter(|at| whole[*at] == 0x19 && whole[at + 1] & 0x0f == 0x0c) {
+            let mut longer = whole[..=at].to_vec();
+            longer.extend([0xfc, 0xff, 0xff, 0xff, 0xff, 0x07]);
+            longer.extend(&whole[at + 2..end]);
+            longer.extend((length as u32 + 5).to_le_bytes());
+            longer.extend(b"PAR1");
+            let (rows, error) = read(Format::Parquet, &longer);
+            assert!(rows == 0 && error.is_some(), "{error:?}");
+            forged += 1;
+        }
+        assert!(forged > 3, "{forged} lists");
+    }
 }
 
 #[test]

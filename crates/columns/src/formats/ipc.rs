@@ -6,7 +6,7 @@
 
 mod message;
 
-use super::{Counted, FormatError, Sink, Source};
+use super::{Counted, FormatError, Sink, Source, caught};
 use crate::rows::Part;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::convert::fb_to_schema;
@@ -16,10 +16,8 @@ use arrow_schema::{ArrowError, SchemaRef};
 use message::Encapsulated;
 use rulec::Message;
 use rulec::internals::diag::said;
-use rulec::internals::host::panic_text;
 use std::collections::HashMap;
 use std::io::{BufReader, Cursor, Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The mark that a file begins with, filled up to eight bytes.
@@ -61,11 +59,11 @@ impl Reader {
             let (body, version) = (message.body(), head.version());
             if let Some(dictionary) = head.header_as_dictionary_batch() {
                 let dictionaries = &mut self.dictionaries;
-                arrow(|| read_dictionary(body, dictionary, &self.schema, dictionaries, &version))?;
+                caught(|| read_dictionary(body, dictionary, &self.schema, dictionaries, &version))?;
             } else if let Some(batch) = head.header_as_record_batch() {
                 let schema = Arc::clone(&self.schema);
                 let read = || read_record_batch(body, batch, schema, &self.dictionaries, None, &version);
-                return arrow(read).map(Some);
+                return caught(read).map(Some);
             } else {
                 return Err(said!("what comes is neither rows nor a dictionary"));
             }
@@ -80,14 +78,8 @@ fn schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
     let Some(schema) = first.as_ref().and_then(|message| message.head().header_as_schema()) else {
         return Err(said!("it does not begin with its columns"));
     };
-    Ok(Arc::new(arrow(|| Ok(fb_to_schema(schema)))?))
-}
-
-/// Has Arrow read something. It panics over types that it does not know and values that are missing.
-fn arrow<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, Message> {
-    let read = catch_unwind(AssertUnwindSafe(read));
-    let read = read.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
-    read.map_err(|error| Message::verbatim(error.to_string()))
+    let schema = caught(|| Ok::<_, ArrowError>(fb_to_schema(schema)))?;
+    Ok(Arc::new(schema))
 }
 
 impl Source for Reader {

@@ -1,26 +1,33 @@
 //! Parquet. Its columns are found by what stands at the end of a file; so that a file that is cut short loses nothing
 //! that was written, an end is written after every group of rows, and the last one that is whole is looked for.
 
-use super::{FormatError, ROWS, Sink, Source, tail};
+mod record;
+
+use super::{DECOMPRESSED, FormatError, RATIO, ROWS, Sink, Source, caught, tail};
 use crate::rows::Part;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::Compression;
-use parquet::errors::Result as ParquetResult;
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{FileMetaData, ParquetMetaDataBuilder, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::SchemaDescPtr;
+use record::Record;
 use rulec::Message;
 use rulec::internals::diag::said;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::sync::Arc;
 
 /// The mark at both ends of a file.
 const MARK: &[u8; 4] = b"PAR1";
+
+/// Bytes at the end of a file: the size of its metadata, and the mark.
+const END: u64 = 8;
 
 /// Rows between two ends.
 const GROUP: usize = 1 << 17;
@@ -42,6 +49,24 @@ struct Beginning {
     length: u64,
 }
 
+impl Beginning {
+    /// A file whose metadata is all there.
+    fn new(file: File, length: u64) -> Result<Beginning, Message> {
+        let beginning = Beginning { file, length };
+        let whole = |error: ParquetError| Message::verbatim(error.to_string());
+        let end = length.checked_sub(END).ok_or_else(|| said!("it is shorter than any"))?;
+        let end_bytes = beginning.file.get_bytes(end, END as usize).map_err(whole)?;
+        let size = end_bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
+        let start = end.checked_sub(size.into()).ok_or_else(|| said!("its metadata is not all there"))?;
+        let metadata = beginning.file.get_bytes(start, size as usize).map_err(whole)?;
+        // One that is encrypted cannot be read anyway.
+        if end_bytes.ends_with(MARK) {
+            Record::read(&*metadata).map_err(|_| said!("its metadata is not all there"))?;
+        }
+        Ok(beginning)
+    }
+}
+
 impl Length for Beginning {
     fn len(&self) -> u64 {
         self.length
@@ -49,13 +74,30 @@ impl Length for Beginning {
 }
 
 impl ChunkReader for Beginning {
-    type T = <File as ChunkReader>::T;
+    type T = Cursor<Bytes>;
 
+    /// The head of the page that begins there, or the end of the file.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        self.file.get_read(start)
+        if start + END == self.length {
+            return self.get_bytes(start, END as usize).map(Cursor::new);
+        }
+        let page = Record::read(self.file.get_read(start)?)?;
+        let (compressed, uncompressed) = (page.compressed, page.uncompressed);
+        if compressed < 0 || uncompressed > DECOMPRESSED.max(RATIO.saturating_mul(compressed)) {
+            let words = format!(
+                "a page of {compressed} bytes is said to become {uncompressed}; write fewer rows to a page"
+            );
+            return Err(ParquetError::General(words));
+        }
+        if page.values > uncompressed {
+            let words =
+                format!("a dictionary of {uncompressed} bytes is said to have {} values", page.values);
+            return Err(ParquetError::General(words));
+        }
+        Ok(Cursor::new(page.bytes.into()))
     }
 
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<bytes::Bytes> {
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         self.file.get_bytes(start, length)
     }
 }
@@ -68,10 +110,7 @@ impl Reader {
             Ok(builder) => Reader::new(builder, None),
             Err(error) => {
                 let Some((builder, end)) = whole(again, length)? else {
-                    return Err(FormatError(said!(
-                        "it is no Parquet file, or was cut short: {}",
-                        error.to_string()
-                    )));
+                    return Err(FormatError(said!("it is no Parquet file, or was cut short: {}", error)));
                 };
                 let lost = length - end;
                 let rows = builder.metadata().file_metadata().num_rows();
@@ -91,13 +130,14 @@ impl Reader {
     ) -> Result<Reader, FormatError> {
         let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let schema = Arc::clone(builder.schema());
-        let reader = builder.with_batch_size(ROWS).build().map_err(FormatError::new)?;
+        let reader = caught(|| builder.with_batch_size(ROWS).build()).map_err(FormatError)?;
         Ok(Reader { reader, schema, rows, read: 0, cut })
     }
 }
 
-fn builder(file: File, length: u64) -> ParquetResult<ParquetRecordBatchReaderBuilder<Beginning>> {
-    ParquetRecordBatchReaderBuilder::try_new(Beginning { file, length })
+fn builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<Beginning>, Message> {
+    let beginning = Beginning::new(file, length)?;
+    caught(|| ParquetRecordBatchReaderBuilder::try_new(beginning))
 }
 
 /// The last part of a file that has an end, and how far it reaches.
@@ -125,11 +165,10 @@ impl Source for Reader {
     }
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
-        let Some(batch) = self.reader.next() else { return Ok(None) };
         let from = self.read + 1;
-        let batch = batch.map_err(|error| {
-            FormatError(said!("it cannot be read from row {from} on: {}", error.to_string()))
-        })?;
+        let batch = caught(|| self.reader.next().transpose())
+            .map_err(|error| FormatError(said!("it cannot be read from row {from} on: {}", error)))?;
+        let Some(batch) = batch else { return Ok(None) };
         self.read += batch.num_rows() as u64;
         Ok(Some(batch.into()))
     }

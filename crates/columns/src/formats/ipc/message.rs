@@ -2,6 +2,7 @@
 //! nobody vouches for: memory grows with the bytes that come, never by what the message says of itself, and a message
 //! whose lengths cannot be true is refused before Arrow counts on them.
 
+use super::super::{DECOMPRESSED, RATIO};
 use arrow_buffer::Buffer as Bytes;
 use arrow_ipc::convert::MessageBuffer;
 use arrow_ipc::{Message as Head, RecordBatch};
@@ -14,12 +15,6 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// The most values of a column, or rows of a batch: what Arrow recommends for all who read it.
 const VALUES: i64 = i32::MAX as i64;
-
-/// Bytes that the columns of a batch may become by decompression, however few they were.
-const DECOMPRESSED: u64 = 256 << 20;
-
-/// The most by which LZ4 makes bytes fewer. Zstandard makes them fewer yet where all are alike.
-const RATIO: u64 = 255;
 
 /// A message whose bytes are all there, and whose lengths can be true.
 pub struct Encapsulated {
@@ -85,7 +80,7 @@ impl Encapsulated {
                 return Err(said!("a column is said to have {values} values, {nulls} of them null"));
             }
         }
-        let (mut taken, mut decompressed) = (0, 0_u64);
+        let (mut taken, mut decompressed) = (0, 0_i64);
         for buffer in batch.buffers().into_iter().flatten() {
             let (from, length) = (buffer.offset(), buffer.length());
             let bytes = slice(&self.body, from, length).ok_or_else(|| {
@@ -94,12 +89,12 @@ impl Encapsulated {
             })?;
             // Columns share no bytes, so that what they are copied to is no larger than the message.
             taken += bytes.len();
-            decompressed = decompressed.saturating_add(claimed(bytes));
+            decompressed = claimed(bytes).saturating_add(decompressed);
         }
         if taken > self.body.len() {
             return Err(said!("columns are said to have {taken} bytes of {}", self.body.len()));
         }
-        let most = DECOMPRESSED.max(RATIO.saturating_mul(taken as u64));
+        let most = DECOMPRESSED.max(RATIO.saturating_mul(taken as i64));
         if batch.compression().is_some() && decompressed > most {
             return Err(said!(
                 "{taken} bytes are said to become {decompressed} by decompression; write fewer rows at a time"
@@ -110,9 +105,8 @@ impl Encapsulated {
 }
 
 /// The bytes that a compressed column says it becomes; one that says −1 is not compressed.
-fn claimed(bytes: &[u8]) -> u64 {
-    let length = bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length));
-    u64::try_from(length).unwrap_or(0)
+fn claimed(bytes: &[u8]) -> i64 {
+    bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length)).max(0)
 }
 
 fn slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
