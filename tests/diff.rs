@@ -231,6 +231,18 @@ fn answers_that_are_alike_for_one_message_may_differ_for_another() {
     check(&next("\"a\""), &next("output.to"), &["Changed when 1"], Verdict::Undecided);
 }
 
+/// A choice that takes no branch names the empty one, and what else chooses nothing names none.
+#[test]
+fn nothing_is_the_same_answer_whatever_kind_of_table_gives_it() {
+    let answers = ["choice c { branch some { s.n > 2 } }", "table c { route some when s.n > 2 -> some }"]
+        .map(|text| {
+            let rules = rules(text);
+            let decision = rules.entry("c").expect("it is there").decide(&serde_json::json!({}));
+            answer(&serde_json::to_value(decision).expect("a decision is JSON"))
+        });
+    assert_eq!(answers, [serde_json::json!({}), serde_json::json!({})]);
+}
+
 #[test]
 fn tables_count_where_jumps_lead_to_them() {
     let table = "table t { route x when text contains \"x\" -> x  default -> y }";
