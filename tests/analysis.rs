@@ -99,6 +99,20 @@ fn routes_hidden_by_one_or_several_are_found() {
         ),
         &["W0213 `n > 2`"],
     );
+    // It may choose for the message that was tried, and choose nothing for another.
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ route x when n < 10 -> c }}"
+        ),
+        &[],
+    );
+    // What stands behind a jump that chooses nothing hides it no more than the jump does.
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 0 -> b{rest}\ntable t {{ route x when n > 5 -> c }}"
+        ),
+        &[],
+    );
     check(
         "choice c { default branch rest  branch some { s.n > 2 }  branch more { s.n > 1 } }",
         &["W0213 `branch some { s.n > 2 }`"],
@@ -143,6 +157,34 @@ fn comments_allow_findings_and_must_be_of_use() {
         "# rulec: allow W0210 a joke\nroute one when n > 5 -> h\ndefault -> d",
         &["W0003 `# rulec: allow W0210 a joke`"],
     );
+}
+
+/// A warning of compiling speaks for a finding at the same place with the same code, and for no other.
+#[test]
+fn warnings_of_compiling_hide_no_findings_of_their_own() {
+    check(
+        "route one when 1 > 2 -> a\nroute two when not (n > 3 or n <= 3) -> b\ndefault -> d",
+        &["W0201 `not (n > 3 or n <= 3)`"],
+    );
+    let name = "p\u{430}ypal";
+    check(
+        &format!("handler a()\nhandler {name}()\nroute one when n > 5 -> a\ndefault -> a"),
+        &[&format!("W0103 `{name}`")],
+    );
+}
+
+/// A function of the program takes nobody knows how long and counts as a call; what `request` finds out counts in steps.
+#[test]
+fn calls_of_functions_of_the_program_are_counted_apart() {
+    let compiler = rulec::Compiler::new().allow_missing_functions();
+    let source = "extern fn f(a: string) -> int\nintent refund { examples [\"money back\"] }\n\
+                  route a when f(text) > 3 and f(other) > 3 -> a\nroute b when request.intent == \"refund\" -> b";
+    let cost = compiler.compile_text(source).expect("it compiles").cost().remove(0);
+    let of = |name: &str| cost.statements.iter().find(|one| one.name == name).expect("a statement");
+    assert_eq!((of("a").calls, of("a").steps), (2, 4));
+    assert_eq!(of("b").calls, 0);
+    assert!(of("b").steps > 1_000_000, "{cost:?}");
+    assert_eq!((cost.calls, cost.steps), (2, 4 + of("b").steps));
 }
 
 #[test]

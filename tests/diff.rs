@@ -186,6 +186,63 @@ fn arguments_and_metadata_are_part_of_the_answer() {
     assert_eq!(found.verdict(), Verdict::Same, "{found:#?}");
 }
 
+/// Two answers that were alike for the first message that was tried were once said to be the same for all, where they differ in what an
+/// argument is when it is missing, or in which argument there is, or in the field that names the next node.
+#[test]
+fn answers_that_are_alike_for_one_message_may_differ_for_another() {
+    // The first message that is tried has an `m`, the same in both answers.
+    let route = |handler: &str, call: &str| {
+        format!(
+            "{handler}\nroute a when n > 5 and (m == 3 or k is missing) and (m == 3 or l == 3) -> h({call})"
+        )
+    };
+    let (required, optional) = ("handler h(x: int)", "handler h(x?: int)");
+    let named = "handler h(x?: int, y?: int)";
+    for (before, after) in [
+        (route(required, "x: m ?? 1"), route(required, "x: m ?? 2")),
+        (route(optional, "x: m"), route(required, "x: m ?? 1")),
+        (route(optional, "x: m"), route(required, "x: m")),
+        (route(required, "x: m"), route(optional, "x: m")),
+    ] {
+        check(&before, &after, &["Changed a {\"l\":3,\"n\":6}"], Verdict::Different);
+    }
+    // And here it has none, so that neither answer has an argument.
+    let gone = |call: &str| {
+        format!("{named}\ninput {{ m?: int, k?: int, l?: int }}\nroute a when k is missing -> h({call})")
+    };
+    for (before, after) in [("x: m", ""), ("", "x: m"), ("x: m", "y: m"), ("x: m, y: l", "y: l")] {
+        check(&gone(before), &gone(after), &["Changed a {\"m\":0}"], Verdict::Different);
+    }
+    // Where the value is there it makes no difference whether it may be left out, and where it is missing none that it is named.
+    let there = |handler: &str| format!("{handler}\nroute a when m > 5 -> h(x: m)");
+    check(&there(optional), &there(required), &["Changed a"], Verdict::Same);
+    let never = |call: &str| {
+        format!("{named}\ninput {{ m?: int, n?: int }}\nroute a when m is missing and n > 5 -> h({call})")
+    };
+    check(&never("x: m"), &never(""), &["Changed a"], Verdict::Same);
+    // Metadata are constant.
+    let metadata = |number: &str| format!("route a when n > 5 -> h {{ k: {number} }}");
+    check(&metadata("1"), &metadata("1.0"), &["Changed a"], Verdict::Same);
+    let next = |to: &str| {
+        format!(
+            "router r(output) {{ when output.to == \"a\" or output.k == 1 and output.to == \"b\" -> {to}  otherwise -> next }}"
+        )
+    };
+    check(&next("\"a\""), &next("output.to"), &["Changed when 1"], Verdict::Undecided);
+}
+
+/// A choice that takes no branch names the empty one, and what else chooses nothing names none.
+#[test]
+fn nothing_is_the_same_answer_whatever_kind_of_table_gives_it() {
+    let answers = ["choice c { branch some { s.n > 2 } }", "table c { route some when s.n > 2 -> some }"]
+        .map(|text| {
+            let rules = rules(text);
+            let decision = rules.entry("c").expect("it is there").decide(&serde_json::json!({}));
+            answer(&serde_json::to_value(decision).expect("a decision is JSON"))
+        });
+    assert_eq!(answers, [serde_json::json!({}), serde_json::json!({})]);
+}
+
 #[test]
 fn tables_count_where_jumps_lead_to_them() {
     let table = "table t { route x when text contains \"x\" -> x  default -> y }";

@@ -7,12 +7,13 @@
 //! answers otherwise.
 
 use super::both::Both;
-use super::sequence::{Answers, Leaf, Reader, Sequence, is_entry};
+use super::sequence::{Answers, Given, Leaf, Reader, Sequence, is_entry};
 use super::solver::{Answer, Goal, Questions, Solver};
 use super::twins::twins;
 use crate::decision::Choice;
 use crate::diag::Message;
 use crate::sema::hir::{Program, TableId, TableKind, Trigger};
+use crate::sema::normal::{Builder, CondId};
 use crate::value::{Value, identical};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -363,9 +364,10 @@ impl Comparison<'_, '_, '_, '_> {
     /// `None` where nobody knows.
     fn difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
         let mut goals: Vec<Goal> = vec![(self.leaf(side, at).cond, true)];
+        let mut proves = true;
         for _ in 0..ROUNDS {
             let message = match self.questions.ask(&goals) {
-                Answer::Never(_) => return Some(None),
+                Answer::Never(_) => return proves.then_some(None),
                 Answer::Unknown => return None,
                 Answer::Yes(message) => message,
             };
@@ -383,7 +385,9 @@ impl Comparison<'_, '_, '_, '_> {
             if !alike(&before.1, &after.1) {
                 return Some(Some(Example { message, before: before.1, after: after.1 }));
             }
-            let other = (self.otherwise((side, at), places[1 - side]), true);
+            let (other, comparable) = self.otherwise((side, at), places[1 - side]);
+            proves &= comparable;
+            let other = (other, true);
             if goals.contains(&other) {
                 return None;
             }
@@ -393,8 +397,9 @@ impl Comparison<'_, '_, '_, '_> {
     }
 
     /// The condition that a statement of the other side does not take a message with the same answer: it does not hold, or one before it
-    /// that answers otherwise does, or the values differ that both answers are completed by.
-    fn otherwise(&mut self, (side, at): (usize, usize), other: usize) -> crate::sema::normal::CondId {
+    /// that answers otherwise does, or the values differ that both answers are completed by. False beside it where it leaves out messages
+    /// that both statements may answer otherwise, so that it proves nothing.
+    fn otherwise(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
         let own = self.leaf(side, at);
         let (answer, form, args) = (own.answer, own.form, own.args.clone());
         let leaves = &self.sides[1 - side].own.leaves;
@@ -402,14 +407,39 @@ impl Comparison<'_, '_, '_, '_> {
         let builder = &mut self.questions.solver.builder;
         let mut ways = vec![builder.complement(leaf.cond)];
         ways.extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
-        if leaf.answer != answer && leaf.form == form {
-            for (left, right) in args.iter().zip(&leaf.args) {
-                let alike = builder.alike(*left, *right);
-                ways.push(builder.complement(alike));
-            }
+        let comparable = leaf.form == form;
+        if comparable {
+            ways.extend(apart(builder, &args, &leaf.args));
         }
-        builder.join(ways, false)
+        (builder.join(ways, false), comparable)
     }
+}
+
+/// The conditions on which two answers are completed otherwise.
+fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondId> {
+    let like = |given: &Given, among: &[Given]| among.iter().find(|like| like.name == given.name).cloned();
+    let mut ways = Vec::new();
+    for given in one {
+        let Some(like) = like(given, other) else {
+            ways.push(told(builder, given));
+            continue;
+        };
+        let mut same = builder.alike(given.value, like.value);
+        if given.optional != like.optional {
+            // What is missing is left out by one and null in the other.
+            let present = builder.present(given.value);
+            same = builder.join([same, present], true);
+        }
+        ways.push(builder.complement(same));
+    }
+    let own = other.iter().filter(|given| like(given, one).is_none());
+    ways.extend(own.map(|given| told(builder, given)));
+    ways
+}
+
+/// The condition that an answer has this argument.
+fn told(builder: &mut Builder<'_>, given: &Given) -> CondId {
+    if given.optional { builder.present(given.value) } else { builder.constant_cond(true) }
 }
 
 fn alike(before: &Json, after: &Json) -> bool {

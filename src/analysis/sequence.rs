@@ -4,7 +4,9 @@
 
 use super::solver::Solver;
 use crate::decision::{Choice, Chosen};
-use crate::sema::hir::{Cond, Destination, Expr, Outcome, Program, RuleId, TableId, TableKind};
+use crate::sema::hir::{
+    Argument, Cond, Destination, Expr, Outcome, Program, RuleId, TableId, TableKind, ValueId,
+};
 use crate::sema::normal::{CondId, ExprId};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -20,9 +22,19 @@ pub(super) struct Leaf {
     pub cond: CondId,
     /// All leaves with the same number answer alike.
     pub answer: u32,
-    /// Leaves with another number here answer otherwise; those with the same one by the values of `args`.
+    /// Leaves with the same number here that answer one message alike do so for each that completes their `args` alike.
     pub form: u32,
-    pub args: Vec<ExprId>,
+    pub args: Vec<Given>,
+}
+
+/// A value that completes an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Given {
+    /// The argument's name, or the place of a value that has none.
+    pub name: String,
+    /// True when what is missing is left out.
+    pub optional: bool,
+    pub value: ExprId,
 }
 
 /// A way to a statement: the routes jumped by, and what was chosen.
@@ -92,11 +104,11 @@ impl Reader<'_, '_> {
             let start = Prefix { name: String::new(), conds: Vec::new(), path: SmallVec::new() };
             self.table(table, &start, &mut sequence)?;
         }
-        let (always, nothing) =
-            (self.solver.builder.constant_cond(true), self.answers.number("nothing".to_owned()));
+        let always = self.solver.builder.constant_cond(true);
+        let [nothing, constant] = ["nothing", "constant"].map(|key| self.answers.number(key.to_owned()));
         sequence.places.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
         let name = "nothing".to_owned();
-        sequence.leaves.push(Leaf { name, cond: always, answer: nothing, form: nothing, args: Vec::new() });
+        sequence.leaves.push(Leaf { name, cond: always, answer: nothing, form: constant, args: Vec::new() });
         Some(sequence)
     }
 
@@ -138,7 +150,11 @@ impl Reader<'_, '_> {
         }
         let (form, args) = self.form(outcome, chosen);
         let answer = self.answers.number(format!("{form} {args:?}"));
-        let form = self.answers.number(form);
+        // What a handler, a branch or a flow answers beside its arguments is the same for every message.
+        let form = self.answers.number(match outcome {
+            Outcome::Next { .. } => form,
+            _ => "constant".to_owned(),
+        });
         let cond = self.solver.builder.join(way.conds, true);
         let name = match outcome {
             // The patterns of a flow have one name.
@@ -151,17 +167,22 @@ impl Reader<'_, '_> {
     }
 
     /// The part of an answer that is constant, in words of its own, and the values it is completed by.
-    fn form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<ExprId>) {
-        let mut args = Vec::new();
-        let mut value = |this: &mut Self, id: usize| args.push(this.solver.builder.value(&this.values[id]));
+    fn form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<Given>) {
+        let mut given: Vec<Given> = Vec::new();
+        let mut value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {
+            given.push(Given {
+                name: name.map_or_else(|| given.len().to_string(), |argument| argument.name.to_string()),
+                optional: name.is_some_and(|argument| argument.optional),
+                value: this.solver.builder.value(&this.values[id.index()]),
+            });
+        };
         let form = match outcome {
             Outcome::Handler { name, args, metadata } => {
-                let mut given: Vec<_> = args.iter().collect();
-                given.sort_by_key(|arg| &arg.name);
-                given.iter().for_each(|arg| value(self, arg.value.index()));
-                let names: Vec<_> = given.iter().map(|arg| (&arg.name, arg.optional)).collect();
+                let mut args: Vec<_> = args.iter().collect();
+                args.sort_by_key(|arg| &arg.name);
+                args.iter().for_each(|arg| value(self, arg.value, Some(arg)));
                 let metadata = serde_json::to_string(&**metadata).unwrap_or_default();
-                format!("handler {name} {names:?} {metadata} {:?}", self.program.required(name))
+                format!("handler {name} {metadata} {:?}", self.program.required(name))
             }
             Outcome::Branch { .. } => {
                 let table = &self.program.tables[chosen.table(self.program).index()];
@@ -169,11 +190,11 @@ impl Reader<'_, '_> {
             }
             Outcome::Flow { flow, .. } => format!("flow {}", self.program.flows[flow.index()].id),
             Outcome::Next { destinations, next, loopback } => {
-                value(self, next.index());
+                value(self, *next, None);
                 let written: Vec<String> = destinations.iter().map(|one| one.to_string()).collect();
                 for destination in destinations {
                     if let Destination::Named(id) = destination {
-                        value(self, id.index());
+                        value(self, *id, None);
                     }
                 }
                 format!("next {written:?} {loopback}")
@@ -181,7 +202,7 @@ impl Reader<'_, '_> {
             // A jump has no answer of its own.
             Outcome::Goto(table) => format!("goto {}", table.0),
         };
-        (form, args)
+        (form, given)
     }
 }
 

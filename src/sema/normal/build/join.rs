@@ -79,7 +79,7 @@ impl Builder<'_> {
         {
             // Only where the first value is missing does the other count.
             let (first, a, b) = (*one, *a, *b);
-            let present = self.comparison(Op::IsMissing, first, None, TestMode::default(), false);
+            let present = self.present(first);
             let rest = self.alike(a, b);
             return self.join([present, rest], false);
         }
@@ -88,5 +88,10 @@ impl Builder<'_> {
             [left, right].map(|value| self.comparison(Op::IsMissing, value, None, TestMode::default(), true));
         let neither = self.join(missing, true);
         self.join([equal, neither], false)
+    }
+
+    /// The condition that a value is there.
+    pub fn present(&mut self, value: ExprId) -> CondId {
+        self.comparison(Op::IsMissing, value, None, TestMode::default(), false)
     }
 }
