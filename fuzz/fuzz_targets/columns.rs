@@ -1,38 +1,47 @@
-//! Any bytes as an Arrow stream or as CSV, and whole Arrow streams with bytes changed: refused, or decided without a panic;
-//! and messages of the generator, which the bytes steer, as columns: answered as the same messages are as JSON lines.
+//! Any bytes as an Arrow stream or as CSV, and whole Arrow streams and Parquet files with bytes changed: refused, or decided
+//! without a panic; and messages of the generator, which the bytes steer, as columns: answered as the same messages are as JSON lines.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec_columns::formats::{Format, stream};
+use rulec_columns::formats::{Format, FormatError, Source, open, stream};
 use rulec_columns::{Decider, Options, write_lines};
-use rulec_fuzz::convert::streams::streams;
+use rulec_fuzz::convert::streams::{parquet, streams};
 use rulec_fuzz::convert::{Mixed, batch};
 use rulec_fuzz::support::generate::{Generator, message};
 use rulec_fuzz::support::random::Random;
 use rulec_fuzz::{READING, compiler};
 use serde_json::Value as Json;
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 use std::sync::OnceLock;
 
 /// Rows after which no more are asked for: a few bytes may say that a batch has two thousand million.
 const ROWS: usize = 10_000;
 
-/// Arrow panics over some of what is wrong in a stream, which its reader here catches. Any other panic is what is looked for.
+/// The libraries of Arrow and Parquet panic over some of what is wrong, which readers here catch. Any other panic is what is
+/// looked for.
 fn listen() {
     let ends = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if !info.location().is_some_and(|place| place.file().contains("/arrow-")) {
+        let of_library = |place: &str| ["/arrow-", "/parquet-"].iter().any(|name| place.contains(name));
+        if !info.location().is_some_and(|place| of_library(place.file())) {
             ends(info);
         }
     }));
 }
 
+fn source(format: Format, bytes: &[u8]) -> Result<Box<dyn Source>, FormatError> {
+    if format != Format::Parquet {
+        return stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64));
+    }
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).expect("it can be written");
+    open(format, file)
+}
+
 fn any_bytes(format: Format, bytes: &[u8]) {
     let rules = compiler().compile_text(READING).expect("it compiles");
-    let Ok(mut source) = stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64)) else {
-        return;
-    };
+    let Ok(mut source) = source(format, bytes) else { return };
     let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
     let Ok(mut decider) = Decider::new(&rules, None, source.schema(), &options) else { return };
     let mut rows = 0;
@@ -45,18 +54,23 @@ fn any_bytes(format: Format, bytes: &[u8]) {
     }
 }
 
-/// The first byte names the stream; then come places and bytes.
+/// The first byte names a stream or file; then come places and bytes.
 fn changed(bytes: &[u8]) {
-    static STREAMS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
-    let streams = STREAMS.get_or_init(|| streams(&mut Random::new(0)));
+    static WHOLE: OnceLock<Vec<(Format, Vec<u8>)>> = OnceLock::new();
+    let whole = WHOLE.get_or_init(|| {
+        let streams = streams(&mut Random::new(0)).into_iter().map(|bytes| (Format::Arrow, bytes));
+        streams
+            .chain(parquet(&mut Random::new(0)).into_iter().map(|bytes| (Format::Parquet, bytes)))
+            .collect()
+    });
     let Some((which, changes)) = bytes.split_first() else { return };
-    let mut stream = streams[usize::from(*which) % streams.len()].clone();
+    let (format, mut changed) = whole[usize::from(*which) % whole.len()].clone();
     for change in changes.chunks_exact(3) {
         let [low, high, byte] = change else { continue };
-        let at = usize::from(u16::from_le_bytes([*low, *high])) % stream.len();
-        stream[at] = *byte;
+        let at = usize::from(u16::from_le_bytes([*low, *high])) % changed.len();
+        changed[at] = *byte;
     }
-    any_bytes(Format::Arrow, &stream);
+    any_bytes(format, &changed);
 }
 
 fn generated(bytes: &[u8]) {
