@@ -55,6 +55,11 @@ fn each<T>(items: &[T], mut run: impl FnMut(&T)) -> Vec<Duration> {
     timed.collect()
 }
 
+fn settled<T>(live: &LiveRules, items: &[T], run: impl FnMut(&T)) -> Vec<Duration> {
+    live.wait_for_merge();
+    each(items, run)
+}
+
 fn edits(count: usize, declared: bool) {
     let live = live(count, declared);
     let known: Vec<String> = routes(count, Kind::Mixed, 7)
@@ -65,11 +70,12 @@ fn edits(count: usize, declared: bool) {
     let (first, second) = (later(EDITS, 8), later(EDITS, 9));
     let renamed: Vec<String> =
         first.iter().zip(&second).map(|((_, name), (text, other))| text.replacen(other, name, 1)).collect();
+    // A row begins when nothing that the row before brought about runs in the background.
     let rows = [
         ("insert", each(&first, |(text, _)| live.insert(text).expect("it fits"))),
-        ("replace", each(&renamed, |text| live.replace(text).expect("it is there"))),
-        ("remove a later one", each(&first, |(_, name)| live.remove(name).expect("it is there"))),
-        ("remove of the base", each(&known, |name| live.remove(name).expect("it is there"))),
+        ("replace", settled(&live, &renamed, |text| live.replace(text).expect("it is there"))),
+        ("remove a later one", settled(&live, &first, |(_, name)| live.remove(name).expect("it is there"))),
+        ("remove of the base", settled(&live, &known, |name| live.remove(name).expect("it is there"))),
     ];
     let start = Instant::now();
     live.merge().expect("it compiles");

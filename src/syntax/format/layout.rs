@@ -119,11 +119,15 @@ impl<'a> Writer<'a> {
 
     /// Writes the gap before a token as it is, but that all lines end alike.
     pub(super) fn as_it_stands(&mut self, gaps: &Gaps<'_>, next: usize) {
-        for (at, line) in gaps.slice(next).replace("\r\n", "\n").split('\n').enumerate() {
-            if at > 0 {
+        let mut lines = gaps.slice(next).split('\n').peekable();
+        while let Some(line) = lines.next() {
+            if lines.peek().is_none() {
+                self.push(line, 0);
+            } else {
+                // All that would be read as the line's end with it next time.
+                self.push(line.trim_end_matches('\r'), 0);
                 self.push(self.newline, 0);
             }
-            self.push(line, 0);
         }
     }
 

@@ -258,6 +258,13 @@ fn a_carriage_return_that_ends_no_line_stays() {
     check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
 }
 
+/// Of two carriage returns before a line's end one was left, which was a part of the end the next time.
+#[test]
+fn carriage_returns_at_a_line_s_end_go() {
+    check("n\n\r\r\n\"", "n\n\n\"\n");
+    check("n\r\n \r\r\n\"", "n\r\n \r\n\"\r\n");
+}
+
 /// The comment became a part of the quoted text before it, which is not closed and ends before a `\r`.
 #[test]
 fn a_comment_stays_apart_from_what_is_not_closed() {
