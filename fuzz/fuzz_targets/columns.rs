@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use rulec_columns::formats::{Format, FormatError, Source, open, stream};
 use rulec_columns::{Decider, Options, write_lines};
 use rulec_fuzz::convert::streams::{parquet, streams};
-use rulec_fuzz::convert::{Mixed, batch};
+use rulec_fuzz::convert::{Mixed, batch, without_nulls};
 use rulec_fuzz::support::generate::{Generator, message};
 use rulec_fuzz::support::random::Random;
 use rulec_fuzz::{READING, compiler};
@@ -77,7 +77,8 @@ fn generated(bytes: &[u8]) {
     let mut random = Random::of(bytes);
     let program = Generator::program(&mut random);
     let Ok(rules) = compiler().compile_text(&program.source) else { return };
-    let messages: Vec<Json> = (0..4).map(|_| message(&mut random)).filter(Json::is_object).collect();
+    let mut messages: Vec<Json> = (0..4).map(|_| message(&mut random)).filter(Json::is_object).collect();
+    without_nulls(&mut messages);
     let mixed = match random.below(3) {
         0 => Mixed::Union,
         1 => Mixed::Json,

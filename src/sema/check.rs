@@ -33,7 +33,7 @@ mod workflow;
 pub use allow::Allows;
 pub(crate) use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
-pub(crate) use uses::{CountedUses, FieldUses, RouteUses, UsesByRoute};
+pub(crate) use uses::{Counted, CountedUses, Known, RouteUses, UsesByRoute};
 
 use crate::diag::{Code, Diagnostic, Label, Message, nearest};
 use crate::loader::Loaded;
@@ -60,29 +60,6 @@ pub(crate) type Checked<T> = Result<T, Reported>;
 pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     let (program, diagnostics, _) = check_fields(loaded, true, |_| {});
     (program, diagnostics)
-}
-
-/// The message's fields as a program has them: declared, or as they are used.
-#[derive(Clone)]
-pub(crate) enum Known {
-    Input(Arc<DeclaredInput>),
-    Uses(Arc<FieldUses>),
-}
-
-/// The same of rules whose routes may change, where uses are counted.
-pub(crate) enum Counted {
-    Input(Arc<DeclaredInput>),
-    Uses(CountedUses),
-}
-
-impl Counted {
-    /// The fields as they are now.
-    pub(crate) fn known(&self) -> Known {
-        match self {
-            Counted::Input(input) => Known::Input(Arc::clone(input)),
-            Counted::Uses(uses) => Known::Uses(Arc::clone(uses.fields())),
-        }
-    }
 }
 
 /// Checks all files, and returns what is known of the fields of the message as well, and what each route uses of them.

@@ -57,7 +57,8 @@ impl Changed {
     }
 }
 
-/// Lays out a rules file. Formatting what comes out changes nothing more.
+/// Lays out a rules file. Formatting what comes out changes nothing more. A file with statements that cannot be read stays as
+/// it stands where laying it out would change what its statements are.
 pub fn format(text: &str) -> Result<Formatted, Changed> {
     let before = outline(text);
     let mut file = File { gaps: Gaps::new(text, &before.tokens), outline: &before, left: Vec::new() };
@@ -69,6 +70,8 @@ pub fn format(text: &str) -> Result<Formatted, Changed> {
     let left = file.left.iter().map(|token| line(text, &before.tokens, *token)).collect();
     match difference(text, &before, &formatted) {
         None => Ok(Formatted { text: formatted, left }),
+        // Brackets that are not closed leave columns to say where statements begin, and laying them out changes columns.
+        Some(_) if !left.is_empty() => Ok(Formatted { text: text.to_owned(), left }),
         Some(token) => Err(Changed { line: line(text, &before.tokens, token) }),
     }
 }

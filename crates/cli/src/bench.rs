@@ -1,15 +1,16 @@
 //! `rulec bench`: how long decisions take on this machine, for the messages of a file.
 
+use super::engine::EngineArgs;
 use super::files::RulesArgs;
 use super::language::{counted, tell};
-use super::run::{entry, tier};
+use super::run::entry;
 use super::stream;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::builder::RangedU64ValueParser;
+use rulec::Session;
 use rulec::internals::diag::said;
 use rulec::internals::text;
-use rulec::{Session, Tier};
 use serde_json::{Value as Json, json};
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ const TIMED: usize = 1_000_000;
 #[command(after_help = "Examples:
   rulec bench support.rules messages.jsonl
   rulec bench support.rules messages.jsonl --engine reference --seconds 5
+  rulec bench support.rules messages.jsonl --index always
   rulec bench support.rules messages.jsonl --format json
 
 One thread decides the messages, as JSON text, over and over for the time given. The percentiles are of single decisions,
@@ -41,9 +43,8 @@ pub struct Args {
     /// Measure for so long: 1 to 600 seconds
     #[arg(long, default_value = "2", value_parser = RangedU64ValueParser::<u64>::new().range(1..=600), value_name = "N")]
     seconds: u64,
-    /// The engine that decides; all answer alike
-    #[arg(long, default_value = Tier::Auto.name(), value_parser = tier(), value_name = "ENGINE")]
-    engine: Tier,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Text to read, or the same as data
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -51,7 +52,7 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let began = Instant::now();
-    let rules = args.rules.load(term)?.with_tier(args.engine);
+    let rules = args.engine.decide(args.rules.load(term)?);
     let loaded = began.elapsed();
     let entry = entry(&rules, args.entry.as_deref())?;
     let (mut lines, mut left) = (Vec::new(), 0_usize);

@@ -1,7 +1,7 @@
 //! `rulec conformance`: cases with expected results, held against an engine.
 
 use super::term::Out;
-use super::{CliError, Status, files, run};
+use super::{CliError, Status, engine, files};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
 use rulec::internals::diag::said;
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long)]
     list_failures: bool,
     /// The engine that decides; all answer alike
-    #[arg(long, default_value = Tier::Auto.name(), value_parser = run::tier(), value_name = "ENGINE")]
+    #[arg(long, default_value = Tier::Auto.name(), value_parser = engine::tier(), value_name = "ENGINE")]
     engine: Tier,
 }
 

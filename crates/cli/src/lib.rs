@@ -32,6 +32,7 @@ mod conformance;
 mod coverage;
 mod diff;
 mod doctor;
+mod engine;
 mod explain;
 mod files;
 mod fix;

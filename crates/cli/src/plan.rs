@@ -22,7 +22,7 @@ use std::collections::HashMap;
 A rule is found by a *key* when every message it holds for must have something that can be looked up:
 a text, a value, an element of a list. The others lie in a table of *bits*, which the values of a
 message narrow down, or are *always* tried. Costs are guesses in nanoseconds a message; the cheaper
-way is taken. `rulec run --no-index` tries all rules one by one.")]
+way is taken, unless `--index always` or `--index never` of `rulec run` and `rulec bench` says otherwise.")]
 pub struct Args {
     #[command(flatten)]
     rules: RulesArgs,

@@ -3,6 +3,7 @@
 #[cfg(feature = "columns")]
 use super::columns::Answering;
 use super::columns::ColumnArgs;
+use super::engine::EngineArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, Judges};
 use super::language::{language, tell};
@@ -10,14 +11,13 @@ use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::choice::{Question, reasons};
 use rulec::flow::FlowMatcher;
 use rulec::internals::diag::{listed, said};
 use rulec::internals::json::{self, JsonError};
 use rulec::internals::sema::hir::TableKind;
 use rulec::payload;
-use rulec::{Decision, Entry, Explanation, Indexing, Rules, Session, SkippedCondition, Tier};
+use rulec::{Decision, Entry, Explanation, Rules, Session, SkippedCondition};
 #[cfg(feature = "columns")]
 use rulec_columns::AnswerColumns;
 use serde::Serialize;
@@ -65,16 +65,8 @@ pub struct Args {
     /// Also say how the decision came about, as `explanation`
     #[arg(long)]
     explain: bool,
-    /// The engine that decides; all answer alike
-    #[arg(long, default_value = Tier::Auto.name(), value_parser = tier(), value_name = "ENGINE")]
-    engine: Tier,
-    /// Try the rules one by one, without the index: to compare, and to find out what is wrong
-    #[arg(long)]
-    no_index: bool,
-}
-
-pub fn tier() -> impl TypedValueParser<Value = Tier> {
-    PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 #[derive(Serialize)]
@@ -98,8 +90,7 @@ struct Decided<'a> {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let indexing = if args.no_index { Indexing::Never } else { Indexing::Auto };
-    let rules = args.rules.load(term)?.with_tier(args.engine).with_index(indexing);
+    let rules = args.engine.decide(args.rules.load(term)?);
     if let Some(field) = &args.decision_by {
         let judges = Judges::by_field(field, &rules, &args.judge)?;
         return judge::run(&judges, &args.stream, &args.columns, term, out);

@@ -180,7 +180,7 @@ fn the_batches_before_a_cut_of_an_arrow_file_are_read() {
     assert!(error.starts_with("it is broken or cut short here"), "{error}");
 }
 
-/// What a message says of its length was believed: five bytes had Arrow ask for 1.8 GB, and others ended the program.
+/// The length that a message says it has was believed: five bytes had Arrow ask for 1.8 GB, and others ended the program.
 #[test]
 fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() {
     let length = |bytes: &[u8]| read(Format::Arrow, bytes).1.expect("it is refused");

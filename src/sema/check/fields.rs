@@ -1,9 +1,9 @@
 //! The message's fields: which exist, at what type each is read, and — where no `input` is
 //! declared — how uses narrow the type.
 
+use super::DeclaredInput;
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
-use super::uses::{CountedUses, FieldUses, RouteUses, UsesByRoute};
-use super::{Counted, DeclaredInput};
+use super::uses::{Counted, CountedUses, FieldUses, RouteUses, UsesByRoute};
 use crate::builtins::{self, Function};
 use crate::diag::{Argument, Code, Diagnostic, Hole, Message};
 use crate::sema::hir::{Root, Slot, SlotId};

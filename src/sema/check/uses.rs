@@ -1,12 +1,36 @@
 //! The uses of the message's fields by each statement, where no `input` declares them. They are kept
 //! to check a further route later, and to see what the removal of one changes.
 
+use super::DeclaredInput;
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
 use crate::span::Span;
 use crate::ty::KindSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// The message's fields as a program has them: declared, or as they are used.
+#[derive(Clone)]
+pub(crate) enum Known {
+    Input(Arc<DeclaredInput>),
+    Uses(Arc<FieldUses>),
+}
+
+/// The same of rules whose routes may change, where uses are counted.
+pub(crate) enum Counted {
+    Input(Arc<DeclaredInput>),
+    Uses(CountedUses),
+}
+
+impl Counted {
+    /// The fields as they are now.
+    pub(crate) fn known(&self) -> Known {
+        match self {
+            Counted::Input(input) => Known::Input(Arc::clone(input)),
+            Counted::Uses(uses) => Known::Uses(Arc::clone(uses.fields())),
+        }
+    }
+}
 
 /// The uses of fields in one route: for each the kinds for which all its uses work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -258,6 +258,15 @@ fn a_carriage_return_that_ends_no_line_stays() {
     check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
 }
 
+/// The statements of such a file follow from columns alone, and `route` would have begun one of its own beside the table.
+#[test]
+fn a_file_stays_where_laying_it_out_would_change_its_statements() {
+    for text in [" table{\n h\nroute", " table{\n h\nroute\n\n\n\ndefault  ->  h\n"] {
+        stays(text);
+        assert!(format(text).is_ok_and(|formatted| !formatted.left.is_empty()));
+    }
+}
+
 /// Of two carriage returns before a line's end one was left, which was a part of the end the next time.
 #[test]
 fn carriage_returns_at_a_line_s_end_go() {

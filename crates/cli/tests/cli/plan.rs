@@ -1,4 +1,4 @@
-//! `rulec plan`, and `rulec run --no-index`.
+//! `rulec plan`, and `--index`.
 
 use super::{Folder, SMALL};
 
@@ -55,14 +55,18 @@ fn one_entry_as_data() {
 }
 
 #[test]
-fn without_the_index_the_answers_are_the_same() {
+fn with_and_without_the_index_the_answers_are_the_same() {
     let folder = Folder::with(SMALL);
     let messages =
         "{\"text\": \"show\", \"ctx\": {\"message_count\": 4}}\n{\"text\": \"hi!\"}\n{\"text\": \"\"}\n";
-    let with = folder.fed(&["run", "a.rules", "--all"], messages).expect(0);
-    let without = folder.fed(&["run", "a.rules", "--all", "--no-index"], messages).expect(0);
-    assert_eq!(with.out, without.out);
-    assert_eq!(with.json().len(), 3);
+    let usual = folder.fed(&["run", "a.rules", "--all"], messages).expect(0);
+    for when in ["auto", "always", "never"] {
+        let asked = folder.fed(&["run", "a.rules", "--all", "--index", when], messages).expect(0);
+        assert_eq!(asked.out, usual.out, "{when}");
+    }
+    assert_eq!(usual.json().len(), 3);
+    let ran = folder.fed(&["run", "a.rules", "--index", "alway"], messages).expect(2);
+    assert!(ran.err.contains("always"), "{}", ran.err);
 }
 
 /// The rules of a payload kind's fields and of its elements lie in tables of their own, and were listed as such.

@@ -32,6 +32,9 @@ const END: u64 = 8;
 /// Rows between two ends.
 const GROUP: usize = 1 << 17;
 
+/// Marks within a file that are tried as its end. Others stand there where a text happens to have one.
+const TRIES: usize = 100;
+
 /// Bytes at the end of a file that is cut short that are looked through for an end at a time.
 const WINDOW: u64 = 64 << 20;
 
@@ -78,7 +81,7 @@ impl ChunkReader for Beginning {
 
     /// The head of the page that begins there, or the end of the file.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        if start + END == self.length {
+        if start.checked_add(END) == Some(self.length) {
             return self.get_bytes(start, END as usize).map(Cursor::new);
         }
         let page = Record::read(self.file.get_read(start)?)?;
@@ -147,12 +150,10 @@ fn whole(
 ) -> Result<Option<(ParquetRecordBatchReaderBuilder<Beginning>, u64)>, FormatError> {
     let from = length.saturating_sub(WINDOW);
     let bytes = tail(&mut file, from)?;
-    for at in (0..bytes.len().saturating_sub(MARK.len())).rev() {
+    let inside = (0..bytes.len().saturating_sub(MARK.len())).rev();
+    for at in inside.filter(|at| bytes[*at..].starts_with(MARK)).take(TRIES) {
         let end = from + (at + MARK.len()) as u64;
-        if bytes[at..].starts_with(MARK)
-            && end > MARK.len() as u64
-            && let Ok(builder) = builder(file.try_clone()?, end)
-        {
+        if let Ok(builder) = builder(file.try_clone()?, end) {
             return Ok(Some((builder, end)));
         }
     }
@@ -240,5 +241,37 @@ impl<W: Write + Send> Sink for Writer<W> {
 
     fn finish(&mut self) -> Result<(), FormatError> {
         self.writer.finish().map(drop).map_err(FormatError::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// The head of a page that a file begins with, or why it is refused.
+    fn head(bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[bytes, &[0; 100]].concat()).expect("it can be written");
+        let beginning = Beginning { file, length: bytes.len() as u64 + 100 };
+        let mut head = Vec::new();
+        let read = beginning.get_read(0).map_err(|error| error.to_string())?;
+        read.take(1_000).read_to_end(&mut head).expect("memory");
+        Ok(head)
+    }
+
+    #[test]
+    fn pages_say_sizes_that_can_be_true() {
+        // The kind of page, its bytes decompressed (100), and as they stand in the file (50); a dictionary of nine values.
+        let page = [0x15, 0x04, 0x15, 0xc8, 0x01, 0x15, 0x64, 0x4c, 0x15, 0x12, 0x00, 0x00];
+        assert_eq!(head(&page), Ok(page.to_vec()));
+        let mut larger = page.to_vec();
+        larger.splice(3..5, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
+        let words = "a page of 50 bytes is said to become 2147483647; write fewer rows to a page";
+        assert_eq!(head(&larger), Err(format!("Parquet error: {words}")));
+        let mut many = page.to_vec();
+        many.splice(9..10, [0xd0, 0x0f]);
+        let words = "a dictionary of 100 bytes is said to have 1000 values";
+        assert_eq!(head(&many), Err(format!("Parquet error: {words}")));
     }
 }

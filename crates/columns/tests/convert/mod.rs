@@ -39,6 +39,21 @@ pub fn batch(messages: &[Json], mixed: Mixed) -> RecordBatch {
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).expect("a batch")
 }
 
+/// Takes the fields of records that are null out of messages: a column cannot tell them from those that are not there.
+pub fn without_nulls(messages: &mut [Json]) {
+    for path in RECORDS {
+        for message in &mut *messages {
+            let mut record = Some(message);
+            for name in path.split('.').filter(|name| !name.is_empty()) {
+                record = record.and_then(|record| record.get_mut(name));
+            }
+            if let Some(record) = record.and_then(Json::as_object_mut) {
+                record.retain(|_, value| !value.is_null());
+            }
+        }
+    }
+}
+
 /// Takes out of messages what is of another type than most values of its place, so that columns are of one type.
 pub fn clean(messages: &mut [Json]) {
     let objects: Vec<&mut Json> = messages.iter_mut().collect();

@@ -49,7 +49,7 @@ impl Encapsulated {
         Ok(Some(message))
     }
 
-    /// What kind of message it is, and where its columns stand in the body.
+    /// The kind of the message, and the places of its columns in the body.
     pub fn head(&self) -> Head<'_> {
         self.head.as_ref()
     }
@@ -114,14 +114,14 @@ fn slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
     bytes.get(from..)?.get(..length)
 }
 
-/// So many bytes.
+/// Reads so many bytes.
 fn exactly(input: &mut impl Read, length: i64) -> Result<Vec<u8>, Message> {
     let length = u64::try_from(length).map_err(|_| said!("a message is said to have {length} bytes"))?;
     let bytes = up_to(input, length)?;
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(cut()) }
 }
 
-/// So many bytes, or those that are left.
+/// Reads so many bytes, or those that are left.
 fn up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>, Message> {
     let mut bytes = Vec::new();
     input.take(length).read_to_end(&mut bytes).map_err(|error| Message::verbatim(error.to_string()))?;

@@ -37,7 +37,11 @@ impl<R: Read> Record<R> {
         Ok(record)
     }
 
+    /// Steps over the fields of a record, in the field of that number where it stands in another.
     fn fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
+        if depth > DEPTH {
+            return Err(wrong());
+        }
         let mut id: i16 = 0;
         loop {
             let head = self.byte()?;
@@ -125,4 +129,43 @@ fn signed(number: u64) -> i64 {
 
 fn wrong() -> Error {
     ErrorKind::InvalidData.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Option<usize> {
+        Record::read(bytes).ok().map(|record| record.bytes.len())
+    }
+
+    #[test]
+    fn a_record_is_there_as_a_whole_or_refused() {
+        let record = [
+            0x18, 0x03, b'a', b'b', b'c', // a text of three bytes
+            0x19, 0x35, 0x02, 0x04, 0x06, // a list of three numbers
+            0x19, 0x2c, 0x11, 0x00, 0x12, 0x00, // a list of two records, each a truth
+            0x1b, 0x01, 0x58, 0x02, 0x01, b'x', // a map of a number to a text
+            0x06, 0x28, 0x80, 0x01, // the field 20, a whole number
+            0x17, 1, 2, 3, 4, 5, 6, 7, 8, // a float
+            0x00,
+        ];
+        assert_eq!(read(&record), Some(record.len()));
+        assert_eq!(read(&[&record[..], &[1, 2, 3]].concat()), Some(record.len()));
+        for end in 0..record.len() {
+            assert_eq!(read(&record[..end]), None, "{end} bytes");
+        }
+    }
+
+    #[test]
+    fn lengths_that_reach_beyond_the_end_are_refused() {
+        let long = [0xff, 0xff, 0xff, 0xff, 0x07];
+        for (what, head) in [("a text", &[0x18][..]), ("a list", &[0x19, 0xfc]), ("a map", &[0x1b])] {
+            assert_eq!(read(&[head, &long, &[0; 100]].concat()), None, "{what}");
+        }
+        assert_eq!(read(&[0x19; 1_000]), None, "lists in one another");
+        assert_eq!(read(&[&[0x1c; 1_000][..], &[0; 2_000]].concat()), None, "records in one another");
+        assert_eq!(read(&[0x1f, 0x00]), None, "a kind that there is not");
+        assert_eq!(read(&[0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00]), None);
+    }
 }

@@ -1,0 +1,49 @@
+//! The ways of deciding that a user may ask for by name: to compare them, and to find out what is wrong.
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rulec::{Indexing, Rules, Tier};
+
+/// The engine, and the tables that are indexed. All ways answer alike.
+#[derive(clap::Args)]
+pub struct EngineArgs {
+    /// The engine that decides; all answer alike
+    #[arg(long, default_value = Tier::Auto.name(), value_parser = tier(), value_name = "ENGINE")]
+    engine: Tier,
+    /// The tables whose rules the index finds, in place of trying them one by one; the answers are the same
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    index: Index,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Index {
+    /// Those for which it is guessed to be faster
+    #[default]
+    Auto,
+    /// All
+    Always,
+    /// None
+    Never,
+}
+
+impl EngineArgs {
+    /// The engine's name.
+    pub fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    /// The rules, decided as asked for.
+    pub fn decide(&self, rules: Rules) -> Rules {
+        let indexing = match self.index {
+            Index::Auto => Indexing::Auto,
+            Index::Always => Indexing::Always,
+            Index::Never => Indexing::Never,
+        };
+        rules.with_tier(self.engine).with_index(indexing)
+    }
+}
+
+/// Reads the name of an engine.
+pub fn tier() -> impl TypedValueParser<Value = Tier> {
+    PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
+}
