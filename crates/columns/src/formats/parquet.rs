@@ -20,7 +20,7 @@ use record::Record;
 use rulec::Message;
 use rulec::internals::diag::said;
 use std::fs::File;
-use std::io::{Cursor, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
 /// The mark at both ends of a file.
@@ -77,31 +77,46 @@ impl Length for Beginning {
 }
 
 impl ChunkReader for Beginning {
-    type T = Cursor<Bytes>;
+    type T = Head;
 
-    /// The head of the page that begins there, or the end of the file.
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        if start.checked_add(END) == Some(self.length) {
-            return self.get_bytes(start, END as usize).map(Cursor::new);
-        }
-        let page = Record::read(self.file.get_read(start)?)?;
-        let (compressed, uncompressed) = (page.compressed, page.uncompressed);
-        if compressed < 0 || uncompressed > DECOMPRESSED.max(RATIO.saturating_mul(compressed)) {
-            let words = format!(
-                "a page of {compressed} bytes is said to become {uncompressed}; write fewer rows to a page"
-            );
-            return Err(ParquetError::General(words));
-        }
-        if page.values > uncompressed {
-            let words =
-                format!("a dictionary of {uncompressed} bytes is said to have {} values", page.values);
-            return Err(ParquetError::General(words));
-        }
-        Ok(Cursor::new(page.bytes.into()))
+    fn get_read(&self, start: u64) -> ParquetResult<Head> {
+        // The library asks for the bytes behind a head that it has read as well, and leaves them.
+        let is_end = start.checked_add(END) == Some(self.length);
+        let bytes = if is_end { self.get_bytes(start, END as usize)? } else { Bytes::new() };
+        let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
+        Ok(Head { head, bytes: Cursor::new(bytes) })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         self.file.get_bytes(start, length)
+    }
+}
+
+/// The head of a page, or the end of a file.
+struct Head {
+    /// The file, and the place in it of a head that has not been read.
+    head: Option<(File, u64)>,
+    bytes: Cursor<Bytes>,
+}
+
+impl Read for Head {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some((file, start)) = self.head.take() {
+            let page = Record::read(file.get_read(start).map_err(io::Error::other)?)?;
+            let (compressed, uncompressed) = (page.compressed, page.uncompressed);
+            if compressed < 0 || uncompressed > DECOMPRESSED.max(RATIO.saturating_mul(compressed)) {
+                return Err(io::Error::other(format!(
+                    "a page of {compressed} bytes is said to become {uncompressed}; write fewer rows to a page"
+                )));
+            }
+            if page.values > uncompressed {
+                let values = page.values;
+                let words = format!("a dictionary of {uncompressed} bytes is said to have {values} values");
+                return Err(io::Error::other(words));
+            }
+            self.bytes = Cursor::new(page.bytes.into());
+        }
+        self.bytes.read(buffer)
     }
 }
 
@@ -247,7 +262,6 @@ impl<W: Write + Send> Sink for Writer<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
 
     /// The head of a page that a file begins with, or why it is refused.
     fn head(bytes: &[u8]) -> Result<Vec<u8>, String> {
@@ -255,9 +269,18 @@ mod tests {
         file.write_all(&[bytes, &[0; 100]].concat()).expect("it can be written");
         let beginning = Beginning { file, length: bytes.len() as u64 + 100 };
         let mut head = Vec::new();
-        let read = beginning.get_read(0).map_err(|error| error.to_string())?;
-        read.take(1_000).read_to_end(&mut head).expect("memory");
-        Ok(head)
+        let mut read = beginning.get_read(0).expect("it is not read yet");
+        read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
+    }
+
+    /// The library asks for the bytes behind a head that it has looked at before, and leaves them: files that it reads so were
+    /// refused for what their pages begin with.
+    #[test]
+    fn nothing_is_refused_that_is_not_read() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[0xff; 100]).expect("it can be written");
+        let mut read = Beginning { file, length: 100 }.get_read(7).expect("it is not read yet");
+        assert!(read.read(&mut [0; 8]).is_err());
     }
 
     #[test]
@@ -268,10 +291,10 @@ mod tests {
         let mut larger = page.to_vec();
         larger.splice(3..5, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
         let words = "a page of 50 bytes is said to become 2147483647; write fewer rows to a page";
-        assert_eq!(head(&larger), Err(format!("Parquet error: {words}")));
+        assert_eq!(head(&larger), Err(words.to_owned()));
         let mut many = page.to_vec();
         many.splice(9..10, [0xd0, 0x0f]);
         let words = "a dictionary of 100 bytes is said to have 1000 values";
-        assert_eq!(head(&many), Err(format!("Parquet error: {words}")));
+        assert_eq!(head(&many), Err(words.to_owned()));
     }
 }
