@@ -33,9 +33,8 @@ pub(super) struct Reader {
     input: BufReader<Input>,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// The batch whose rows are being handed out, and how many were.
-    batch: RecordBatch,
-    handed_out: usize,
+    /// The rows of the last batch that have not been handed out.
+    left: Option<RecordBatch>,
 }
 
 impl Reader {
@@ -48,8 +47,7 @@ impl Reader {
         let mut input = BufReader::new(Cursor::new(first).chain(input));
         let schema = schema(&mut input)
             .map_err(|error| FormatError(said!("it is no Arrow file or stream: {}", error)))?;
-        let batch = RecordBatch::new_empty(Arc::clone(&schema));
-        Ok(Reader { input, schema, dictionaries: HashMap::new(), batch, handed_out: 0 })
+        Ok(Reader { input, schema, dictionaries: HashMap::new(), left: None })
     }
 
     /// The next batch; `None` at the end.
@@ -88,17 +86,19 @@ impl Source for Reader {
     }
 
     fn next(&mut self) -> Result<Option<Part>, FormatError> {
-        while self.handed_out == self.batch.num_rows() {
-            let next = self
+        let batch = match self.left.take() {
+            Some(batch) => Some(batch),
+            None => self
                 .batch()
-                .map_err(|error| FormatError(said!("it is broken or cut short here: {}", error)))?;
-            let Some(batch) = next else { return Ok(None) };
-            (self.batch, self.handed_out) = (batch, 0);
+                .map_err(|error| FormatError(said!("it is broken or cut short here: {}", error)))?,
+        };
+        let Some(batch) = batch else { return Ok(None) };
+        let rows = batch.num_rows();
+        if rows <= ROWS {
+            return Ok(Some(Part::from(batch)));
         }
-        let rows = ROWS.min(self.batch.num_rows() - self.handed_out);
-        let part = self.batch.slice(self.handed_out, rows);
-        self.handed_out += rows;
-        Ok(Some(Part::from(part)))
+        self.left = Some(batch.slice(ROWS, rows - ROWS));
+        Ok(Some(Part::from(batch.slice(0, ROWS))))
     }
 
     fn share(&self) -> Option<f64> {
