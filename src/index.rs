@@ -56,6 +56,7 @@ use attribute::{Class, Classes};
 use bitmap::Bitmap;
 use edges::Edges;
 use scan::Scanner;
+use smallvec::SmallVec;
 
 pub use build::build;
 pub use plan::{RoutePlan, TablePlan, plan};
@@ -94,27 +95,34 @@ impl Index {
     }
 }
 
-/// A text that is scanned.
+/// A text that is scanned. What is read of it for every text lies together, what it has none of is an empty place there.
 #[derive(Debug)]
+#[repr(C)]
 pub struct SubjectIndex {
     /// The source of the text.
     pub operand: Operand,
-    /// The forms in which it is scanned, where they differ.
-    pub forms: Vec<TextForm>,
-    /// Finds its literals; those that must stand at an edge are found there.
-    pub scanner: Scanner,
-    pub starts: Edges,
-    pub ends: Edges,
     /// The number of the scanner's first literal; the others follow.
     pub first: u32,
+    /// The attribute of the text in its one form, whose class is told once it is folded where it is scanned;
+    /// [`SubjectIndex::NONE`] for none.
+    pub attribute: u32,
+    /// The forms in which it is scanned, where they differ.
+    pub forms: SmallVec<[TextForm; 1]>,
     /// True when some literal answers a predicate only where it was found in the text as it came.
     pub asks_own: bool,
-    /// True when its one form folds, and no value is looked up in that form: it is folded where it is scanned, and not
-    /// kept.
+    /// True when its one form folds the case and does nothing else: it is folded where it is scanned, and not kept.
     pub folds_in_place: bool,
+    /// The literals that must stand at an edge.
+    pub starts: Option<Box<Edges>>,
+    pub ends: Option<Box<Edges>>,
+    /// Finds the others.
+    pub scanner: Scanner,
 }
 
 impl SubjectIndex {
+    /// No attribute.
+    pub const NONE: u32 = u32::MAX;
+
     /// True when a text is known to be prepared in a form as it came; not asked where nothing depends on it.
     #[inline]
     pub fn is_own(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {

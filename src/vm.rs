@@ -98,7 +98,7 @@ impl<'a> Vm<'a, Record<'a>> {
     pub fn record(
         code: &'a Bytecode,
         hosts: &'a [Host],
-        record: &'a [Value<'a>],
+        record: Record<'a>,
         scratch: &'a mut Scratch,
     ) -> Vm<'a, Record<'a>> {
         let begun = Begun::over(code, hosts, record, scratch);

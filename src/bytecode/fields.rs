@@ -23,7 +23,7 @@ impl ByName {
         for (name, slot) in named {
             by_name.slots.push(slot);
             let end = by_name.slots.len() as u32;
-            match by_name.names.get(name) {
+            match by_name.names.get(name.as_bytes()) {
                 Some(number) => by_name.ends[number as usize] = end,
                 None => {
                     by_name.names.insert(name, by_name.ends.len() as u32);
@@ -37,7 +37,7 @@ impl ByName {
     /// The slots of a name.
     #[inline]
     pub fn get(&self, name: &str) -> &[u32] {
-        let Some(number) = self.names.get(name).map(|number| number as usize) else { return &[] };
+        let Some(number) = self.names.get(name.as_bytes()).map(|number| number as usize) else { return &[] };
         let start = if number == 0 { 0 } else { self.ends.get(number - 1).copied().unwrap_or(0) };
         let end = self.ends.get(number).copied().unwrap_or(start);
         self.slots.get(start as usize..end as usize).unwrap_or_default()

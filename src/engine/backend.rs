@@ -254,7 +254,7 @@ impl RuleSet {
             }
             #[cfg(feature = "jit")]
             Backend::Jit => match (self.code(), input.slots()) {
-                (Some(code), Ok(slots)) => return work(&mut code.record(&self.hosts, slots, scratch)),
+                (Some(code), Ok(slots)) => return work(&mut code.record(&self.hosts, slots.values, scratch)),
                 (Some(code), Err(tree)) => return work(&mut code.json(&self.hosts, tree, scratch)),
                 _ => {}
             },

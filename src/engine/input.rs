@@ -2,6 +2,7 @@
 
 use crate::schema::Breach;
 use crate::value::Value;
+use crate::vm::Record as Slots;
 use serde_json::Value as Json;
 
 /// A message whose fields have been resolved for one rule set, by
@@ -9,6 +10,8 @@ use serde_json::Value as Json;
 #[derive(Clone, Debug)]
 pub struct Record<'m> {
     pub(super) slots: Vec<Value<'m>>,
+    /// The slots that have a value.
+    pub(super) present: Vec<u32>,
     pub(super) message: &'m Json,
     pub(super) breaches: Vec<Breach>,
     pub(super) generation: u64,
@@ -42,11 +45,11 @@ impl<'m> Input<'m> {
 
     /// The values of the slots; the tree where they have not been read.
     #[inline(always)]
-    pub fn slots(self) -> Result<&'m [Value<'m>], &'m Json> {
+    pub fn slots(self) -> Result<Slots<'m>, &'m Json> {
         match self {
             Input::Tree(message) => Err(message),
-            Input::Record(record) => Ok(&record.slots),
-            Input::Slots(slots) => Ok(slots),
+            Input::Record(record) => Ok(Slots { values: &record.slots, present: Some(&record.present) }),
+            Input::Slots(slots) => Ok(slots.into()),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::sema::check::Allows;
 use crate::sema::hir::Program;
 use crate::sema::normal::{self, Normal};
 use crate::source::SourceMap;
+use crate::value::Value;
 use serde_json::Value as Json;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,8 +75,11 @@ impl RuleSet {
 
     /// Resolves every slot of a message.
     pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
+        let slots: Vec<Value<'m>> = self.program.slots.iter().map(|slot| slot.load(message)).collect();
+        let present = (0..).zip(&slots).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
         Record {
-            slots: self.program.slots.iter().map(|slot| slot.load(message)).collect(),
+            present: present.collect(),
+            slots,
             message,
             breaches: self.breaches_of(message),
             generation: self.generation,

@@ -262,7 +262,7 @@ impl<'c> Atoms<'c> {
         for (simple, uses) in self.simples.iter().zip(uses) {
             let Some((simple, attribute)) = simple else { continue };
             let (classes, counted) = (&named[*attribute as usize], &mut counted[*attribute as usize]);
-            for class in simple.texts().filter_map(|text| classes.of_text(text)) {
+            for class in simple.texts().filter_map(|text| classes.of_named(text)) {
                 *counted.entry(class).or_default() += uses;
             }
         }
@@ -343,10 +343,10 @@ impl<'c> Atoms<'c> {
         let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<Atom> = match simple {
             Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*attribute, classes.of(&number.value()))],
-            Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_text(text)?)],
+            Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_named(text)?)],
             // What only the test can tell of times, lists and dicts makes no key.
             Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
-                let texts = members.texts.iter().filter_map(|text| classes.of_text(text));
+                let texts = members.texts.iter().filter_map(|text| classes.of_named(text));
                 let numbers = members.numbers.iter().map(|number| classes.of(&number.value()));
                 texts.chain(numbers).map(|class| Atom::Class(*attribute, class)).collect()
             }

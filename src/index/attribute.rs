@@ -257,7 +257,7 @@ impl Classes {
         match value {
             Value::Missing => MISSING,
             Value::Bool(value) => FALSE + Class::from(*value),
-            Value::Str(text) => self.of_any_text(text),
+            Value::Str(text) => self.of_text(text.as_bytes()),
             Value::Int(_) | Value::Float(_) => self.first_number() + self.place(value),
             _ => OTHER,
         }
@@ -289,16 +289,17 @@ impl Classes {
         2 * below as Class + Class::from(equal)
     }
 
+    /// The class of a text that has been prepared.
     // By itself, so that a number does not pay for it.
     #[inline(never)]
-    fn of_any_text(&self, text: &str) -> Class {
-        self.of_text(text).unwrap_or(TEXT)
+    pub fn of_text(&self, text: &[u8]) -> Class {
+        self.texts.get(text).unwrap_or(TEXT)
     }
 
     /// The class of a text that a test names.
     #[inline(always)]
-    pub fn of_text(&self, text: &str) -> Option<Class> {
-        self.texts.get(text)
+    pub fn of_named(&self, text: &str) -> Option<Class> {
+        self.texts.get(text.as_bytes())
     }
 
     /// The answer of a test for the values of a class; `None` when only the test itself can tell.
@@ -321,13 +322,13 @@ impl Classes {
             Simple::Compare(cmp, number) => {
                 order.map_or(Tri::Unknown, |order| cmp.holds(order.cmp(&place(*number))).into())
             }
-            Simple::Text(wanted) if text => (self.of_text(wanted) == Some(class)).into(),
+            Simple::Text(wanted) if text => (self.of_named(wanted) == Some(class)).into(),
             Simple::Text(_) => Tri::Unknown,
             Simple::In(_) if class == MISSING => Tri::Unknown,
             Simple::In(members) => match (bool, order) {
                 (Some(value), _) => members.bools[usize::from(value)],
                 (_, Some(order)) => members.numbers.iter().any(|number| place(*number) == order),
-                _ => members.texts.iter().any(|wanted| self.of_text(wanted) == Some(class)),
+                _ => members.texts.iter().any(|wanted| self.of_named(wanted) == Some(class)),
             }
             .into(),
         })
@@ -337,7 +338,7 @@ impl Classes {
     pub fn changes(&self, test: &Simple, into: &mut Vec<Class>) {
         into.extend([MISSING, FALSE, FALSE + 1, OTHER, TEXT, self.first_number()]);
         for text in test.texts() {
-            if let Some(class) = self.of_text(text) {
+            if let Some(class) = self.of_named(text) {
                 into.extend([class, class + 1]);
             }
         }

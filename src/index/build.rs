@@ -239,7 +239,8 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     }
 }
 
-/// Marks the texts whose own form is asked about, and those that are folded where they are scanned, since no value reads that form.
+/// Marks the texts whose own form is asked about, and those that are folded where they are scanned, with the attribute of
+/// the text in that form.
 fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
@@ -247,12 +248,14 @@ fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[
         }
     }
     for subject in subjects {
-        subject.folds_in_place = match &subject.forms[..] {
-            [TextForm { mode: TextMode { fold: true, form: Form::None }, text }] => {
-                attributes.iter().all(|attribute| attribute.form.text != *text)
-            }
-            _ => false,
-        };
+        if let [form @ TextForm { mode: TextMode { fold: true, form: Form::None }, .. }] = &subject.forms[..]
+        {
+            let own =
+                |attribute: &AttributeIndex| (attribute.operand, attribute.form) == (subject.operand, *form);
+            let attribute = attributes.iter().position(own);
+            subject.folds_in_place = true;
+            subject.attribute = attribute.map_or(SubjectIndex::NONE, |at| at as u32);
+        }
     }
 }
 
@@ -285,6 +288,7 @@ fn subject_index(
         first,
         asks_own: false,
         folds_in_place: false,
+        attribute: SubjectIndex::NONE,
     }
 }
 

@@ -3,26 +3,61 @@
 
 use crate::ops::Anchor;
 use crate::text::texts::Texts;
+use hashbrown::HashSet;
 
 /// The longest literal, in bytes, that is looked up.
 pub const MOST: usize = 16;
-/// The bits of the filter for each literal.
-const FILTER_BITS: usize = 16;
+
+/// The lengths of literals, a bit for each.
+type Lengths = u32;
+
+/// Lengths of literals that are told apart by their outer eight bytes as well.
+const LONG: Lengths = !0xff;
 
 /// Literals at one edge of texts, with their numbers.
 #[derive(Debug)]
 pub struct Edges {
-    /// A bit for each length that some literal has.
-    lengths: u32,
-    /// A bit for the outer eight bytes of each literal, or four where it has no more, by their hash's upper bits.
-    filter: Box<[u64]>,
-    shift: u32,
+    /// The lengths of those shorter than four bytes.
+    short: Lengths,
+    /// By the outer four bytes of the others, and by the outer eight of the long ones.
+    by_four: ByOuter,
+    by_eight: ByOuter,
     texts: Texts,
 }
 
-/// The lengths of literals that are filtered by their outer four bytes, and by eight.
-const BY_FOUR: u32 = 0xf0;
-const BY_EIGHT: u32 = !0xff;
+/// The lengths of the literals that have the same outer bytes, by a hash of these; others may have the same.
+#[derive(Debug)]
+struct ByOuter {
+    lengths: Box<[Lengths]>,
+    shift: u32,
+}
+
+/// The places for each of different outer bytes.
+const PLACES: usize = 8;
+
+impl ByOuter {
+    /// Of literals by their outer bytes, each with its length.
+    fn new(literals: &[(u64, usize)]) -> ByOuter {
+        let different: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
+        let places = (different.len() * PLACES).next_power_of_two().max(2);
+        let mut by_outer = ByOuter { lengths: vec![0; places].into(), shift: 64 - places.trailing_zeros() };
+        for (outer, length) in literals {
+            let place = by_outer.place(*outer);
+            by_outer.lengths[place] |= 1 << length;
+        }
+        by_outer
+    }
+
+    #[inline(always)]
+    fn place(&self, outer: u64) -> usize {
+        (outer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn get(&self, outer: Option<u64>) -> Lengths {
+        outer.and_then(|outer| self.lengths.get(self.place(outer))).copied().unwrap_or(0)
+    }
+}
 
 /// The outer bytes of a text at an edge, as many as are asked for.
 #[inline(always)]
@@ -33,57 +68,43 @@ fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     }
 }
 
-/// The outer four bytes as a word, where there are so many, and eight.
+/// The outer four bytes as a number, where there are so many.
 #[inline(always)]
-fn words(text: &[u8], at: Anchor) -> (Option<u64>, Option<u64>) {
-    let four = outer(text, at, 4).and_then(<[u8]>::first_chunk);
-    let eight = outer(text, at, 8).and_then(<[u8]>::first_chunk);
-    (four.map(|four| u64::from(u32::from_le_bytes(*four))), eight.map(|eight| u64::from_le_bytes(*eight)))
+fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
+    let four = outer(text, at, 4)?.first_chunk()?;
+    Some(u64::from(u32::from_le_bytes(*four)))
+}
+
+/// The outer eight.
+#[inline(always)]
+fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
+    let eight = outer(text, at, 8)?.first_chunk()?;
+    Some(u64::from_le_bytes(*eight))
 }
 
 impl Edges {
-    /// Of literals of one to [`MOST`] bytes.
-    pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Edges {
-        let bits = (literals.len() * FILTER_BITS).next_power_of_two().max(64);
-        let (filter, shift) = (vec![0; bits / 64].into(), 64 - bits.trailing_zeros());
-        let mut edges = Edges { lengths: 0, filter, shift, texts: Texts::default() };
-        for (literal, number) in literals {
-            edges.lengths |= 1 << literal.len();
-            edges.texts.insert(literal, *number);
-            let (four, eight) = words(literal.as_bytes(), at);
-            if let Some(word) = eight.or(four) {
-                let bit = edges.bit(word);
-                edges.filter[(bit / 64) as usize] |= 1 << (bit % 64);
-            }
+    /// Of literals of one to [`MOST`] bytes; `None` of none.
+    pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<Edges>> {
+        if literals.is_empty() {
+            return None;
         }
-        edges
-    }
-
-    #[inline(always)]
-    fn bit(&self, word: u64) -> u64 {
-        word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift
-    }
-
-    #[inline(always)]
-    fn passes(&self, word: Option<u64>) -> bool {
-        let bit = word.map_or(0, |word| self.bit(word));
-        let bits = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
-        word.is_some() && bits >> (bit % 64) & 1 != 0
+        let mut texts = Texts::default();
+        literals.iter().for_each(|(literal, number)| texts.insert(literal, *number));
+        let by = |outer: fn(&[u8], Anchor) -> Option<u64>| {
+            let own = |(literal, _): &(&str, u32)| Some((outer(literal.as_bytes(), at)?, literal.len()));
+            ByOuter::new(&literals.iter().filter_map(own).collect::<Vec<_>>())
+        };
+        let lengths = literals.iter().map(|(literal, _)| literal.len());
+        let short = lengths.filter(|length| *length < 4).fold(0, |short, length| short | 1 << length);
+        Some(Box::new(Edges { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
     }
 
     /// Reports the number of each literal that a text has at the edge.
     #[inline(always)]
     pub fn find(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
-        let mut lengths = self.lengths;
-        if lengths == 0 {
-            return;
-        }
-        let (four, eight) = words(text, at);
-        if lengths & BY_FOUR != 0 && !self.passes(four) {
-            lengths &= !BY_FOUR;
-        }
-        if lengths & BY_EIGHT != 0 && !self.passes(eight) {
-            lengths &= !BY_EIGHT;
+        let mut lengths = self.short | self.by_four.get(outer_four(text, at));
+        if lengths & LONG != 0 {
+            lengths &= !LONG | self.by_eight.get(outer_eight(text, at));
         }
         while lengths != 0 {
             let Some(found) = outer(text, at, lengths.trailing_zeros() as usize) else { return };
@@ -118,7 +139,7 @@ mod tests {
             "exactly89",
         ];
         for at in [Anchor::Start, Anchor::End] {
-            let edges = Edges::new(at, &literals);
+            let edges = Edges::new(at, &literals).expect("there are some");
             for text in texts.iter().chain(&words) {
                 let mut found = Vec::new();
                 edges.find(text.as_bytes(), at, &mut |number| found.push(number));

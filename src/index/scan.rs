@@ -9,7 +9,8 @@
 //! 2. A filter of one bit a gram, by a hash of all of the gram's bytes.
 //! 3. `table`: the literals of the gram, compared with the text.
 //!
-//! Literals of one byte or two have no grams: `short`. Those of three or four that have a byte seldom seen are found by it: `rare`.
+//! They are put together in `long`. Literals of one byte or two have no grams: `short`. Those of three or four that have a byte
+//! seldom seen are found by it: `rare`.
 //!
 //! # Costs
 //!
@@ -25,6 +26,7 @@
 mod choice;
 mod frequency;
 mod gram;
+mod long;
 mod probes;
 mod rare;
 mod short;
@@ -33,24 +35,19 @@ mod table;
 mod tests;
 
 use crate::text::fold::fold_within;
-use choice::{Choice, choose};
 use frequency::Frequency;
-use gram::{BASES, Level, load};
-use probes::{BLOCK, Position, Positions, Probes, WINDOW};
+use long::{Block, GRAMS, Gram, Longs};
+use probes::{BLOCK, Position, Positions, WINDOW};
 use rare::Rares;
 use short::Shorts;
 use std::fmt;
-use table::{Grams, Table};
 
-/// Finds which of many literals occur in a text.
+/// Finds which of many literals occur in a text. Each kind of them lies apart: rules over many fields have a scanner for each
+/// field, most of which have one kind.
 pub struct Scanner {
-    probes: Probes,
-    /// A bit for every gram, by the upper bits of its hash.
-    filter: Vec<u64>,
-    filter_shift: u32,
-    table: Table,
-    shorts: Shorts,
-    rares: Rares,
+    longs: Option<Box<Longs>>,
+    shorts: Option<Box<Shorts>>,
+    rares: Option<Box<Rares>>,
     /// The number of literals.
     count: u32,
 }
@@ -67,7 +64,11 @@ pub struct Buffers {
 
 impl Default for Buffers {
     fn default() -> Buffers {
-        Buffers { end: [0; WINDOW + BEYOND], positions: [Position::default(); 256], grams: [Gram(0); GRAMS] }
+        Buffers {
+            end: [0; WINDOW + BEYOND],
+            positions: [Position::default(); 256],
+            grams: [Gram::default(); GRAMS],
+        }
     }
 }
 
@@ -88,13 +89,6 @@ impl Buffers {
 
 /// The bytes beyond a text's end that are looked at, by probes and of a gram at its last position.
 const BEYOND: usize = 64;
-/// Room for the grams of positions that are filtered together, [`BASES`] at most each.
-const GRAMS: usize = 256;
-/// The number of grams that may have more literals than a table counts.
-const MOST_CROWDED: usize = 64;
-/// The number of bits of the filter for each slot of the table.
-const FILTER_BITS: usize = 16;
-
 impl fmt::Debug for Scanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scanner").field("literals", &self.count).finish_non_exhaustive()
@@ -114,58 +108,12 @@ impl Scanner {
         let mut numbered: Vec<(&[u8], u32)> = numbered.map(|(literal, number)| (*literal, number)).collect();
         shorts.finish();
         let rares = Rares::take(&mut numbered, &frequency);
-        let shortest = numbered.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
-        let mut step = Probes::step(shortest);
-        let scanner = loop {
-            let scanner = Scanner::stepping(step, &numbered, &frequency);
-            // The fewer grams a literal has, the longer they are: of those that many share, such as an ending.
-            if step == 1 || scanner.table.crowded() <= MOST_CROWDED + numbered.len() / 256 {
-                break scanner;
-            }
-            step /= 2;
-        };
-        Scanner { shorts, rares, count: literals.len() as u32, ..scanner }
-    }
-
-    /// A scanner that probes a text at every so manyth position.
-    fn stepping(step: usize, literals: &[(&[u8], u32)], frequency: &Frequency) -> Scanner {
-        let lengths = literals.iter().map(|(literal, _)| literal.len());
-        let mut scanner = Scanner::over(Probes::new(lengths, step), Table::new(literals.len() * step));
-        for (literal, number) in literals {
-            if let Some(Choice { level, offset, .. }) =
-                choose(literal, step, &scanner.probes, frequency, &scanner.table)
-            {
-                scanner.add(literal, *number, Grams { level, offset, count: step });
-            }
-        }
-        scanner
-    }
-
-    /// A scanner with an empty filter.
-    fn over(probes: Probes, table: Table) -> Scanner {
-        let bits = table.slot_count() * FILTER_BITS;
-        let (filter, filter_shift) = (vec![0; bits / 64], 64 - bits.trailing_zeros());
+        let longs = (!numbered.is_empty()).then(|| Longs::new(&numbered, &frequency));
         Scanner {
-            probes,
-            filter,
-            filter_shift,
-            table,
-            shorts: Shorts::default(),
-            rares: Rares::default(),
-            count: 0,
-        }
-    }
-
-    fn add(&mut self, literal: &[u8], number: u32, grams: Grams) {
-        let Scanner { probes, filter, filter_shift, table, .. } = self;
-        table.insert(literal, number, grams, |hash| {
-            let bit = hash >> *filter_shift;
-            if let Some(word) = filter.get_mut((bit / 64) as usize) {
-                *word |= 1 << (bit % 64);
-            }
-        });
-        for offset in usize::from(grams.offset)..usize::from(grams.offset) + grams.count {
-            probes.add(grams.level, load(literal, offset) as u32);
+            longs: longs.map(Box::new),
+            shorts: (!shorts.is_empty()).then(|| Box::new(shorts)),
+            rares: rares.map(Box::new),
+            count: literals.len() as u32,
         }
     }
 
@@ -173,12 +121,8 @@ impl Scanner {
     /// no order, and some twice.
     #[inline(always)]
     pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
-        self.shorts.scan(text, &mut hit);
-        self.rares.scan(text, &mut hit);
-        // Rules over many fields look for nothing in many of them.
-        if self.table.is_empty() {
-            return;
-        }
+        self.scan_apart(text, &mut hit);
+        let Some(longs) = &self.longs else { return };
         let Buffers { end, positions, grams } = buffers;
         let mut at = 0;
         while at < text.len() {
@@ -191,12 +135,7 @@ impl Scanner {
                     end.first_chunk().unwrap_or(&[0; WINDOW])
                 }
             };
-            let (count, next) = self.probes.look(window, rest.len().min(BLOCK), positions);
-            if count > 0 {
-                let block = Block { window, text, at };
-                self.find(&positions[..count.min(256)], block, grams, &mut hit);
-            }
-            at += next;
+            at += longs.scan(Block { window, text, at }, rest.len().min(BLOCK), positions, grams, &mut hit);
         }
     }
 
@@ -207,80 +146,21 @@ impl Scanner {
         let length = length.min(BLOCK);
         end[length..length + BEYOND].fill(0);
         let text = &end[..length];
-        self.shorts.scan(text, &mut hit);
-        self.rares.scan(text, &mut hit);
-        if self.table.is_empty() || length == 0 {
-            return;
-        }
-        let window = end.first_chunk().unwrap_or(&[0; WINDOW]);
-        let (count, _) = self.probes.look(window, length, positions);
-        if count > 0 {
-            self.find(&positions[..count.min(256)], Block { window, text, at: 0 }, grams, &mut hit);
+        self.scan_apart(text, &mut hit);
+        if let (Some(longs), 1..) = (&self.longs, length) {
+            let window = end.first_chunk().unwrap_or(&[0; WINDOW]);
+            longs.scan(Block { window, text, at: 0 }, length, positions, grams, &mut hit);
         }
     }
 
-    /// Filters the grams that the positions of a block may have, and compares the literals of those that are left.
+    /// Reports the literals that have no grams.
     #[inline(always)]
-    fn find(
-        &self,
-        positions: &[Position],
-        Block { window, text, at }: Block<'_>,
-        grams: &mut [Gram; GRAMS],
-        hit: &mut impl FnMut(u32, usize),
-    ) {
-        for positions in positions.chunks(GRAMS / BASES) {
-            let mut count = 0;
-            for found in positions {
-                let mut levels = found.levels();
-                // Most have one level.
-                while levels != 0 {
-                    let gram = Gram::new((levels.trailing_zeros() % 8) as u8, found.number());
-                    let bit = gram.hash(window) >> self.filter_shift;
-                    let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
-                    // Written in any case, and counted if it passes: no branch.
-                    grams[count % GRAMS] = gram;
-                    count += (word >> (bit % 64) & 1) as usize;
-                    levels &= levels - 1;
-                }
-            }
-            for gram in grams.iter().take(count) {
-                self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
-            }
+    fn scan_apart(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
+        if let Some(shorts) = &self.shorts {
+            shorts.scan(text, hit);
         }
-    }
-}
-
-/// A part of a text that is looked at as a whole.
-#[derive(Clone, Copy)]
-struct Block<'t> {
-    /// Its bytes, with some behind it, or zeros.
-    window: &'t [u8; WINDOW],
-    text: &'t [u8],
-    /// The offset in the text at which it begins.
-    at: usize,
-}
-
-/// A gram to look for: the level above the position in the block.
-#[derive(Clone, Copy, Debug)]
-struct Gram(u16);
-
-impl Gram {
-    #[inline(always)]
-    fn new(level: u8, position: u8) -> Gram {
-        Gram(u16::from(level) << 8 | u16::from(position))
-    }
-
-    fn level(self) -> Level {
-        Level::from_number((self.0 >> 8) as u8)
-    }
-
-    fn position(self) -> usize {
-        usize::from(self.0 & 0xff)
-    }
-
-    #[inline(always)]
-    fn hash(self, window: &[u8; WINDOW]) -> u64 {
-        let eight = window[self.position()..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-        self.level().hash_of(eight)
+        if let Some(rares) = &self.rares {
+            rares.scan(text, hit);
+        }
     }
 }

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_more_rules_name_is_more_frequent() {
         let classes = Classes::new(["a", "b", "c"], []);
-        let class = |text: &str| classes.of_text(text).unwrap_or_default();
+        let class = |text: &str| classes.of_named(text).unwrap_or_default();
         let even = Shares::new(&classes, &[(class("a"), 5), (class("b"), 5), (class("c"), 5)]);
         let skewed = Shares::new(&classes, &[(class("a"), 13), (class("b"), 1), (class("c"), 1)]);
         assert!((even.of_named(class("a")) - 0.25).abs() < 1e-9);

@@ -230,7 +230,7 @@ impl Plan {
     /// The place at a key of an object; no place of the plan when nothing there matters.
     #[inline]
     pub fn child(&self, node: u32, key: &str) -> u32 {
-        self.node(node).and_then(|node| node.by_key.get(key)).unwrap_or(NONE)
+        self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NONE)
     }
 
     /// The part of a place that most messages need; `None` for [`NONE`].

@@ -23,9 +23,13 @@ impl JitCode {
     ) -> Machine<'a, Record<'a>> {
         // Readied where it stays, in either case: what is handed on is copied.
         if record.len() >= self.bytecode().chunk().slots.len() {
-            Machine::over_values(self, Begun::over(self.bytecode(), hosts, record, scratch), record)
+            Machine::over_values(
+                self,
+                Begun::over(self.bytecode(), hosts, Record::from(record), scratch),
+                record,
+            )
         } else {
-            Machine::over_cells(self, Begun::over(self.bytecode(), hosts, record, scratch))
+            Machine::over_cells(self, Begun::over(self.bytecode(), hosts, Record::from(record), scratch))
         }
     }
 
@@ -59,7 +63,7 @@ impl EntryCode {
         if record.len() < self.slots {
             return self.code.record(hosts, record, scratch).decide(self.table);
         }
-        let begun = Begun::keeping(self.answers, self.code.bytecode(), hosts, record, scratch);
+        let begun = Begun::keeping(self.answers, self.code.bytecode(), hosts, Record::from(record), scratch);
         let mut machine = Machine::over_values(&self.code, begun, record);
         let answer = self.enter(&mut machine);
         let end = machine.ended(self.table, 0, answer);

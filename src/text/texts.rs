@@ -11,7 +11,7 @@ pub struct Texts {
     slots: Box<[Slot]>,
     /// The short texts in it.
     short: usize,
-    long: HashMap<Box<str>, u32, foldhash::fast::FixedState>,
+    long: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// A bit for each length, modulo 64, that a long text has: hashing a message's text takes as long as reading it.
     lengths: u64,
 }
@@ -58,8 +58,8 @@ fn hash((first, last): (u64, u64), length: usize) -> usize {
 impl Texts {
     /// The number of a text.
     #[inline(always)]
-    pub fn get(&self, text: &str) -> Option<u32> {
-        if text.len() > SHORT { self.get_long(text) } else { self.get_short(text.as_bytes()) }
+    pub fn get(&self, text: &[u8]) -> Option<u32> {
+        if text.len() > SHORT { self.get_long(text) } else { self.get_short(text) }
     }
 
     /// The number of a text of up to sixteen bytes.
@@ -80,7 +80,7 @@ impl Texts {
         }
     }
 
-    fn get_long(&self, text: &str) -> Option<u32> {
+    fn get_long(&self, text: &[u8]) -> Option<u32> {
         if self.lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long.get(text).copied() }
     }
 
@@ -88,7 +88,7 @@ impl Texts {
     pub fn insert(&mut self, text: &str, number: u32) {
         let Some(key) = words(text.as_bytes()) else {
             self.lengths |= 1 << (text.len() % 64);
-            self.long.entry(text.into()).or_insert(number);
+            self.long.entry(text.as_bytes().into()).or_insert(number);
             return;
         };
         let taken = if self.slots.len() < MANY { 4 } else { 2 };
@@ -97,7 +97,7 @@ impl Texts {
             let slots = std::mem::replace(&mut self.slots, vec![VACANT; larger].into());
             slots.iter().filter(|slot| slot.length != EMPTY).for_each(|slot| self.put(*slot));
         }
-        if self.get(text).is_none() {
+        if self.get(text.as_bytes()).is_none() {
             self.short += 1;
             self.put(Slot { key, length: text.len() as u32, number });
         }
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn texts_of_every_length_keep_apart() {
         let mut texts = Texts::default();
-        assert_eq!((texts.get(""), texts.get("a")), (None, None));
+        assert_eq!((texts.get(b""), texts.get(b"a")), (None, None));
         let all: Vec<String> = (0..5000_u32)
             .map(|n| {
                 let word = format!("{n:b}").replace('0', "é").repeat(2);
@@ -146,9 +146,9 @@ mod tests {
         }
         assert_eq!(texts.len(), numbers.len());
         for (text, number) in &numbers {
-            assert_eq!(texts.get(text), Some(*number), "{text:?}");
+            assert_eq!(texts.get(text.as_bytes()), Some(*number), "{text:?}");
             let other = format!("{text}x");
-            assert_eq!(texts.get(&other), numbers.get(&other).copied(), "{other:?}");
+            assert_eq!(texts.get(other.as_bytes()), numbers.get(&other).copied(), "{other:?}");
         }
     }
 }

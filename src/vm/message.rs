@@ -18,18 +18,33 @@ pub trait Message<'a> {
     }
 }
 
-/// A message whose slots have been read already, in the order of the program's slots; those that are left out
-/// are missing.
-pub type Record<'a> = &'a [Value<'a>];
+/// A message whose slots have been read already.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The values in the order of the program's slots; those that are left out are missing.
+    pub values: &'a [Value<'a>],
+    /// The slots that have a value, in any order, where whoever read them has noted it.
+    pub present: Option<&'a [u32]>,
+}
+
+impl<'a> From<&'a [Value<'a>]> for Record<'a> {
+    fn from(values: &'a [Value<'a>]) -> Record<'a> {
+        Record { values, present: None }
+    }
+}
 
 impl<'a> Message<'a> for Record<'a> {
     #[inline(always)]
     fn slot(&mut self, slot: usize) -> &Value<'a> {
-        self.get(slot).unwrap_or(&Value::Missing)
+        self.values.get(slot).unwrap_or(&Value::Missing)
     }
 
     fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
-        let values = self.get(..slots as usize).unwrap_or(self);
+        if let Some(present) = self.present {
+            into.extend_from_slice(present);
+            return;
+        }
+        let values = self.values.get(..slots as usize).unwrap_or(self.values);
         let mut first = 0;
         // Most are missing: eight at once are looked at without a branch.
         let (eights, rest) = values.as_chunks::<8>();

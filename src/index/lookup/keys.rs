@@ -71,7 +71,9 @@ impl<'a> Lookup<'a> {
         let state = match &subject.forms[..] {
             [form] if subject.folds_in_place && buffers.fold(text.as_bytes()) => {
                 self.search_folded(subject, text.len(), &mut buffers, hits);
-                let is_own = subject.is_own(form, buffers.folded(text.len()), text);
+                let folded = buffers.folded(text.len());
+                self.tell_class(subject.attribute, folded);
+                let is_own = subject.is_own(form, folded, text);
                 ONE_FORM | if is_own { OWN_TEXT } else { 0 }
             }
             [form] => {
@@ -118,6 +120,16 @@ impl<'a> Lookup<'a> {
         state
     }
 
+    /// Notes the class of the attribute that reads a text as it is folded here, so that it need not be folded again.
+    #[inline(always)]
+    fn tell_class(&self, attribute: u32, folded: &[u8]) {
+        if let Some(cell) = self.work.classes.get(attribute as usize)
+            && let Some(attribute) = self.index.attributes.get(attribute as usize)
+        {
+            cell.set((self.epoch, attribute.classes.of_text(folded)));
+        }
+    }
+
     /// Searches a text of a subject for its literals.
     #[inline(never)]
     fn search(&self, subject: &SubjectIndex, text: &[u8], buffers: &mut Buffers, hits: &mut Vec<u32>) {
@@ -141,8 +153,12 @@ impl<'a> Lookup<'a> {
 
     #[inline(always)]
     fn search_edges(&self, subject: &SubjectIndex, text: &[u8], hits: &mut Vec<u32>) {
-        subject.starts.find(text, Anchor::Start, &mut |literal| self.found(literal, hits));
-        subject.ends.find(text, Anchor::End, &mut |literal| self.found(literal, hits));
+        if let Some(starts) = &subject.starts {
+            starts.find(text, Anchor::Start, &mut |literal| self.found(literal, hits));
+        }
+        if let Some(ends) = &subject.ends {
+            ends.find(text, Anchor::End, &mut |literal| self.found(literal, hits));
+        }
     }
 
     /// Notes that a text has a literal.
@@ -169,7 +185,7 @@ impl<'a> Lookup<'a> {
         for element in elements {
             let keys = match element {
                 Value::Str(text) => {
-                    let number = named.get(verifier.texts().passing(form.mode, text));
+                    let number = named.get(verifier.texts().passing(form.mode, text).as_bytes());
                     number.map_or(&[][..], |number| element_keys.get(number))
                 }
                 // A time equals texts that write it in many ways.

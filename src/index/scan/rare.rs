@@ -36,14 +36,14 @@ struct Group {
 
 impl Rares {
     /// Takes the shortest of numbered literals, if that lets texts be probed at fewer positions.
-    pub fn take(literals: &mut Vec<(&[u8], u32)>, frequency: &Frequency) -> Rares {
+    pub fn take(literals: &mut Vec<(&[u8], u32)>, frequency: &Frequency) -> Option<Rares> {
         let shortest = |literals: &mut dyn Iterator<Item = usize>| literals.min().unwrap_or(usize::MAX);
         let is_short = |literal: &[u8]| LENGTHS.contains(&literal.len());
         let lengths = || literals.iter().map(|(literal, _)| literal.len());
         let others = shortest(&mut lengths().filter(|length| !LENGTHS.contains(length)));
         let mut rares = Rares::default();
         if literals.len() < FROM || Probes::step(others) <= Probes::step(shortest(&mut lengths())) {
-            return rares;
+            return None;
         }
         let mut bytes: Vec<u8> = Vec::new();
         for (literal, number) in literals.iter().filter(|(literal, _)| is_short(literal)) {
@@ -58,18 +58,16 @@ impl Rares {
                 bytes.push(literal[offset]);
             }
             if bytes.len() > BYTES {
-                return Rares::default();
+                return None;
             }
             rares.add(literal, *number, offset);
         }
         let share: f32 = bytes.iter().map(|byte| frequency.of_byte(*byte)).sum();
-        let Some(last) = bytes.last().filter(|_| share <= MOST) else {
-            return Rares::default();
-        };
+        let last = bytes.last().filter(|_| share <= MOST)?;
         rares.bytes = std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(*last));
         rares.groups.iter_mut().for_each(|group| group.literals.sort_unstable());
         literals.retain(|(literal, _)| !is_short(literal));
-        rares
+        Some(rares)
     }
 
     fn add(&mut self, literal: &[u8], number: u32, offset: usize) {
@@ -82,18 +80,9 @@ impl Rares {
         self.groups[at].literals.push((load(literal, 0), number));
     }
 
-    /// True when no literal is found in this way.
-    #[cfg(test)]
-    pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
-    }
-
     /// Reports the number of each where it stands.
     #[inline(always)]
     pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
-        if self.groups.is_empty() {
-            return;
-        }
         let [first, second, third] = self.bytes;
         for at in memchr3_iter(first, second, third, text) {
             self.compare(text, at, hit);

@@ -37,6 +37,10 @@ impl Shorts {
         self.pairs[pair / 64] |= 1 << (pair % 64);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
     /// Makes them ready to be looked for.
     pub fn finish(&mut self) {
         self.ones.sort_unstable();

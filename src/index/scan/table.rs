@@ -59,11 +59,6 @@ impl Table {
         Table { slots: vec![EMPTY; slots], records: Vec::new(), crowded: 0 }
     }
 
-    /// True when it has no literal.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
     /// The number of records whose gram [`Table::MOST_CROWDED`] others have.
     pub fn crowded(&self) -> usize {
         self.crowded

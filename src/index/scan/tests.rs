@@ -1,6 +1,7 @@
 //! The scanner against a naive search, on random and on adversarial literals and texts.
 
-use super::{BLOCK, Buffers, Gram, MOST_CROWDED, Position, Scanner, WINDOW};
+use super::long::MOST_CROWDED;
+use super::{BLOCK, Buffers, Gram, Position, Scanner, WINDOW};
 use crate::text::fold::fold;
 use std::collections::BTreeSet;
 
@@ -277,7 +278,7 @@ fn shared_endings_are_no_grams() {
         let text = [text.repeat(50), "abcd123.exe".to_owned()].concat().into_bytes();
         check(&literals, &[text]);
         let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
-        assert!(scanner.table.crowded() <= MOST_CROWDED + literals.len() / 256);
+        assert!(scanner.longs.expect("they are long").table.crowded() <= MOST_CROWDED + literals.len() / 256);
     }
 }
 
@@ -289,8 +290,9 @@ fn short_literals_with_a_rare_byte_are_found_by_it() {
         let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
         let long: Vec<&[u8]> =
             literals.iter().map(Vec::as_slice).filter(|literal| literal.len() > 4).collect();
-        let all = scanner.probes.distance() == Scanner::from_literals(long).probes.distance();
-        (!scanner.rares.is_empty(), all)
+        let distance = |scanner: &Scanner| scanner.longs.as_ref().map(|longs| longs.probes.distance());
+        let all = distance(&scanner) == distance(&Scanner::from_literals(long));
+        (scanner.rares.is_some(), all)
     };
     let letters = b"aeioubdgkmnprst";
     let long = distinct(300, || (0..9).map(|_| letters[random.below(letters.len())]).collect());
@@ -341,7 +343,8 @@ fn few_positions_pass_where_no_literal_is() {
                 hold that nobody can know. The old miller, who has seen more winters than he cares to count, lets them talk, \
                 mends his wheel, and stores what the summer has left. 冬天来得很早,老人们在河边说话。";
     let passed = |literals: Vec<String>| {
-        let scanner = Scanner::from_literals(literals.iter().map(String::as_bytes));
+        let longs =
+            Scanner::from_literals(literals.iter().map(String::as_bytes)).longs.expect("they are long");
         let (mut positions, mut grams) = (0, 0);
         let mut at = 0;
         while at < text.len() {
@@ -350,17 +353,17 @@ fn few_positions_pass_where_no_literal_is() {
             let length = rest.len().min(WINDOW);
             window[..length].copy_from_slice(&rest[..length]);
             let mut found = [Position::default(); 256];
-            let (count, next) = scanner.probes.look(&window, rest.len().min(BLOCK), &mut found);
+            let (count, next) = longs.probes.look(&window, rest.len().min(BLOCK), &mut found);
             positions += count;
             for found in &found[..count] {
                 for level in (0..8).filter(|level| found.levels() >> level & 1 != 0) {
-                    let bit = Gram::new(level, found.number()).hash(&window) >> scanner.filter_shift;
-                    grams += scanner.filter[(bit / 64) as usize] >> (bit % 64) & 1;
+                    let bit = Gram::new(level, found.number()).hash(&window) >> longs.filter_shift;
+                    grams += longs.filter[(bit / 64) as usize] >> (bit % 64) & 1;
                 }
             }
             at += next;
         }
-        (scanner.probes.distance(), positions, grams)
+        (longs.probes.distance(), positions, grams)
     };
     let pairs = |between: &str| {
         let all =

@@ -18,6 +18,7 @@ mod hs {
     }
 
     pub const MODE_BLOCK: c_uint = 1;
+    pub const FLAG_CASELESS: c_uint = 1;
     /// Report each literal once a scan.
     pub const FLAG_SINGLEMATCH: c_uint = 8;
 
@@ -58,15 +59,16 @@ pub struct Database {
 }
 
 pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
-    Ok(Box::new(Keyed::new(workload, Database::new)?))
+    Ok(Box::new(Keyed::new(workload, |literals| Database::new(literals, false))?))
 }
 
 impl Database {
-    /// Compiles literals.
-    pub fn new(literals: &[String]) -> Result<Database, String> {
+    /// Compiles literals, which are found in either case where that is to be ignored.
+    pub fn new(literals: &[String], ignoring_case: bool) -> Result<Database, String> {
         let pointers: Vec<*const c_char> = literals.iter().map(|word| word.as_ptr().cast()).collect();
         let lengths: Vec<usize> = literals.iter().map(String::len).collect();
-        let flags = vec![hs::FLAG_SINGLEMATCH; literals.len()];
+        let case = if ignoring_case { hs::FLAG_CASELESS } else { 0 };
+        let flags = vec![hs::FLAG_SINGLEMATCH | case; literals.len()];
         let ids: Vec<c_uint> = (0..literals.len() as c_uint).collect();
         let mut database = Database { db: ptr::null_mut(), scratch: ptr::null_mut() };
         let mut error: *mut hs::CompileError = ptr::null_mut();

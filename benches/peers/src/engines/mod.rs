@@ -83,16 +83,20 @@ pub fn all() -> Vec<Column> {
     columns
 }
 
-/// Hyperscan over literals, where it is compiled in.
+/// Hyperscan over literals, where it is compiled in; they may be found in either case.
 ///
 /// # Errors
 /// When it does not take them.
+#[cfg_attr(
+    not(feature = "hyperscan"),
+    allow(unused_variables, reason = "without the feature there is nothing to build")
+)]
 pub fn hyperscan_database(
-    #[allow(unused_variables, reason = "without the feature there is nothing to build")]
     literals: &[String],
+    ignoring_case: bool,
 ) -> Result<Option<Box<dyn keyed::LiteralScan>>, String> {
     #[cfg(feature = "hyperscan")]
-    return Ok(Some(Box::new(hyperscan::Database::new(literals)?)));
+    return Ok(Some(Box::new(hyperscan::Database::new(literals, ignoring_case)?)));
     #[cfg(not(feature = "hyperscan"))]
     Ok(None)
 }

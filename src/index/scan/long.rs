@@ -1,0 +1,151 @@
+//! Literals of three bytes and more, found by their grams.
+
+use super::choice::{Choice, choose};
+use super::frequency::Frequency;
+use super::gram::{BASES, Level, load};
+use super::probes::{Position, Positions, Probes, WINDOW};
+use super::table::{Grams, Table};
+
+/// Room for the grams of positions that are filtered together, [`BASES`] at most each.
+pub const GRAMS: usize = 256;
+/// The number of grams that may have more literals than a table counts.
+pub const MOST_CROWDED: usize = 64;
+/// The number of bits of the filter for each slot of the table.
+const FILTER_BITS: usize = 16;
+
+/// Finds literals by their grams.
+pub struct Longs {
+    pub probes: Probes,
+    /// A bit for every gram, by the upper bits of its hash.
+    pub filter: Box<[u64]>,
+    pub filter_shift: u32,
+    pub table: Table,
+}
+
+impl Longs {
+    /// Of numbered literals.
+    pub fn new(literals: &[(&[u8], u32)], frequency: &Frequency) -> Longs {
+        let shortest = literals.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
+        let mut step = Probes::step(shortest);
+        loop {
+            let longs = Longs::stepping(step, literals, frequency);
+            // The fewer grams a literal has, the longer they are: of those that many share, such as an ending.
+            if step == 1 || longs.table.crowded() <= MOST_CROWDED + literals.len() / 256 {
+                return longs;
+            }
+            step /= 2;
+        }
+    }
+
+    /// Found by probes of every so manyth position.
+    fn stepping(step: usize, literals: &[(&[u8], u32)], frequency: &Frequency) -> Longs {
+        let lengths = literals.iter().map(|(literal, _)| literal.len());
+        let (probes, table) = (Probes::new(lengths, step), Table::new(literals.len() * step));
+        let bits = table.slot_count() * FILTER_BITS;
+        let (filter, filter_shift) = (vec![0; bits / 64].into(), 64 - bits.trailing_zeros());
+        let mut longs = Longs { probes, filter, filter_shift, table };
+        for (literal, number) in literals {
+            if let Some(Choice { level, offset, .. }) =
+                choose(literal, step, &longs.probes, frequency, &longs.table)
+            {
+                longs.add(literal, *number, Grams { level, offset, count: step });
+            }
+        }
+        longs
+    }
+
+    fn add(&mut self, literal: &[u8], number: u32, grams: Grams) {
+        let Longs { probes, filter, filter_shift, table } = self;
+        table.insert(literal, number, grams, |hash| {
+            let bit = hash >> *filter_shift;
+            if let Some(word) = filter.get_mut((bit / 64) as usize) {
+                *word |= 1 << (bit % 64);
+            }
+        });
+        for offset in usize::from(grams.offset)..usize::from(grams.offset) + grams.count {
+            probes.add(grams.level, load(literal, offset) as u32);
+        }
+    }
+
+    /// Reports the literals of a block of so many bytes, and returns how many bytes have been looked at.
+    #[inline(always)]
+    pub fn scan(
+        &self,
+        block: Block<'_>,
+        length: usize,
+        positions: &mut Positions,
+        grams: &mut [Gram; GRAMS],
+        hit: &mut impl FnMut(u32, usize),
+    ) -> usize {
+        let (count, next) = self.probes.look(block.window, length, positions);
+        if count > 0 {
+            self.find(&positions[..count.min(256)], block, grams, hit);
+        }
+        next
+    }
+
+    /// Filters the grams that the positions of a block may have, and compares the literals of those that are left.
+    #[inline(always)]
+    fn find(
+        &self,
+        positions: &[Position],
+        Block { window, text, at }: Block<'_>,
+        grams: &mut [Gram; GRAMS],
+        hit: &mut impl FnMut(u32, usize),
+    ) {
+        for positions in positions.chunks(GRAMS / BASES) {
+            let mut count = 0;
+            for found in positions {
+                let mut levels = found.levels();
+                // Most have one level.
+                while levels != 0 {
+                    let gram = Gram::new((levels.trailing_zeros() % 8) as u8, found.number());
+                    let bit = gram.hash(window) >> self.filter_shift;
+                    let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
+                    // Written in any case, and counted if it passes: no branch.
+                    grams[count % GRAMS] = gram;
+                    count += (word >> (bit % 64) & 1) as usize;
+                    levels &= levels - 1;
+                }
+            }
+            for gram in grams.iter().take(count) {
+                self.table.verify(gram.level(), gram.hash(window), text, at + gram.position(), hit);
+            }
+        }
+    }
+}
+
+/// A part of a text that is looked at as a whole.
+#[derive(Clone, Copy)]
+pub struct Block<'t> {
+    /// Its bytes, with some behind it, or zeros.
+    pub window: &'t [u8; WINDOW],
+    pub text: &'t [u8],
+    /// The offset in the text at which it begins.
+    pub at: usize,
+}
+
+/// A gram to look for: the level above the position in the block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gram(u16);
+
+impl Gram {
+    #[inline(always)]
+    pub fn new(level: u8, position: u8) -> Gram {
+        Gram(u16::from(level) << 8 | u16::from(position))
+    }
+
+    fn level(self) -> Level {
+        Level::from_number((self.0 >> 8) as u8)
+    }
+
+    fn position(self) -> usize {
+        usize::from(self.0 & 0xff)
+    }
+
+    #[inline(always)]
+    pub fn hash(self, window: &[u8; WINDOW]) -> u64 {
+        let eight = window[self.position()..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
+        self.level().hash_of(eight)
+    }
+}
