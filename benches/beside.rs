@@ -1,5 +1,6 @@
 //! Decisions beside edits: two threads decide without pause, alone and while a third edits routes, lists and lets as fast as they
-//! are taken; one process, in turns. The time of each decision, and what the rules hold of the heap after so many edits.
+//! are taken; one process, in turns. The time of each decision, and what the rules hold of the heap after so many edits. The exit
+//! status is 1 where edits cost decisions too much, or memory grows with them.
 //!
 //! `cargo bench --bench beside`, or with other numbers of routes and edits `cargo bench --bench beside -- 10000 100000`.
 
@@ -8,6 +9,7 @@ mod support;
 use rulec::{Compiler, Edit, LiveRules};
 use serde_json::Value as Json;
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
@@ -24,8 +26,11 @@ const TURNS: usize = 10;
 const ALONE: usize = 100_000;
 /// The edits of routes for each edit of a list or a let.
 const ROUTES: usize = 50;
+/// The 99th percentile beside edits, in those alone, and the heap after all edits, in that after a tenth of them, may be so much.
+const SLOWEST: f64 = 2.0;
+const LARGEST: f64 = 1.1;
 
-fn main() {
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     // Under `cargo test` nothing is to be timed, only tried.
     let timed = args.iter().any(|arg| arg == "--bench");
@@ -61,9 +66,13 @@ fn main() {
         println!("{name:<14} {:>10} {half:>8} {most:>8} {rare:>8}", times.len());
         (name, most)
     });
-    println!("99th percentile beside edits: {:.2} × alone", f64::from(beside) / f64::from(before.max(1)));
-    let held: Vec<String> = held.iter().map(|bytes| format!("{:.1}", *bytes as f64 / 1e6)).collect();
-    println!("MB of the heap after each tenth of the edits: {}", held.join(" "));
+    let slower = f64::from(beside) / f64::from(before.max(1));
+    println!("99th percentile beside edits: {slower:.2} × alone; {SLOWEST} is allowed");
+    let megabytes: Vec<String> = held.iter().map(|bytes| format!("{:.1}", *bytes as f64 / 1e6)).collect();
+    let larger = held[TURNS - 1] as f64 / held[0] as f64;
+    println!("MB of the heap after each tenth of the edits: {}", megabytes.join(" "));
+    println!("the last: {larger:.2} × the first; {LARGEST} is allowed");
+    ExitCode::from(u8::from(timed && (slower > SLOWEST || larger > LARGEST)))
 }
 
 /// Two threads decide as long as they are to, and the time of each decision is noted.

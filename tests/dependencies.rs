@@ -1,6 +1,8 @@
 //! Holds `docs/dependencies.md` against the manifests: every package that a member, the page, the Python package or the
-//! extension names stands there with the reason for it, and no other.
+//! extension names stands there with the reason for it, and no other. And holds what Cargo has locked against `deny.toml`, as far
+//! as that needs no tool: versions with known advisories, and where packages come from.
 
+use semver::{Version, VersionReq};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -102,4 +104,56 @@ fn every_dependency_has_a_reason() {
             "{heading}: without a reason {missing:?}, no longer there {gone:?}"
         );
     }
+}
+
+/// The versions that `deny.toml` names because of an advisory, each with the reason.
+fn denied() -> Vec<(String, VersionReq, String)> {
+    let rules = manifest("deny.toml");
+    let denied = rules["bans"]["deny"].as_array().expect("a list").iter().map(|rule| {
+        let text = |key: &str| rule[key].as_str().expect("a text").to_owned();
+        let named = text("crate");
+        let (name, versions) = named.split_once(':').unwrap_or_else(|| panic!("`{named}` has no versions"));
+        let versions = versions.parse().unwrap_or_else(|error| panic!("`{named}`: {error}"));
+        (name.to_owned(), versions, text("reason"))
+    });
+    denied.collect()
+}
+
+/// The packages of a list of what is locked that have a version which is denied, or come from elsewhere than the registry.
+fn refused(locked: &Table, denied: &[(String, VersionReq, String)]) -> Vec<String> {
+    let (mut found, mut registries) = (Vec::new(), BTreeSet::new());
+    for package in locked["package"].as_array().expect("a list") {
+        let text = |key: &str| package.get(key).and_then(|value| value.as_str());
+        let (name, version) = text("name").zip(text("version")).expect("a name and a version");
+        let parsed: Version = version.parse().unwrap_or_else(|error| panic!("{name} {version}: {error}"));
+        let reasons = denied.iter().filter(|(of, versions, _)| of == name && versions.matches(&parsed));
+        found.extend(reasons.map(|(_, _, reason)| format!("{name} {version}: {reason}")));
+        if let Some(source) = text("source").filter(|source| registries.insert((*source).to_owned())) {
+            let known = source.starts_with("registry+") && registries.len() == 1;
+            found.extend((!known).then(|| format!("{name} {version} comes from {source}")));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_locked_has_no_known_advisory_and_comes_from_one_registry() {
+    let denied = denied();
+    assert!(denied.len() > 20);
+    for path in ["Cargo.lock", "fuzz/Cargo.lock"] {
+        let found = refused(&manifest(path), &denied);
+        assert!(found.is_empty(), "{path}:\n{}", found.join("\n"));
+    }
+    let planted = r#"
+        package = [
+            { name = "own", version = "0.1.0" },
+            { name = "slab", version = "0.4.10", source = "registry+one" },
+            { name = "slab", version = "0.4.11", source = "registry+one" },
+            { name = "other", version = "1.0.0", source = "git+two" },
+        ]"#;
+    let found = refused(&planted.parse().expect("it parses"), &denied);
+    assert!(
+        found.len() == 2 && found[0].starts_with("slab 0.4.10") && found[1].contains("git+two"),
+        "{found:?}"
+    );
 }

@@ -1,10 +1,14 @@
 //! The rules of the house that can be counted, held over the sources of every package: how long a file
-//! is, how it opens, how a doc comment begins, and that siblings do not import one another in a circle.
+//! is, how it opens, how a doc comment begins, that siblings do not import one another in a circle, and that
+//! the compiler of `rust-version` knows the syntax, of which clippy sees the standard library alone.
 //! Functions that are too long, or take too many parameters, are clippy's to find (`clippy.toml`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Arm, Block, Expr, Token};
 
 const MOST_LINES: usize = 500;
 
@@ -275,6 +279,48 @@ fn bad_starts(text: &str) -> Vec<usize> {
     found
 }
 
+/// The lines of match guards that hold a `let`, which compilers know since Rust 1.95.
+#[derive(Default)]
+struct LetGuards(Vec<usize>);
+
+impl LetGuards {
+    fn of(text: &str) -> syn::Result<Vec<usize>> {
+        let mut guards = LetGuards::default();
+        guards.visit_file(&syn::parse_file(text)?);
+        Ok(guards.0)
+    }
+}
+
+impl<'t> Visit<'t> for LetGuards {
+    fn visit_arm(&mut self, arm: &'t Arm) {
+        if let Some((word, guard)) = &arm.guard
+            && holds_let(guard)
+        {
+            self.0.push(word.span.start().line);
+        }
+        visit::visit_arm(self, arm);
+    }
+
+    /// Macros are given tokens, which are mostly expressions or statements.
+    fn visit_macro(&mut self, given: &'t syn::Macro) {
+        if let Ok(given) = given.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
+            given.iter().for_each(|expression| LetGuards::visit_expr(self, expression));
+        } else if let Ok(given) = given.parse_body_with(Block::parse_within) {
+            given.iter().for_each(|statement| LetGuards::visit_stmt(self, statement));
+        }
+    }
+}
+
+/// True when a `let` is the condition, or one of those that are joined.
+fn holds_let(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(joined) => holds_let(&joined.left) || holds_let(&joined.right),
+        Expr::Paren(inner) => holds_let(&inner.expr),
+        _ => false,
+    }
+}
+
 /// Every breach of a rule, as a line of the list.
 fn breaches() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
@@ -312,6 +358,38 @@ fn the_sources_keep_the_rules_of_the_house() {
     let breaches = breaches();
     let broken: String = breaches.iter().map(|(breach, why)| format!("{breach}: {why}\n")).collect();
     assert!(broken.is_empty(), "rules of the house are broken:\n{broken}");
+}
+
+/// One stood in the engine while `rust-version` was 1.88.
+#[test]
+fn no_guard_needs_a_newer_compiler() {
+    let mut files = Vec::new();
+    let own = ["src", "tests", "benches", "examples"].into_iter().flat_map(folders);
+    own.chain(["fuzz/fuzz_targets", "fuzz/src"].map(|folder| root().join(folder)))
+        .for_each(|folder| rust_files(&folder, &mut files));
+    let mut found = Vec::new();
+    for path in &files {
+        let text = fs::read_to_string(path).expect("a text");
+        let lines = LetGuards::of(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        found.extend(lines.iter().map(|line| format!("{}:{line}\n", name_of(path))));
+    }
+    assert!(files.len() > 700, "{} files", files.len());
+    assert!(found.is_empty(), "`if let` guards, which Rust knows since 1.95:\n{}", found.concat());
+}
+
+#[test]
+fn a_let_in_a_guard_is_found_wherever_it_stands() {
+    let guarded = |arm: &str| format!("fn f() {{\n  match a {{\n    {arm}\n    _ => c,\n  }};\n}}");
+    for arm in ["A if let Some(b) = d => b,", "A if e && (let Some(b) = d) && b => c,"] {
+        assert_eq!(LetGuards::of(&guarded(arm)).expect("it parses"), [3], "{arm}");
+        let inside = format!("fn g() {{ assert!(h, {}, i); }}", &guarded(arm)[9..guarded(arm).len() - 3]);
+        assert_eq!(LetGuards::of(&inside).expect("it parses").len(), 1, "{inside}");
+    }
+    for arm in
+        ["A if { if let Some(b) = d { b } else { e } } => c,", "A => if let Some(b) = d { b } else { e },"]
+    {
+        assert!(LetGuards::of(&guarded(arm)).expect("it parses").is_empty(), "{arm}");
+    }
 }
 
 #[test]

@@ -117,6 +117,8 @@ struct Tally {
     /// Decisions while edits were not merged, and those of them that chose a route the base lacks.
     edited: usize,
     later: usize,
+    /// Decisions that were made while a merge ran.
+    beside_merges: usize,
 }
 
 /// One random edit, on the live rules and on the text. Whatever is refused must not compile either,
@@ -219,6 +221,46 @@ fn compare(
     }
 }
 
+/// Merges while the messages are decided over and over: each answer is that of the text, which the merge leaves.
+fn merge_beside(
+    live: &LiveRules,
+    text: &Text,
+    entries: &[String],
+    messages: &[Json],
+    context: &str,
+    tally: &mut Tally,
+) {
+    let fresh = REFERENCE.of(&text.compile().expect("what was accepted compiles"));
+    let declared = live.rules().program().input.is_some();
+    let mut cases = Vec::new();
+    for entry in entries {
+        let Ok(handle) = fresh.entry(entry) else { continue };
+        cases
+            .extend(messages.iter().map(|message| (entry, message, seen(&handle.decide(message), declared))));
+    }
+    let (begun, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let merging = scope.spawn(|| {
+            begun.store(true, Ordering::SeqCst);
+            let merged = live.merge();
+            ended.store(true, Ordering::SeqCst);
+            merged
+        });
+        while !ended.load(Ordering::SeqCst) {
+            for (entry, message, expected) in &cases {
+                // Nobody edits: as long as edits are left to be merged, the merge has not ended.
+                let begun = begun.load(Ordering::SeqCst);
+                let given = live.decide_in(entry, message).expect("the entry is there");
+                tally.beside_merges += usize::from(begun && live.pending() > 0);
+                assert_eq!(seen(&given, declared), *expected, "{context}, entry {entry}, message {message}");
+            }
+        }
+        let merged = merging.join().expect("it does not panic");
+        merged.unwrap_or_else(|error| panic!("{context}: {error}\n{}", text.source()));
+    });
+    tally.merges += 1;
+}
+
 /// Runs random programs through random edits.
 fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally) {
     // Compiling the text anew takes longest; where that is quick more is asked.
@@ -246,12 +288,12 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
             for _ in 0..1 + random.below(3) {
                 edit(&mut random, &live, &mut text, &entries, &spares, tally);
             }
-            if random.chance(15) {
-                live.merge().unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", text.source()));
-                tally.merges += 1;
-            }
+            let merges = random.chance(15);
             let messages: Vec<Json> = (0..asked).map(|_| message(&mut random)).collect();
             let at = format!("seed {seed}, step {step}");
+            if merges {
+                merge_beside(&live, &text, &program.entries, &messages, &at, tally);
+            }
             compare((&live, column), &text, &program.entries, &messages, &at, tally);
         }
         live.wait_for_merge();
@@ -286,6 +328,7 @@ fn after_any_edits_live_rules_answer_like_the_edited_text() {
     );
     assert!(tally.edited > 20_000 && tally.later > 2_000, "{tally:?}");
     assert!(tally.edits > 3_000 && tally.refused * 3 < tally.edits && tally.merges > 100, "{tally:?}");
+    assert!(tally.beside_merges > 1_000, "{tally:?}");
 }
 
 /// A writer moves the rules through states of which each has one answer to each message, while others

@@ -175,18 +175,28 @@ impl Answers {
     }
 }
 
-/// The decisions that a thread saw: by generation, entry and message.
-type Sightings = HashMap<(u64, usize, usize), Json>;
+/// The decisions of a thread, and those that it was refused.
+#[derive(Default)]
+struct Sightings {
+    /// The decisions, by generation, entry and message.
+    decisions: HashMap<(u64, usize, usize), Json>,
+    /// The entries that were not there, each with the generations before and after.
+    missing: BTreeSet<(u64, u64, usize)>,
+}
 
 fn decide_until(done: &AtomicBool, live: &LiveRules, messages: &[Json]) -> Sightings {
-    let mut seen_here = Sightings::new();
+    let mut seen_here = Sightings::default();
     while !done.load(Ordering::Relaxed) {
         let generation = live.generation();
         for (entry, name) in ENTRIES.iter().enumerate() {
             for (at, message) in messages.iter().enumerate() {
-                let Ok(decision) = live.decide_in(name, message) else { continue };
+                let before = live.generation();
+                let Ok(decision) = live.decide_in(name, message) else {
+                    seen_here.missing.insert((before, live.generation(), entry));
+                    continue;
+                };
                 let (key, json) = ((decision.generation(), entry, at), seen(&decision, false));
-                let known = seen_here.entry(key).or_insert_with(|| json.clone());
+                let known = seen_here.decisions.entry(key).or_insert_with(|| json.clone());
                 assert_eq!(*known, json, "one generation, two answers");
             }
         }
@@ -204,6 +214,9 @@ struct Tally {
     accepted: BTreeMap<(&'static str, &'static str), usize>,
     refused: BTreeMap<&'static str, usize>,
     batches: usize,
+    /// Decisions by the two threads, each once a generation, and entries that a generation lacks.
+    decided: usize,
+    lacking: usize,
 }
 
 /// A random edit of a slot, as live rules take it; its kind; and whether it could be made in the texts, as it was.
@@ -303,11 +316,21 @@ impl Run<'_> {
             made.unwrap_or_else(|panic| resume_unwind(panic));
             sightings
         });
-        for ((generation, entry, at), given) in sightings.into_iter().flatten() {
-            let Answers { by_case, .. } = self.answers.get(&generation).expect("a generation that was");
-            let mut expected = by_case[&(entry, at)].clone().expect("the entry was there");
-            expected.as_object_mut().expect("an object").remove("breaches");
-            assert_eq!(given, expected, "generation {generation}");
+        for Sightings { decisions, missing } in sightings {
+            for ((generation, entry, at), given) in decisions {
+                let Answers { by_case, .. } = self.answers.get(&generation).expect("a generation that was");
+                let mut expected = by_case[&(entry, at)].clone().expect("the entry was there");
+                expected.as_object_mut().expect("an object").remove("breaches");
+                assert_eq!(given, expected, "generation {generation}");
+                self.tally.decided += 1;
+            }
+            // A decision is refused by rules that lack the entry, and no others.
+            for (before, after, entry) in missing {
+                let mut meanwhile = self.answers.range(before..=after);
+                let lacks = |(_, answers): (_, &Answers)| answers.by_case[&(entry, 0)].is_none();
+                assert!(meanwhile.any(lacks), "{} is lost, {before}..={after}", ENTRIES[entry]);
+                self.tally.lacking += 1;
+            }
         }
         let now = self.live.generation();
         self.answers.retain(|generation, _| *generation == now);
@@ -350,5 +373,6 @@ fn assert_covers_every_kind(tally: &Tally) {
     let all: BTreeSet<String> = SLOTS.iter().map(|slot| word(slot.head)).collect();
     assert_eq!([of("insert"), of("replace"), of("remove")], [all.clone(), all.clone(), all]);
     assert!(tally.accepted.values().sum::<usize>() > 400 && tally.batches > 20, "{tally:?}");
+    assert!(tally.decided > 1_000 && tally.lacking > 10, "{tally:?}");
     assert!(["compile", "unknown", "duplicate", "no table"].iter().all(|reason| tally.refused[reason] > 3));
 }

@@ -1,6 +1,9 @@
 //! Signed artifacts: a service that trusts keys loads nothing else, and nobody can pass other rules off as signed.
 
-use rulec::{Backend, Code, CompileError, Compiler, KeyError, Rules, SigningKey, Tier, VerifyingKey};
+use rulec::{
+    Backend, Code, CompileError, Compiler, KeyError, LiveRules, MemoryLoader, Rules, SigningKey, Tier,
+    VerifyingKey,
+};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -11,8 +14,10 @@ const OTHER: &str = include_str!("keys/other.pub");
 /// The bytes of the key and the signature behind the header.
 const SIGNATURE: usize = 32 + 64;
 
+const TEXT: &str = "route shout when text contains \"!\" -> loud\ndefault -> quiet";
+
 fn rules() -> Rules {
-    Rules::from_text("route shout when text contains \"!\" -> loud\ndefault -> quiet").expect("they compile")
+    Rules::from_text(TEXT).expect("they compile")
 }
 
 fn signed() -> Vec<u8> {
@@ -25,7 +30,7 @@ fn trusting(keys: &[&str]) -> Compiler {
 }
 
 #[track_caller]
-fn refused(loaded: Result<Rules, CompileError>, code: Code, words: &str) {
+fn refused<T: std::fmt::Debug>(loaded: Result<T, CompileError>, code: Code, words: &str) {
     let error = loaded.expect_err("it is refused");
     let [diagnostic] = error.diagnostics() else { panic!("{error}") };
     assert_eq!(diagnostic.code, code, "{error}");
@@ -53,6 +58,38 @@ fn what_no_trusted_key_has_signed_is_refused() {
     let load = |bytes: &[u8]| trusting(&[PUBLIC]).load_artifact(bytes);
     refused(load(&rules().to_artifact(false)), Code::ArtifactUntrusted, "it is not signed");
     refused(trusting(&[OTHER]).load_artifact(&signed()), Code::ArtifactUntrusted, "which is not trusted");
+}
+
+/// Only loading an artifact looked at the keys: whoever put a text in the place of one had it compiled.
+#[test]
+fn a_compiler_that_trusts_keys_takes_no_text() {
+    let compiler = trusting(&[PUBLIC]);
+    let words = |name: &str| format!("`{name}` is a text of rules, which has no signature");
+    let refused = |loaded: Result<Rules, CompileError>, name: &str| {
+        refused(loaded, Code::ArtifactUntrusted, &words(name));
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("some.rules");
+    std::fs::write(&file, TEXT).expect("it is written");
+    refused(compiler.compile_path(&file), "some.rules");
+    refused(compiler.clone().root(folder.path()).compile_path(&file), "some.rules");
+    refused(compiler.compile_text(TEXT), "<text>");
+    // Nothing of it is read: what is wrong with it is not told.
+    refused(compiler.compile_text("route route"), "<text>");
+    let loader = MemoryLoader::new().with("main.rules", TEXT);
+    refused(compiler.compile_with(&loader, "main.rules"), "main.rules");
+    let live = [
+        LiveRules::new(compiler.clone(), &loader, "main.rules"),
+        LiveRules::from_text(compiler.clone(), TEXT),
+        LiveRules::from_path(compiler.clone(), &file),
+    ];
+    for (live, name) in live.into_iter().zip(["main.rules", "<text>", "some.rules"]) {
+        self::refused(live, Code::ArtifactUntrusted, &words(name));
+    }
+    // What was loaded can serve as live rules, which are not edited.
+    let live = LiveRules::from(compiler.load_artifact(&signed()).expect("it is signed"));
+    assert_eq!(live.decide(&json!({"text": "hey!"})).chosen(), Some("shout"));
+    assert!(live.insert("route other -> x").is_err());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::set::RuleSet;
 use crate::artifact::signature::{SigningKey, VerifyingKey};
 use crate::artifact::{self, ArtifactError, Contents};
 use crate::diag::{Argument, Code, Diagnostic, Message};
+use crate::loader::{self, Loaded, Loader};
 use crate::sema::hir::Program;
 use crate::text;
 use crate::threads::Threads;
@@ -56,9 +57,15 @@ impl Rules {
 }
 
 impl Compiler {
-    /// Trusts a key: artifacts are loaded only when it, or another trusted one, has signed them. Where no key is
-    /// trusted signatures are not looked at, and no machine code is made of an artifact unless [`Tier::Jit`] asks for it.
+    /// Trusts a key: rules are taken only when it, or another trusted one, has signed them. That is so of whatever is
+    /// given this compiler: it loads artifacts that are signed, and refuses texts, which have no signature
+    /// ([`compile_path`](Compiler::compile_path), [`compile_text`](Compiler::compile_text), [`LiveRules::new`] and what
+    /// watches files). Where no key is trusted signatures are not looked at, and no machine code is made of an artifact
+    /// unless [`Tier::Jit`] asks for it.
     ///
+    /// Functions that are given no compiler, like [`Rules::from_text`] and [`Rules::from_artifact`], know of no keys.
+    ///
+    /// [`LiveRules::new`]: super::LiveRules::new
     /// [`Tier::Jit`]: super::Tier::Jit
     #[cfg(feature = "signatures")]
     #[must_use]
@@ -94,6 +101,24 @@ impl Compiler {
             error.name_artifact(&path.display().to_string());
             error
         })
+    }
+
+    /// Reads a text of rules and what it imports, unless only what is signed is taken.
+    pub(super) fn read(
+        &self,
+        threads: Threads,
+        loader: &dyn Loader,
+        path: &str,
+    ) -> Result<Loaded, CompileError> {
+        #[cfg(feature = "signatures")]
+        if !self.trusted.is_empty() {
+            let message = said!(
+                "`{path}` is a text of rules, which has no signature, and only what a trusted key has signed is loaded"
+            );
+            let help = said!("build it with `rulec build --sign KEY`, and load the artifact");
+            return Err(Diagnostic::without_place(Code::ArtifactUntrusted, message).help(help).into());
+        }
+        Ok(loader::load(threads, loader, path))
     }
 
     /// Returns whether a trusted key has signed the artifact.

@@ -41,7 +41,7 @@ pub struct Compiler {
     unlinked: bool,
     tier: Tier,
     indexing: Indexing,
-    /// The keys of which one must have signed an artifact; none when any is taken.
+    /// The keys of which one must have signed what is loaded; none when anything is taken.
     #[cfg(feature = "signatures")]
     pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
 }
@@ -171,7 +171,7 @@ impl Compiler {
 
     fn compile_loaded(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         let threads = Threads::All;
-        let mut loaded = loader::load(threads, loader, path);
+        let mut loaded = self.read(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
         let mut allows = check::Allows::of(&loaded);
         // The trees are large and no longer needed.
@@ -181,7 +181,7 @@ impl Compiler {
     }
 
     /// Compiles the file `path` of a loader, and shows what was read and checked on the way: what an editor asks for
-    /// and no engine needs.
+    /// and no engine needs. An editor's compiler trusts no keys.
     pub(crate) fn compile_seen<T>(
         &self,
         loader: &dyn Loader,

@@ -22,6 +22,11 @@ pub fn seeds(usual: u64) -> Range<u64> {
     first..first + usual * number("RULEC_TIMES", 1)
 }
 
+/// True when more trials are made than in a run of all tests: each may then take longer.
+pub fn is_long() -> bool {
+    number("RULEC_TIMES", 1) > 1
+}
+
 /// Makes a trial of each seed, on two threads, and adds up what they counted.
 ///
 /// # Panics

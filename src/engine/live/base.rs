@@ -5,7 +5,7 @@ use super::segment::Segment;
 use super::texts::{Files, Places, Recorder};
 use crate::diag::Code;
 use crate::engine::{CompileError, Compiler, Rules};
-use crate::loader::{self, Loaded, Loader};
+use crate::loader::{Loaded, Loader};
 use crate::sema::check::{Allows, Counted, UsesByRoute, check_counting};
 use crate::sema::hir::{RuleId, TableId, TableKind};
 use crate::syntax::ast::StatementKind;
@@ -66,7 +66,7 @@ pub(super) fn compile(
     threads: Threads,
 ) -> Result<(Base, Counted), CompileError> {
     let recorder = Recorder::new(loader);
-    let mut loaded = loader::load(threads, &recorder, &files.main);
+    let mut loaded = compiler.read(threads, &recorder, &files.main)?;
     loaded.diagnostics.retain(|found| found.code != Code::EmptyFile);
     for unit in &mut loaded.units {
         unit.statements.retain(|statement| match &statement.kind {

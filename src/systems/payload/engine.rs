@@ -31,6 +31,12 @@ enum Machine<'a> {
     Compiled(Box<BoundMachine<'a>>),
 }
 
+impl<'a> Machine<'a> {
+    fn vm(rules: &'a Rules, slots: Rooted<'a>, scratch: &'a mut Scratch) -> Machine<'a> {
+        Machine::Vm(BoundVm::new(rules.bytecode(), rules.hosts(), slots, scratch))
+    }
+}
+
 impl<'a> Engine<'a> {
     /// The engine of the rules' tier.
     pub fn new(
@@ -44,10 +50,11 @@ impl<'a> Engine<'a> {
         let machine = match rules.judging_backend() {
             Backend::Reference => Machine::Reference(slots),
             #[cfg(feature = "jit")]
-            Backend::Jit if let Some(code) = rules.machine_code() => {
-                Machine::Compiled(Box::new(code.bound(hosts, slots, scratch)))
-            }
-            _ => Machine::Vm(BoundVm::new(rules.bytecode(), hosts, slots, scratch)),
+            Backend::Jit => match rules.machine_code() {
+                Some(code) => Machine::Compiled(Box::new(code.bound(hosts, slots, scratch))),
+                None => Machine::vm(rules, slots, scratch),
+            },
+            _ => Machine::vm(rules, slots, scratch),
         };
         Engine { machine, program, hosts, input, arena, calls: None }
     }

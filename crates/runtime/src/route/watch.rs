@@ -84,7 +84,7 @@ impl Router {
     /// Puts the rules of a file in force, and every new version of it, of the files that it imports and of its lists
     /// of words as soon as it lies there. A version that does not compile, or leads to a handler there is not, is
     /// refused with a warning, and the last good one stays in force. Edits of the rules that were in force are not in a
-    /// new version: the files are the truth.
+    /// new version: the files are the truth. They are texts, which a compiler that trusts keys refuses.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
     ///
