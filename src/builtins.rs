@@ -69,6 +69,11 @@ impl FnInfo {
         self.result.ty(args)
     }
 
+    /// True when its result is an element of an argument or comes of several: nobody has held those against their type.
+    pub fn gives_elements(&self) -> bool {
+        matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
+    }
+
     /// Why it is missing for some arguments though they are there; `None` when it never is.
     pub fn missing(&self) -> Option<&Message> {
         match &self.result {

@@ -2,6 +2,7 @@
 
 use super::constant::{constant, list};
 use super::fields::Reason;
+use super::path::checked_at;
 use super::read::{accepted, read};
 use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
 use crate::builtins::{self, Function};
@@ -174,7 +175,9 @@ impl<'a> Checker<'a> {
             args.push(zone);
         }
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
-        Ok(Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span })
+        let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
+        // As with `list[i]`, an element is held against its type when it is read.
+        Ok(if row.gives_elements() { checked_at(Expr { ty: Ty::ANY, ..call }, call.ty) } else { call })
     }
 
     /// The arguments in the order of the parameters; a parameter that is not given is `None`, or beyond the end.

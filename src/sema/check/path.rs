@@ -371,6 +371,6 @@ fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
 }
 
 /// A value read from inside another, at its declared type.
-fn checked_at(expr: Expr, ty: Ty) -> Expr {
+pub(super) fn checked_at(expr: Expr, ty: Ty) -> Expr {
     if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..read(expr, &ty) } }
 }
