@@ -238,15 +238,13 @@ fn merge_beside(
         cases
             .extend(messages.iter().map(|message| (entry, message, seen(&handle.decide(message), declared))));
     }
-    let (begun, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let begun = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let merging = scope.spawn(|| {
             begun.store(true, Ordering::SeqCst);
-            let merged = live.merge();
-            ended.store(true, Ordering::SeqCst);
-            merged
+            live.merge()
         });
-        while !ended.load(Ordering::SeqCst) {
+        while !merging.is_finished() {
             for (entry, message, expected) in &cases {
                 // Nobody edits: as long as edits are left to be merged, the merge has not ended.
                 let begun = begun.load(Ordering::SeqCst);

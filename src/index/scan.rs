@@ -20,7 +20,7 @@
 //! comparison with each of those. Below a crowded gram a byte more tells apart, or four, up to sixteen, then
 //! thirty-two, sixty-four …, and where many literals have the same end, all of them have fewer and longer grams; so
 //! what stays together is short (at most 31 bytes) or equal at its beginning and its end: of all strings of fifteen
-//! bytes over two letters, say, some hundred have a gram in common. A scanner takes 6 KB however few its literals are,
+//! bytes over two letters, say, some hundred have a gram in common. A scanner of literals with grams takes 6 KB however few they are,
 //! and of some thousand literals or more a megabyte of addresses, of which those are touched that texts ask for.
 
 mod choice;
@@ -89,6 +89,7 @@ impl Buffers {
 
 /// The bytes beyond a text's end that are looked at, by probes and of a gram at its last position.
 const BEYOND: usize = 64;
+
 impl fmt::Debug for Scanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scanner").field("literals", &self.count).finish_non_exhaustive()
