@@ -5,9 +5,10 @@ mod support;
 use criterion::{
     BatchSize, BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,
 };
-use rulec::internals::threads::Threads;
-use rulec::internals::{bytecode, loader, sema};
 use rulec::{MemoryLoader, Rules};
+use rulec_base::parallel::Threads;
+use rulec_syntax::loader;
+use rulec_vm::bytecode;
 use std::hint::black_box;
 use std::time::Duration;
 use support::rules::{Kind, file, routes};
@@ -43,13 +44,13 @@ fn stages(c: &mut Criterion) {
     });
     let loaded = loader::load(Threads::All, &files, "main.rules");
     group.bench_function("check", |bencher| {
-        bencher.iter_with_large_drop(|| sema::check::check(black_box(&loaded)));
+        bencher.iter_with_large_drop(|| rulec_sema::check::check(black_box(&loaded)));
     });
-    let (program, _) = sema::check::check(&loaded);
+    let (program, _) = rulec_sema::check::check(&loaded);
     group.bench_function("normal", |bencher| {
-        bencher.iter_with_large_drop(|| sema::normal::build(black_box(&program)));
+        bencher.iter_with_large_drop(|| rulec_sema::normal::build(black_box(&program)));
     });
-    let (normal, _) = sema::normal::build(&program);
+    let (normal, _) = rulec_sema::normal::build(&program);
     group.bench_function("lower", |bencher| {
         bencher.iter_batched(
             || (),

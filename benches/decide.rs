@@ -6,8 +6,8 @@ mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rulec::Record;
-use rulec::internals::sema::hir::TableId;
-use rulec::internals::vm::{Scratch, Vm};
+use rulec_sema::hir::TableId;
+use rulec_vm::vm::{Scratch, Vm};
 use serde_json::Value as Json;
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -139,7 +139,7 @@ fn choose_all(session: &mut Session, records: &[Record<'_>], decisions: usize) -
     for record in records.iter().cycle().take(decisions) {
         let choice = session.choose(black_box(record));
         black_box(&choice);
-        hits += usize::from(matches!(choice.chosen, Some(rulec::internals::decision::Chosen::Rule(_))));
+        hits += usize::from(matches!(choice.chosen, Some(rulec_eval::decision::Chosen::Rule(_))));
     }
     hits
 }

@@ -6,10 +6,10 @@
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rulec::internals::jit::JitCode;
-use rulec::internals::sema::hir::TableId;
-use rulec::internals::vm::{Scratch, Vm};
 use rulec::{Indexing, Record, Rules, Tier};
+use rulec_jit::JitCode;
+use rulec_sema::hir::TableId;
+use rulec_vm::vm::{Scratch, Vm};
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -249,7 +249,7 @@ fn compiling() {
     for (kind, name) in [(Kind::Fields, "fields"), (Kind::Mixed, "mixed")] {
         for count in [1, 10, 100, 1_000] {
             let rules = Rules::from_text(&rules::file(&rules::routes(count, kind, 7), true)).unwrap();
-            let bytecode = rulec::internals::bytecode::lower(rules.program(), rules.normal()).unwrap();
+            let bytecode = rulec_vm::bytecode::lower(rules.program(), rules.normal()).unwrap();
             let bytecode = Arc::new(bytecode);
             let mut best = f64::INFINITY;
             let mut size = 0;

@@ -149,7 +149,7 @@ fn jsonl(c: &mut Criterion) {
                 out.clear();
                 for line in &lines {
                     // The strict reader: no doubled keys, no depth over 128.
-                    let message = rulec::internals::json::parse(black_box(line)).expect("it is JSON");
+                    let message = rulec_base::json::parse(black_box(line)).expect("it is JSON");
                     let decision = case.rules.decide(&message);
                     serde_json::to_writer(&mut out, &decision).expect("it is written");
                     out.push(b'\n');

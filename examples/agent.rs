@@ -7,7 +7,7 @@
 //!
 //! `cargo run --example agent`
 
-use rulec::{Rules, shipped};
+use rulec::{Rules, bundled};
 use rulec_http::{AllowedHosts, HttpClient, Limits, node};
 use rulec_runtime::payload::{Again, Coordinator, Judges, Made, NodeFailure, Turn};
 use serde_json::{Value as Json, json};
@@ -89,7 +89,7 @@ fn print(turn: &Turn) {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let rules = Rules::from_text(shipped::DECISIONS)?;
+    let rules = Rules::from_text(bundled::DECISIONS)?;
     let host = service()?;
     // Nobody but the service may be called, whatever a plan says.
     let client = HttpClient::new(AllowedHosts::new([&host])?, Limits { retries: 0, ..Limits::default() })?;

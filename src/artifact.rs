@@ -19,18 +19,22 @@
 #[cfg(feature = "signatures")]
 pub(crate) mod signature;
 
-use crate::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
-use crate::diag::{Diagnostic, Message};
-use crate::sema::hir::Program;
-use crate::source::SourceMap;
-use crate::text::zone;
-use crate::{builtins, ops};
+use rulec_base::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
+use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::source::SourceMap;
+use rulec_base::text::zone;
+use rulec_lang::builtins;
+use rulec_lang::operators;
+use rulec_sema::hir::Program;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 
 /// The first bytes of an artifact; no text begins so.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
+/// Larger files are not read: an artifact of a million rules takes a tenth of it.
+pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Changes whenever the bytes mean something else.
 const FORMAT: u32 = 11;
 /// The bytes of a SHA-256.
@@ -62,23 +66,27 @@ impl ArtifactError {
     /// The reason, in words.
     pub fn in_words(&self) -> Message {
         match self {
-            ArtifactError::Foreign => said!("it is no compiled rules file"),
+            ArtifactError::Foreign => message!("it is no compiled rules file"),
             ArtifactError::Version(written) => {
-                said!("it was built by rulec {written}, and this is rulec {}", env!("CARGO_PKG_VERSION"))
+                message!("it was built by rulec {written}, and this is rulec {}", env!("CARGO_PKG_VERSION"))
             }
             ArtifactError::Zones(written) => {
                 let known = zone::version();
-                said!("it was built with the time zones of {written}, and this rulec knows those of {known}")
+                message!(
+                    "it was built with the time zones of {written}, and this rulec knows those of {known}"
+                )
             }
             ArtifactError::Unsigned => {
-                said!("it is not signed, and only what a trusted key has signed is loaded")
+                message!("it is not signed, and only what a trusted key has signed is loaded")
             }
-            ArtifactError::Untrusted(key) => said!("it is signed with the key {key}, which is not trusted"),
-            ArtifactError::Forged(key) => said!("its signature is not by the key {key} that it names"),
+            ArtifactError::Untrusted(key) => {
+                message!("it is signed with the key {key}, which is not trusted")
+            }
+            ArtifactError::Forged(key) => message!("its signature is not by the key {key} that it names"),
             ArtifactError::Damaged => {
-                said!("it was damaged after it was built: its content is not what its header says")
+                message!("it was damaged after it was built: its content is not what its header says")
             }
-            ArtifactError::Malformed(DecodeError(reason)) => said!("its content makes no sense: {reason}"),
+            ArtifactError::Malformed(DecodeError(reason)) => message!("its content makes no sense: {reason}"),
         }
     }
 }
@@ -273,7 +281,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 /// A hash (FNV-1a) of what the numbers of operators and functions mean: they are written by their
 /// places in the tables.
 fn vocabulary() -> u64 {
-    let operators = ops::TABLE.iter().map(|row| row.spelling);
+    let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for word in operators.chain(functions) {

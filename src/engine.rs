@@ -9,7 +9,6 @@ mod batch;
 mod compile;
 mod decision;
 mod entry;
-mod files;
 mod hosts;
 mod input;
 mod live;
@@ -23,12 +22,10 @@ mod tests;
 mod tiers;
 mod workspace;
 
-pub use artifact::MAX_ARTIFACT_BYTES;
 pub use backend::Backend;
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use entry::{Entry, UnknownEntry};
-pub use files::{DiskLoader, open_regular, read_limited};
 pub use hosts::{HostArgument, HostFunction, HostResult};
 pub use input::Record;
 pub use live::{Edit, EditError, Guard, LiveRules, UnknownStatement};
@@ -36,16 +33,16 @@ pub use session::Session;
 pub use strategy::{Indexing, Tier, TierUnavailable};
 pub use test_blocks::TestOutcome;
 
-use crate::bytecode::Bytecode;
-use crate::diag::Diagnostic;
-use crate::explain::Explanation;
-use crate::host::Host;
-use crate::index::{self, Index, TablePlan};
-use crate::json::JsonError;
-use crate::sema::hir::{Program, Table, TableId, TableKind};
-use crate::sema::normal::Normal;
-use crate::source::SourceMap;
-use crate::trace;
+use rulec_base::diag::Diagnostic;
+use rulec_base::json::JsonError;
+use rulec_base::source::SourceMap;
+use rulec_eval::explain::Explanation;
+use rulec_eval::host::Host;
+use rulec_eval::trace;
+use rulec_sema::hir::{Program, Table, TableId, TableKind};
+use rulec_sema::normal::Normal;
+use rulec_vm::bytecode::Bytecode;
+use rulec_vm::index::{self, Index, TablePlan};
 use serde::Serialize;
 use serde_json::Value as Json;
 use set::{RuleSet, Shared};
@@ -257,7 +254,7 @@ impl Rules {
 
     /// The machine code, when it has been made.
     #[cfg(feature = "jit")]
-    pub(crate) fn machine_code(&self) -> Option<&crate::jit::JitCode> {
+    pub(crate) fn machine_code(&self) -> Option<&rulec_jit::JitCode> {
         self.set().code().map(|code| &**code)
     }
 

@@ -37,90 +37,53 @@
 //! [`classifier`] tells intents apart. Routers that run async handlers, events and workflows are in the package
 //! `rulec-runtime`, calls to the outside in `rulec-http`, other systems' rules in `rulec-import`.
 
+#![forbid(unsafe_code)]
+
 #[cfg(all(feature = "jit", not(target_pointer_width = "64")))]
 compile_error!("the feature `jit` needs a 64-bit target; build without it");
 
-// What `said!` writes names the library as its users do.
-extern crate self as rulec;
-#[macro_use]
-extern crate rulec_said;
-
-mod analysis;
-mod arena;
-mod artifact;
-mod builtins;
-mod bytecode;
-pub mod classifier;
-mod codec;
-mod decision;
-mod diag;
+pub mod artifact;
+pub mod bundled;
+pub mod choice;
+pub mod condition;
 mod engine;
-mod eval;
-mod explain;
-mod graph;
-mod host;
-mod ide;
-mod index;
-mod input;
-#[cfg(feature = "jit")]
-mod jit;
-mod json;
-mod limits;
-mod loader;
-mod meaning;
-mod modifiers;
-mod ops;
-mod predicate;
-mod request;
-mod schema;
-mod sema;
-mod source;
-mod span;
-mod syntax;
-mod systems;
-mod text;
-mod threads;
-mod trace;
-mod ty;
-mod value;
-mod vm;
-mod walk;
+pub mod files;
+pub mod flow;
+pub mod payload;
+pub mod prompt;
 
-pub use analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};
 #[cfg(feature = "signatures")]
 pub use artifact::signature::{KeyError, SigningKey, VerifyingKey};
-pub use diag::{Applicability, Code, Diagnostic, Fix, Label, Language, Message, Renderer, Severity};
 pub use engine::{
-    Backend, CompileError, Compiler, Decision, DiskLoader, Edit, EditError, Entry, FlowHit, Guard,
-    HostArgument, HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session,
-    TestOutcome, Tier, TierUnavailable, UnknownEntry, UnknownStatement,
+    Backend, CompileError, Compiler, Decision, Edit, EditError, Entry, FlowHit, Guard, HostArgument,
+    HostFunction, HostResult, Indexing, LiveRules, NextNodes, Record, Rules, Session, TestOutcome, Tier,
+    TierUnavailable, UnknownEntry, UnknownStatement,
 };
-pub use explain::{Explanation, RenderOptions};
-pub use host::HostFailure;
-pub use json::{JsonError, JsonErrorKind};
-pub use limits::Exceeded;
-pub use loader::{LoadError, Loader, MemoryLoader};
-pub use schema::Breach;
-pub use sema::hir::TableKind;
-pub use source::{Position, SourceFile, SourceMap};
-pub use span::{FileId, Span};
-pub use systems::{choice, condition, flow, payload, prompt, run_tests, shipped};
-pub use trace::SkippedCondition;
+pub use files::DiskLoader;
+pub use rulec_analysis::{AnalysisOptions, Finding, cost, diff, overlaps, why_not};
+pub use rulec_base::diag::{
+    Applicability, Code, Diagnostic, Fix, Label, Language, Message, Renderer, Severity,
+};
+pub use rulec_base::json::{JsonError, JsonErrorKind};
+pub use rulec_base::source::{Position, SourceFile, SourceMap};
+pub use rulec_base::span::{FileId, Span};
+pub use rulec_eval::explain::{Explanation, RenderOptions};
+pub use rulec_eval::host::HostFailure;
+pub use rulec_eval::trace::SkippedCondition;
+pub use rulec_lang::limits::Exceeded;
+pub use rulec_lang::schema::Breach;
+pub use rulec_nlu as classifier;
+pub use rulec_sema::hir::TableKind;
+pub use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
 
-/// The compiler's own modules, for the tools, tests and benchmarks of this repository. Everything in here may
-/// change in any release.
-#[doc(hidden)]
-pub mod internals {
-    macro_rules! inside {
-        ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
-    }
-
-    inside! {
-        arena artifact builtins bytecode codec decision diag engine eval explain graph host ide index input json limits loader meaning
-        modifiers ops request schema sema source span syntax text threads trace ty value vm
-    }
-    #[cfg(feature = "jit")]
-    inside! { jit }
+/// Runs every `test` block: what the tables decide, how payloads are judged, and which flow is found. Where there are
+/// intent flows, the tests of flows ask the built-in classifier too.
+pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
+    let mut outcomes = rules.run_tests();
+    outcomes.extend(payload::run_tests(rules));
+    outcomes.extend(flow::run_tests(rules));
+    outcomes.sort_by_key(|outcome| outcome.span);
+    outcomes
 }
 
 /// The examples of the pages, which are run as well.

@@ -6,7 +6,7 @@ mod forge;
 mod support;
 
 use forge::{READING, agree, hash_at, rehashed};
-use rulec::internals::artifact;
+use rulec::artifact;
 use rulec::payload;
 use rulec::{Backend, Code, CompileError, Compiler, Rules};
 use serde_json::{Value as Json, json};

@@ -15,9 +15,9 @@ mod chinese;
 mod golden;
 
 use chinese::{english_in, is_chinese};
-use rulec::internals::json;
-use rulec::internals::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
 use rulec::{Code, Compiler, Diagnostic, Language, Rules, VerifyingKey};
+use rulec_base::json;
+use rulec_syntax::loader::{LoadError, Loader, MAX_FILE_BYTES, MAX_IMPORT_DEPTH, MemoryLoader};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -3,8 +3,8 @@
 
 mod support;
 
-use rulec::internals::limits::{Limit, TABLE};
 use rulec::{Compiler, Decision, Rules, Session};
+use rulec_lang::limits::{Limit, TABLE};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use support::engines::{COLUMNS, Findable, INDEX, REFERENCE};

@@ -8,10 +8,10 @@ mod support;
 #[path = "../benches/peers/src/workload/mod.rs"]
 mod workload;
 
-use rulec::internals::sema::hir::{Condition, Program};
-use rulec::internals::syntax::format::format;
-use rulec::internals::syntax::lex::{Token, TokenKind, tokens};
 use rulec::{Compiler, DiskLoader, LoadError, Loader, Rules};
+use rulec_sema::hir::{Condition, Program};
+use rulec_syntax::format::format;
+use rulec_syntax::lex::{Token, TokenKind, tokens};
 use std::fs;
 use std::path::{Path, PathBuf};
 use support::generate::Generator;

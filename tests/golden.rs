@@ -6,12 +6,12 @@ mod layout;
 #[path = "support/golden.rs"]
 mod support;
 
-use rulec::internals::bytecode::disasm::disassemble;
-use rulec::internals::index::PostingList;
-use rulec::internals::index::atom::LAST;
-use rulec::internals::syntax::format::format;
-use rulec::internals::syntax::lex::{TokenKind, tokens};
 use rulec::{Code, Compiler, Rules};
+use rulec_syntax::format::format;
+use rulec_syntax::lex::{TokenKind, tokens};
+use rulec_vm::bytecode::disasm::disassemble;
+use rulec_vm::index::PostingList;
+use rulec_vm::index::atom::LAST;
 use std::fmt::Write as _;
 use std::path::Path;
 

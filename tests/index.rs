@@ -8,7 +8,7 @@ mod workload;
 use engines::{Findable, INDEX, REFERENCE, VM};
 use rulec::Backend;
 use rulec::Rules;
-use rulec::internals::index::atom::LAST;
+use rulec_vm::index::atom::LAST;
 use workload::messages::messages;
 use workload::rules::{self, Kind};
 

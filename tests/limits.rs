@@ -221,7 +221,7 @@ fn text_and_pattern(pattern: &str) -> Json {
 /// Imported files cannot change the limits of the whole rule set.
 #[test]
 fn settings_of_limits_stand_in_the_main_file() {
-    for row in rulec::internals::limits::TABLE {
+    for row in rulec_lang::limits::TABLE {
         let imported = format!("settings {{ {}: 7 }}\nlet long = len(text) > 3", row.name);
         let files = MemoryLoader::new()
             .with("main.rules", "import \"other.rules\"\nroute r when long -> h")

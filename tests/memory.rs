@@ -4,8 +4,8 @@
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
-use rulec::internals::json;
 use rulec::{Compiler, LiveRules, Rules};
+use rulec_base::json;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;

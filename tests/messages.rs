@@ -6,8 +6,9 @@ mod chinese;
 
 use chinese::{english_in, is_chinese};
 use proc_macro2::{TokenStream, TokenTree};
-use rulec::internals::diag::{Hole, Message, holes, said};
 use rulec::{AnalysisOptions, Compiler, Diagnostic, Language};
+use rulec_base::diag::{Hole, Message, holes};
+use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -115,11 +116,11 @@ fn every_template_has_a_chinese_text_with_the_same_holes() {
 
 #[test]
 fn a_message_is_told_in_each_language_with_what_stands_in_it() {
-    let (name, inner) = ("size", said!("a list"));
-    let message = said!("expected {inner} after `{name}`, found {}", said!("a {}", "number"));
+    let (name, inner) = ("size", message!("a list"));
+    let message = message!("expected {inner} after `{name}`, found {}", message!("a {}", "number"));
     // It is the sources' template with holes of other names, so the catalogue does not know it.
     assert_eq!(message, "expected a list after `size`, found a number");
-    let message = said!(
+    let message = message!(
         "expected {expected} after `{before}`, found {found}",
         expected = inner,
         before = name,
@@ -129,14 +130,14 @@ fn a_message_is_told_in_each_language_with_what_stands_in_it() {
     assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是列表，却是 3");
     // A brace that is no hole was left out.
     let brace = Message::fixed("`{`");
-    let message = said!(
+    let message = message!(
         "expected {expected} after `{before}`, found {found}",
         expected = brace,
         before = name,
         found = inner
     );
     assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是 `{`，却是列表");
-    let (braces, verbatim) = (said!("{{}} {name}"), Message::verbatim("{name}"));
+    let (braces, verbatim) = (message!("{{}} {name}"), Message::verbatim("{name}"));
     assert_eq!((braces.as_str(), verbatim.as_str()), ("{} size", "{name}"));
     let twice = Message::new("{a}{a}", vec![Hole::Text("x".into()), Hole::Text("y".into())]);
     assert_eq!(twice, "xy", "each hole has its own content");

@@ -79,7 +79,7 @@ fn asked_choices_are_decided_by_every_engine() {
 /// Data of other time zones may say another hour: who loads such rules is told. Others do not depend on them.
 #[test]
 fn artifacts_with_zones_are_refused_under_other_data() {
-    use rulec::internals::artifact;
+    use rulec::artifact;
     let check = |condition: &str, zoned: bool| {
         let text = format!("input {{ at: datetime, z: string }}\nroute a when {condition} -> h");
         let bytes = Rules::from_text(&text).expect("it compiles").to_artifact(false);

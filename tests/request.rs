@@ -2,12 +2,12 @@
 //! once a decision, and what is private stays so.
 
 use rulec::Rules;
-use rulec::internals::bytecode;
-use rulec::internals::eval::Evaluator;
-use rulec::internals::host::{Host, HostCalls};
-use rulec::internals::request::function;
-use rulec::internals::sema::hir::TableId;
-use rulec::internals::vm::{Scratch, Vm};
+use rulec_eval::evaluator::Evaluator;
+use rulec_eval::host::{Host, HostCalls};
+use rulec_eval::text_analysis::function;
+use rulec_sema::hir::TableId;
+use rulec_vm::bytecode;
+use rulec_vm::vm::{Scratch, Vm};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
                     let name = name.to_string();
                     move || *counts.lock().unwrap().entry(name.clone()).or_default() += 1
                 };
-                let function: rulec::internals::host::HostFn = Arc::new(move |args| {
+                let function: rulec_eval::host::HostFn = Arc::new(move |args| {
                     count();
                     inner(args)
                 });
@@ -51,7 +51,7 @@ fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
         (counts, hosts)
     };
     let (reference, hosts) = counted();
-    let arena = rulec::internals::arena::Arena::default();
+    let arena = rulec_lang::arena::Arena::default();
     let expected =
         Evaluator::new(rules.program(), message, &arena, HostCalls::new(&hosts)).decide(TableId(0));
     let (fast, hosts) = counted();

@@ -10,11 +10,11 @@ mod textmate;
 
 use engines::{COLUMNS, Column};
 use rulec::Rules;
-use rulec::internals::builtins::{self, FnResult};
-use rulec::internals::limits::{self, LimitInfo};
-use rulec::internals::ops::{self, Fixity, Negation, Outcome, Right};
-use rulec::internals::sema::check::{SETTINGS, Setting};
-use rulec::internals::syntax::parse::{UNITS, keywords};
+use rulec_lang::builtins::{self, FnResult};
+use rulec_lang::limits::{self, LimitInfo};
+use rulec_lang::operators::{self, Fixity, Negation, Outcome, Right};
+use rulec_sema::check::{SETTINGS, Setting};
+use rulec_syntax::parse::{UNITS, keywords};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ fn check_example(name: &str, (cond, message): (&str, &str)) {
 
 #[test]
 fn examples_of_operators_hold() {
-    for row in ops::TABLE {
+    for row in operators::TABLE {
         check_example(row.spelling, row.example);
     }
 }
@@ -51,11 +51,16 @@ fn examples_of_functions_hold() {
 
 #[test]
 fn a_predicate_over_what_is_missing_matches_neither_way() {
-    for row in ops::TABLE.iter().filter(|row| row.forms.iter().any(|form| form.result == Outcome::Condition))
+    for row in
+        operators::TABLE.iter().filter(|row| row.forms.iter().any(|form| form.result == Outcome::Condition))
     {
         if matches!(
             row.op,
-            ops::Op::And | ops::Op::Or | ops::Op::Not | ops::Op::IsMissing | ops::Op::IsPresent
+            operators::Op::And
+                | operators::Op::Or
+                | operators::Op::Not
+                | operators::Op::IsMissing
+                | operators::Op::IsPresent
         ) {
             continue;
         }
@@ -78,7 +83,7 @@ fn page() -> String {
          Written from the tables in `src/ops.rs` and `src/builtins.rs` by `INSTA_UPDATE=always cargo test --test tables`.\n\n\
          ## Operators, loosest first\n\n| operator | works on | negative | modifiers | what it asks or computes | example |\n|---|---|---|---|---|---|\n",
     );
-    for row in ops::TABLE {
+    for row in operators::TABLE {
         let kinds: Vec<String> = row
             .forms
             .iter()
@@ -212,7 +217,7 @@ fn the_grammar_of_editors_is_up_to_date() {
 /// The words of the language, for fuzzers that are to write it.
 #[test]
 fn the_dictionary_of_the_fuzzers_is_up_to_date() {
-    let operators = ops::TABLE.iter().map(|row| row.spelling);
+    let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);
     let statements = keywords().map(|(word, _)| word);
     let words: BTreeSet<&str> = operators.chain(functions).chain(statements).collect();

@@ -15,8 +15,8 @@ mod golden;
 use rulec::Compiler;
 use rulec::Diagnostic;
 use rulec::SourceMap;
-use rulec::internals::loader::{LoadError, Loader, MemoryLoader};
-use rulec::internals::ops::{self, Fixity, Op};
+use rulec_lang::operators::{self, Fixity, Op};
+use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -195,7 +195,7 @@ fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
             .filter(|pair| pair[1].trim_start().starts_with(MARK) && !pair[0].trim_start().starts_with(MARK))
             .filter_map(|pair| pair[0].split_once(" when ").map(|(_, condition)| condition))
             .collect();
-        for row in ops::TABLE.iter().filter(|row| !UNDEMANDING.contains(&row.op)) {
+        for row in operators::TABLE.iter().filter(|row| !UNDEMANDING.contains(&row.op)) {
             if right && row.fixity == Fixity::Prefix {
                 continue;
             }

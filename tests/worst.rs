@@ -7,7 +7,8 @@ mod engines;
 mod worst;
 
 use engines::COLUMNS;
-use rulec::internals::{builtins, ops};
+use rulec_lang::builtins;
+use rulec_lang::operators;
 use std::collections::BTreeSet;
 use worst::{Size, Table, cases, compile, decide};
 
@@ -25,7 +26,7 @@ fn each_row_of_the_tables_has_a_worst_message() {
     let rows = |table: Table| -> BTreeSet<String> {
         cases().filter(|(of, ..)| *of == table).map(|(_, row, ..)| (*row).to_owned()).collect()
     };
-    let operators: BTreeSet<String> = ops::TABLE.iter().map(|row| format!("{:?}", row.op)).collect();
+    let operators: BTreeSet<String> = operators::TABLE.iter().map(|row| format!("{:?}", row.op)).collect();
     let functions: BTreeSet<String> =
         builtins::TABLE.iter().map(|row| format!("{:?}", row.function)).collect();
     assert_eq!(

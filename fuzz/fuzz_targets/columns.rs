@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec_columns::formats::{Format, FormatError, Source, open, stream};
-use rulec_columns::{Decider, Options, write_lines};
+use rulec_arrow::formats::{Format, FormatError, Source, open, stream};
+use rulec_arrow::{Decider, Options, write_lines};
 use rulec_fuzz::convert::streams::{parquet, streams};
 use rulec_fuzz::convert::{Mixed, batch, without_nulls};
 use rulec_fuzz::support::generate::{Generator, message};

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rulec::internals::span::FileId;
-use rulec::internals::syntax::lex::tokens;
-use rulec::internals::syntax::parse::parse;
-use rulec::internals::threads::Threads;
+use rulec_base::span::FileId;
+use rulec_syntax::lex::tokens;
+use rulec_syntax::parse::parse;
+use rulec_base::parallel::Threads;
 
 fuzz_target!(|text: &str| {
     let whole: String = tokens(text, 0).map(|token| token.text(text)).collect();

@@ -1,6 +1,6 @@
 //! The parts that the targets share with the tests: the generators, the engines that must agree, forged artifacts.
 
-#[path = "../../crates/columns/tests/convert/mod.rs"]
+#[path = "../../crates/arrow/tests/convert/mod.rs"]
 pub mod convert;
 #[path = "../../tests/support/forge.rs"]
 pub mod forge;

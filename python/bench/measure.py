@@ -1,7 +1,7 @@
 """What the package costs, against other ways to the same answers, in one run.
 
 ``python bench/measure.py [PART …]`` prints times and ratios; build with ``maturin develop --release`` before, and
-``pip install 'rulec[peers,clusters]'`` for all parts. The part ``rust`` asks for the example ``timed`` of ``crates/columns``,
+``pip install 'rulec[peers,clusters]'`` for all parts. The part ``rust`` asks for the example ``timed`` of ``crates/arrow``,
 whose path is ``TIMED``.
 """
 
@@ -170,7 +170,7 @@ def batches() -> None:
 
 
 def rust() -> None:
-    """The same batches decided from Python and by the program ``TIMED``, the example of ``crates/columns``, in turn."""
+    """The same batches decided from Python and by the program ``TIMED``, the example of ``crates/arrow``, in turn."""
     import os
     import subprocess
 

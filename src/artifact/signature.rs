@@ -3,9 +3,10 @@
 //! The header and the hash of the content are signed. The keys are those of other tools (`openssl genpkey -algorithm
 //! ed25519`): PKCS #8 and SPKI as PEM.
 
-use crate::diag::Message;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use ed25519_dalek::{Signature, Signer};
+use rulec_base::diag::Message;
+use rulec_base::message;
 use std::fmt;
 use thiserror::Error;
 
@@ -36,10 +37,10 @@ impl KeyError {
     /// The reason, which each language has its own words for.
     pub fn in_words(&self) -> Message {
         match self {
-            KeyError::Public => said!("it holds a public key, and signing wants the private one"),
-            KeyError::Private => said!("it holds a private key, and verifying wants the public one alone"),
-            KeyError::Encrypted => said!("its key is locked with a password, which rulec cannot ask for"),
-            KeyError::Unknown => said!("it holds no Ed25519 key as PEM, which begins with `-----BEGIN`"),
+            KeyError::Public => message!("it holds a public key, and signing wants the private one"),
+            KeyError::Private => message!("it holds a private key, and verifying wants the public one alone"),
+            KeyError::Encrypted => message!("its key is locked with a password, which rulec cannot ask for"),
+            KeyError::Unknown => message!("it holds no Ed25519 key as PEM, which begins with `-----BEGIN`"),
         }
     }
 }

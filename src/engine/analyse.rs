@@ -1,14 +1,14 @@
 //! The analysis of compiled rules, with an engine to decide by them.
 
 use super::{Entry, How, Rules, Session, Tier, UnknownEntry};
-use crate::analysis::cost::{TableCost, costs};
-use crate::analysis::diff::{self, Diff, Version};
-use crate::analysis::overlaps::{Overlaps, overlaps};
-use crate::analysis::why_not::{Asked, WhyNot, why_not};
-use crate::analysis::{self, AnalysisOptions, Finding, Subject};
-use crate::decision::Choice;
-use crate::sema::hir::{RuleId, TableId};
 use hashbrown::HashMap;
+use rulec_analysis::cost::{TableCost, costs};
+use rulec_analysis::diff::{self, Diff, Version};
+use rulec_analysis::overlaps::{Overlaps, overlaps};
+use rulec_analysis::why_not::{Asked, WhyNot, why_not};
+use rulec_analysis::{self, AnalysisOptions, Finding, Subject};
+use rulec_eval::decision::Choice;
+use rulec_sema::hir::{RuleId, TableId};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 
@@ -30,10 +30,10 @@ impl Rules {
     /// Analyses the rules as [`Rules::analyse`] does, in another way.
     pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
         let set = self.set();
-        let mut findings = self.subject(options, analysis::analyse);
+        let mut findings = self.subject(options, rulec_analysis::analyse);
         let mut allows = set.allows.clone();
         findings.retain(|finding| !allows.silences(&finding.diagnostic));
-        findings.extend(allows.unused(true).map(|diagnostic| Finding { diagnostic, witness: None }));
+        findings.extend(allows.unused(true).map(Finding::from));
         findings
     }
 

@@ -1,8 +1,8 @@
 //! Decisions as JSON that depend on nothing but the statement that was chosen: each is written once, and copied from
 //! then on.
 
-use crate::decision::Chosen;
-use crate::sema::hir::{Program, TableId};
+use rulec_eval::decision::Chosen;
+use rulec_sema::hir::{Program, TableId};
 use std::sync::OnceLock;
 
 /// The answers of a rule set that have been written so far.

@@ -2,21 +2,19 @@
 
 use super::Rules;
 use super::compile::{CompileError, Compiler, lower};
-use super::files::open_regular;
 use super::set::RuleSet;
 #[cfg(feature = "signatures")]
 use crate::artifact::signature::{SigningKey, VerifyingKey};
-use crate::artifact::{self, ArtifactError, Contents};
-use crate::diag::{Argument, Code, Diagnostic, Message};
-use crate::loader::{self, Loaded, Loader};
-use crate::sema::hir::Program;
-use crate::text;
-use crate::threads::Threads;
+use crate::artifact::{self, ArtifactError, Contents, MAX_ARTIFACT_BYTES};
+use crate::files::open_regular;
+use rulec_base::diag::{Argument, Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_base::text;
+use rulec_sema::hir::Program;
+use rulec_syntax::loader::{self, Loaded, Loader};
 use std::io::Read;
 use std::path::Path;
-
-/// Larger files are not read: a million rules take a tenth of it.
-pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 
 impl Rules {
     /// Loads what [`to_artifact`](Rules::to_artifact) or `rulec build` wrote, without host functions; see
@@ -95,7 +93,7 @@ impl Compiler {
         let (file, _) = open_regular(path).map_err(|error| unreadable(&error))?;
         let read = file.take(MAX_ARTIFACT_BYTES + 1).read_to_end(&mut bytes);
         if read.map_err(|error| unreadable(&error))? as u64 > MAX_ARTIFACT_BYTES {
-            return Err(unreadable(&said!("it is over 4 GiB")));
+            return Err(unreadable(&message!("it is over 4 GiB")));
         }
         self.load_artifact(&bytes).map_err(|mut error| {
             error.name_artifact(&path.display().to_string());
@@ -112,10 +110,10 @@ impl Compiler {
     ) -> Result<Loaded, CompileError> {
         #[cfg(feature = "signatures")]
         if !self.trusted.is_empty() {
-            let message = said!(
+            let message = message!(
                 "`{path}` is a text of rules, which has no signature, and only what a trusted key has signed is loaded"
             );
-            let help = said!("build it with `rulec build --sign KEY`, and load the artifact");
+            let help = message!("build it with `rulec build --sign KEY`, and load the artifact");
             return Err(Diagnostic::without_place(Code::ArtifactUntrusted, message).help(help).into());
         }
         Ok(loader::load(threads, loader, path))
@@ -155,7 +153,7 @@ impl Compiler {
 fn refused(error: &ArtifactError) -> CompileError {
     match error {
         ArtifactError::Foreign => cannot_load(Code::NoArtifact, &error.in_words())
-            .help(said!("rules are compiled to such a file by `rulec build`"))
+            .help(message!("rules are compiled to such a file by `rulec build`"))
             .into(),
         ArtifactError::Version(_) | ArtifactError::Zones(_) => {
             cannot_load(Code::ArtifactVersion, &error.in_words()).help(AGAIN).into()
@@ -167,14 +165,14 @@ fn refused(error: &ArtifactError) -> CompileError {
     }
 }
 
-const AGAIN: Message = said!("build it again from the rules: `rulec build`");
+const AGAIN: Message = message!("build it again from the rules: `rulec build`");
 
-const SIGN: Message = said!("sign it with a key that is trusted here: `rulec build --sign KEY`");
+const SIGN: Message = message!("sign it with a key that is trusted here: `rulec build --sign KEY`");
 
 fn damaged(what: &dyn Argument) -> CompileError {
     cannot_load(Code::ArtifactDamaged, what).help(AGAIN).into()
 }
 
 fn cannot_load(code: Code, what: &dyn Argument) -> Diagnostic {
-    Diagnostic::without_place(code, said!("the compiled rules cannot be loaded: {what}"))
+    Diagnostic::without_place(code, message!("the compiled rules cannot be loaded: {what}"))
 }

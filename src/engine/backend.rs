@@ -4,15 +4,15 @@ use super::How;
 use super::input::Input;
 use super::set::RuleSet;
 use super::strategy::{Indexing, Tier};
-use crate::arena::Arena;
-use crate::decision::Choice;
-use crate::eval::Evaluator;
-use crate::host::{HostCalls, HostFailure};
+use rulec_eval::decision::Choice;
+use rulec_eval::evaluator::Evaluator;
+use rulec_eval::host::{HostCalls, HostFailure};
 #[cfg(feature = "jit")]
-use crate::jit::{JitCode, Machine};
-use crate::limits::{self, Exceeded};
-use crate::sema::hir::{Outcome, Program, RuleId, TableId};
-use crate::vm::{Computed, Message, Scratch, Vm};
+use rulec_jit::{JitCode, Machine};
+use rulec_lang::arena::Arena;
+use rulec_lang::limits::{self, Exceeded};
+use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
+use rulec_vm::vm::{Computed, Message, Scratch, Vm};
 use serde_json::Value as Json;
 #[cfg(feature = "jit")]
 use std::sync::Arc;

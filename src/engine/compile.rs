@@ -1,22 +1,23 @@
 //! Compiling: from a file or text, by way of every stage, to [`Rules`] or to all that is wrong.
 
-use super::files::DiskLoader;
 use super::hosts::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
 use super::{How, Indexing, Rules, Tier};
-use crate::bytecode::{self, LowerError};
-use crate::diag::{Argument, Code, Diagnostic};
-use crate::host::Host;
-use crate::index::{self, Index};
-use crate::loader::{self, LoadError, Loaded, Loader, MemoryLoader};
-use crate::sema::check;
-use crate::sema::hir::Program;
-use crate::sema::normal;
-use crate::source::SourceMap;
-use crate::text;
-use crate::threads::Threads;
-use crate::trace::Source;
-use crate::value::Value;
+use crate::files::DiskLoader;
+use rulec_base::diag::{Argument, Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_base::source::SourceMap;
+use rulec_base::text;
+use rulec_eval::host::Host;
+use rulec_eval::trace::Source;
+use rulec_lang::value::Value;
+use rulec_sema::check;
+use rulec_sema::hir::Program;
+use rulec_sema::normal;
+use rulec_syntax::loader::{self, LoadError, Loaded, Loader, MemoryLoader};
+use rulec_vm::bytecode::{self, LowerError};
+use rulec_vm::index::{self, Index};
 use serde_json::Value as Json;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -135,10 +136,10 @@ impl Compiler {
         let disk = DiskLoader::new(root).map_err(|error| match (&self.root, error) {
             (None, error) => unreadable(&error),
             (Some(root), LoadError::NotFound) => {
-                unreadable(&said!("there is no root folder `{}`", root.display()))
+                unreadable(&message!("there is no root folder `{}`", root.display()))
             }
             (Some(root), error) => {
-                unreadable(&said!("the root folder `{}` cannot be used: {error}", root.display()))
+                unreadable(&message!("the root folder `{}` cannot be used: {error}", root.display()))
             }
         })?;
         let name = match &self.root {
@@ -182,7 +183,8 @@ impl Compiler {
 
     /// Compiles the file `path` of a loader, and shows what was read and checked on the way: what an editor asks for
     /// and no engine needs. An editor's compiler trusts no keys.
-    pub(crate) fn compile_seen<T>(
+    #[doc(hidden)]
+    pub fn compile_seen<T>(
         &self,
         loader: &dyn Loader,
         path: &str,
@@ -304,8 +306,8 @@ fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
 }
 
 fn too_complex(error: &dyn Argument) -> Diagnostic {
-    Diagnostic::without_place(Code::TooComplex, said!("the rules are too complex: {error}"))
-        .help(said!("split the largest conditions over several routes"))
+    Diagnostic::without_place(Code::TooComplex, message!("the rules are too complex: {error}"))
+        .help(message!("split the largest conditions over several routes"))
 }
 
 /// Why rules did not compile, as data; the command line renders it with the author's text.
@@ -322,14 +324,14 @@ impl CompileError {
 
     /// That a file cannot be read.
     pub(super) fn unreadable(path: &Path, message: &dyn Argument) -> CompileError {
-        let message = said!("`{}` cannot be read: {message}", path.display());
+        let message = message!("`{}` cannot be read: {message}", path.display());
         Diagnostic::without_place(Code::FileUnreadable, message).into()
     }
 
     /// Says of which file it is that an artifact was expected.
     pub(super) fn name_artifact(&mut self, name: &str) {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
-            diagnostic.message = said!("`{name}`: {}", diagnostic.message);
+            diagnostic.message = message!("`{name}`: {}", diagnostic.message);
         }
     }
 

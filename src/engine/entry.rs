@@ -7,11 +7,12 @@ use super::input::{Input, Record};
 use super::session::{Call, Session};
 use super::set::{Handle, Shared};
 use super::workspace;
-use crate::diag::{Message, listed, nearest};
-use crate::explain::{self, Explanation};
-use crate::json::JsonError;
-use crate::sema::hir::{Outcome, Program, TableId, TableKind};
-use crate::trace::{SkippedCondition, Tracer, Truths};
+use rulec_base::diag::{Message, listed, nearest};
+use rulec_base::json::JsonError;
+use rulec_base::message;
+use rulec_eval::explain::{self, Explanation};
+use rulec_eval::trace::{SkippedCondition, Tracer, Truths};
+use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -25,13 +26,14 @@ pub struct UnknownEntry {
 
 impl UnknownEntry {
     pub(super) fn new(name: &str, known: &[&str]) -> UnknownEntry {
-        let words = said!("there is no entry `{name}`; {}", hint(name, known, said!("the entries are")));
+        let words =
+            message!("there is no entry `{name}`; {}", hint(name, known, message!("the entries are")));
         UnknownEntry { words }
     }
 
     /// That an entry has no statement of that name.
     pub(super) fn statement(name: &str, known: &[&str]) -> UnknownEntry {
-        let words = said!("there is no route `{name}`; {}", hint(name, known, said!("there are")));
+        let words = message!("there is no route `{name}`; {}", hint(name, known, message!("there are")));
         UnknownEntry { words }
     }
 
@@ -44,10 +46,10 @@ impl UnknownEntry {
 /// The name that is near, or those there are.
 fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
-        (Some(near), _) => said!("did you mean `{near}`?"),
-        (None, []) => said!("there are none of its kind"),
-        (None, known) if known.len() > 20 => said!("{there_are} {}, …", listed(&known[..20])),
-        (None, known) => said!("{there_are} {}", listed(known)),
+        (Some(near), _) => message!("did you mean `{near}`?"),
+        (None, []) => message!("there are none of its kind"),
+        (None, known) if known.len() > 20 => message!("{there_are} {}, …", listed(&known[..20])),
+        (None, known) => message!("{there_are} {}", listed(known)),
     }
 }
 
@@ -106,7 +108,7 @@ impl<'r> Entry<'r> {
     }
 
     /// Decides for a message as JSON text: what [`Entry::decide`] decides for the object that
-    /// [`json::parse_object_bytes`](crate::json::parse_object_bytes) reads, without building it where
+    /// [`json::parse_object_bytes`](rulec_base::json::parse_object_bytes) reads, without building it where
     /// that can be.
     ///
     /// # Errors

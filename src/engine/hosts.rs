@@ -1,12 +1,13 @@
 //! Registering functions of the embedding program, and holding them against the rules'
 //! declarations when the rules are loaded.
 
-use crate::diag::{Code, Diagnostic, Message, nearest};
-use crate::host::{Host, HostFn};
-use crate::request;
-use crate::sema::hir::{Extern, Program};
-use crate::ty::{Kind, KindSet};
-use crate::value::{Value, format_datetime};
+use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::message;
+use rulec_eval::host::{Host, HostFn};
+use rulec_eval::text_analysis;
+use rulec_lang::ty::{Kind, KindSet};
+use rulec_lang::value::{Value, format_datetime};
+use rulec_sema::hir::{Extern, Program};
 use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -201,12 +202,12 @@ impl Registry {
         let mut link = |declared: &Extern| {
             let (name, result) = (declared.name.clone(), declared.result.kinds);
             match declared.feature {
-                Some(feature) => match request::function(&program.analysis, feature) {
+                Some(feature) => match text_analysis::function(&program.analysis, feature) {
                     Ok(function) => Some(Host {
                         name,
                         result,
                         function,
-                        work: Some(request::work(&program.analysis, feature)),
+                        work: Some(text_analysis::work(&program.analysis, feature)),
                     }),
                     Err(diagnostic) => {
                         diagnostics.push(diagnostic);
@@ -228,10 +229,10 @@ impl Registry {
         let Some(found) = self.functions.get(&**name) else {
             let near = nearest(name, self.functions.keys().map(String::as_str));
             let help = match near {
-                Some(near) => said!("the program registered `{near}`; did you mean that?"),
-                None => said!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
+                Some(near) => message!("the program registered `{near}`; did you mean that?"),
+                None => message!("register it before compiling: `Compiler::new().function(\"{name}\", …)`"),
             };
-            diagnostics.push(wrong(said!("the embedding program offers no function `{name}`")).help(help));
+            diagnostics.push(wrong(message!("the embedding program offers no function `{name}`")).help(help));
             return None;
         };
         let args = found.args.as_deref();
@@ -240,19 +241,19 @@ impl Registry {
         let accepted = if wanted.has(Kind::Float) { wanted.union(KindSet::INT) } else { wanted };
         let message = if let Some(args) = args.filter(|args| args.len() != declared.params.len()) {
             let (declared, registered) = (declared.params.len(), args.len());
-            said!("`{name}` is declared with {declared} arguments and registered with {registered}")
+            message!("`{name}` is declared with {declared} arguments and registered with {registered}")
         } else if let Some(((param, ty), kinds)) =
             params.find(|((_, ty), kinds)| !ty.kinds.is_subset(**kinds))
         {
-            said!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}")
+            message!("`{name}` is declared to take {ty} for `{param}`, and the function takes {kinds}")
         } else if !found.result.is_subset(accepted) {
             let (result, returned) = (&declared.result, found.result);
-            said!("`{name}` is declared to return {result}, and the function returns {returned}")
+            message!("`{name}` is declared to return {result}, and the function returns {returned}")
         } else {
             let function = found.function.clone();
             return Some(Host { name: name.clone(), result: wanted, function, work: None });
         };
-        diagnostics.push(wrong(message).help(said!("make the declaration and the function agree")));
+        diagnostics.push(wrong(message).help(message!("make the declaration and the function agree")));
         None
     }
 }

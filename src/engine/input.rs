@@ -1,8 +1,8 @@
 //! The message that a decision is made about, in one of the forms that engines take.
 
-use crate::schema::Breach;
-use crate::value::Value;
-use crate::vm::Record as Slots;
+use rulec_lang::schema::Breach;
+use rulec_lang::value::Value;
+use rulec_vm::vm::Record as Slots;
 use serde_json::Value as Json;
 
 /// A message whose fields have been resolved for one rule set, by

@@ -1,6 +1,7 @@
 //! The choice of the engine that decides.
 
-use crate::diag::Message;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,7 +35,7 @@ impl TierUnavailable {
 
     /// The reason and the remedy, which each language has its own words for.
     pub fn in_words(&self) -> Message {
-        said!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.why)
+        message!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.why)
     }
 }
 
@@ -56,7 +57,7 @@ impl Tier {
     pub fn available(self) -> Result<(), TierUnavailable> {
         match self {
             #[cfg(feature = "jit")]
-            Tier::Jit => crate::jit::available().map_err(|error| TierUnavailable::new(self, error)),
+            Tier::Jit => rulec_jit::available().map_err(|error| TierUnavailable::new(self, error)),
             #[cfg(not(feature = "jit"))]
             Tier::Jit => Err(TierUnavailable::new(self, "this build is without the feature `jit`")),
             _ => Ok(()),

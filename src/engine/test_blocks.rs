@@ -1,12 +1,12 @@
 //! Running the `test` blocks of a rule set.
 
 use super::{Decision, Rules};
-use crate::decision::Chosen;
-use crate::explain::Explanation;
-use crate::sema::hir::{Expect, TableId, TableKind, Test, Then};
-use crate::span::Span;
-use crate::threads::{self, Threads};
-use crate::value::{Value, identical};
+use rulec_base::parallel::{self, Threads};
+use rulec_base::span::Span;
+use rulec_eval::decision::Chosen;
+use rulec_eval::explain::Explanation;
+use rulec_lang::value::{Value, identical};
+use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
 use serde_json::{Map, Value as Json};
 
 /// The result of a `test` block.
@@ -28,13 +28,13 @@ pub struct TestOutcome {
 }
 
 impl Rules {
-    /// Runs the `test` blocks that the tables decide alone. [`run_tests`](fn@crate::systems::run_tests) runs all,
+    /// Runs the `test` blocks that the tables decide alone. [`run_tests`](fn@crate::run_tests) runs all,
     /// those about payloads and intent flows as well.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
         let tests = &self.set().program.tests;
         let parts = tests.chunks(tests.len().div_ceil(Threads::All.for_statements(tests.len())).max(1));
         let run = |part: &[Test]| part.iter().filter_map(|test| self.run_test(test)).collect::<Vec<_>>();
-        threads::each(parts, run).into_iter().flatten().collect()
+        parallel::each(parts, run).into_iter().flatten().collect()
     }
 
     /// Runs a test of a decision.

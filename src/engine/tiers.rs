@@ -4,9 +4,9 @@
 //! scanning it to be a good plan at all, a thread in the background compiles it, and decisions run
 //! the code from when it is there. Nobody waits; where compiling fails, the VM goes on.
 
-use crate::bytecode::Bytecode;
-use crate::bytecode::instr::Instr;
-use crate::jit::{JitCode, JitError};
+use rulec_jit::{JitCode, JitError};
+use rulec_vm::bytecode::Bytecode;
+use rulec_vm::bytecode::instr::Instr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 

@@ -1,8 +1,8 @@
 //! The working memory of decisions: a session owns one, and each thread has one for whoever decides
 //! without a session.
 
-use crate::input::InputScratch;
-use crate::vm::{RootedScratch, Scratch};
+use rulec_vm::input::InputScratch;
+use rulec_vm::vm::{RootedScratch, Scratch};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

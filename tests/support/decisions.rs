@@ -1,14 +1,14 @@
-//! The shipped payload rules, and cases to judge by them.
+//! The bundled payload rules, and cases to judge by them.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use rulec::{Rules, shipped};
+use rulec::{Rules, bundled};
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
 
 pub fn decisions() -> Rules {
-    match Rules::from_text(shipped::DECISIONS) {
+    match Rules::from_text(bundled::DECISIONS) {
         Ok(rules) => {
             let warnings: Vec<_> = rules.warnings().iter().map(|warning| &warning.message).collect();
             assert!(warnings.is_empty(), "{warnings:?}");

@@ -2,9 +2,9 @@
 //! that cannot decide is replaced by another in silence, so each column proves that its own decides.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use rulec::internals::decision::Chosen;
-use rulec::internals::index::plan::Found;
 use rulec::{Backend, Indexing, Rules, Tier};
+use rulec_eval::decision::Chosen;
+use rulec_vm::index::plan::Found;
 use std::collections::BTreeSet;
 
 /// One way to a decision.

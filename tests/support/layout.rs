@@ -2,8 +2,8 @@
 //! formatting twice changes nothing more.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use rulec::internals::syntax::format::format;
-use rulec::internals::syntax::lex::{Token, TokenKind, tokens};
+use rulec_syntax::format::format;
+use rulec_syntax::lex::{Token, TokenKind, tokens};
 
 /// The tokens that matter, the comments and their order; what ends a line in a comment is no part of it.
 fn kept(text: &str) -> Vec<(TokenKind, &str)> {

@@ -1,8 +1,9 @@
 //! The TextMate grammar of editors, written from the tables of the language: its words, operators and functions.
 
-use rulec::internals::syntax::parse::{self, Role};
-use rulec::internals::ty::Ty;
-use rulec::internals::{builtins, ops};
+use rulec_lang::builtins;
+use rulec_lang::operators;
+use rulec_lang::ty::Ty;
+use rulec_syntax::parse::{self, Role};
 use serde_json::{Value as Json, json};
 
 /// Words of literals and of tests of presence.
@@ -30,7 +31,7 @@ pub fn grammar() -> String {
         |role: Role| any(parse::keywords().filter(move |(_, known)| *known == role).map(|(word, _)| word));
     // Behind a dot a word is a field, and before a colon a key.
     let word = |words: &str| format!(r"(?<![.\w`])(?:{words})(?![\w`]|\s*:)");
-    let words = ops::reserved_words().filter(|word| !CONSTANTS.contains(word));
+    let words = operators::reserved_words().filter(|word| !CONSTANTS.contains(word));
     let functions = any(builtins::TABLE.iter().map(|row| row.name));
     let grammar = json!({
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",

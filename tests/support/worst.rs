@@ -13,11 +13,11 @@ mod statements;
 
 pub use statements::WITHOUT;
 
-use rulec::internals::json::MAX_OBJECTS;
-use rulec::internals::limits::{Limit, Limits};
-use rulec::internals::text::{automaton_states, parsed};
 use rulec::payload::Judge;
 use rulec::{CompileError, Compiler, Exceeded, Rules};
+use rulec_base::json::MAX_OBJECTS;
+use rulec_base::text::{automaton_states, parsed};
+use rulec_lang::limits::{Limit, Limits};
 use serde_json::{Value as Json, json};
 
 /// The table that a case is about a row of.

@@ -10,8 +10,8 @@ use crate::report::{Section, thousands};
 use crate::workload::detection::{Comparison, Detection, Event, FIELDS, Rule, Test};
 use crate::workload::random::Random;
 use memchr::memmem::Finder;
-use rulec::internals::decision::Chosen;
 use rulec::{Record, Session};
+use rulec_eval::decision::Chosen;
 use serde_json::Value as Json;
 use std::cell::OnceCell;
 

@@ -9,7 +9,7 @@ use crate::report::{Section, thousands};
 use crate::workload::random::Random;
 use crate::workload::{Density, Message, Shape, Variant, Workload};
 use daachorse::DoubleArrayAhoCorasick;
-use rulec::internals::index::scan::{Buffers, Scanner};
+use rulec_vm::index::scan::{Buffers, Scanner};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 

@@ -5,8 +5,8 @@ use mdbook_driver::MDBook;
 use mdbook_driver::book::BookItem;
 use mdbook_driver::errors::Result;
 use rulec::MemoryLoader;
-use rulec::internals::ide::Analysis;
-use rulec::internals::ide::tokens::{Class, coloured};
+use rulec_ide::Analysis;
+use rulec_ide::tokens::{Class, coloured};
 use std::fmt::Write;
 use std::path::Path;
 

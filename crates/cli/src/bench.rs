@@ -9,8 +9,8 @@ use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::builder::RangedU64ValueParser;
 use rulec::Session;
-use rulec::internals::diag::said;
-use rulec::internals::text;
+use rulec_base::message;
+use rulec_base::text;
 use serde_json::{Value as Json, json};
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -61,10 +61,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         false => left += 1,
     })?;
     if lines.is_empty() {
-        return Err(CliError::error(said!("`{}` holds no message", args.input.display())));
+        return Err(CliError::error(message!("`{}` holds no message", args.input.display())));
     }
     if left > 0 {
-        term.note(&said!("only the first {KEPT} messages are measured; {left} are left out"));
+        term.note(&message!("only the first {KEPT} messages are measured; {left} are left out"));
     }
     let measured = measure(&mut entry.session(), &lines, Duration::from_secs(args.seconds));
     let figures = Figures { rules: rules.program().rules.len(), loaded, lines: &lines, measured };
@@ -140,17 +140,19 @@ impl Figures<'_> {
             return out.json_line(&figures.to_string());
         }
         let (rules, lines) = (self.rules, self.lines.len());
-        let rules = counted(rules, said!("1 rule"), said!("{rules} rules"));
-        let messages = counted(lines, said!("1 message"), said!("{lines} messages"));
+        let rules = counted(rules, message!("1 rule"), message!("{rules} rules"));
+        let messages = counted(lines, message!("1 message"), message!("{lines} messages"));
         let loaded = format!("{loaded:.1}");
-        out.tell(&said!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
+        out.tell(&message!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
         let (per_second, mean) = (format!("{per_second:.0}"), format!("{mean:.0}"));
-        out.tell(&said!("{per_second} decisions a second on one thread ({mean} ns each, {decided} made)"))?;
+        out.tell(&message!(
+            "{per_second} decisions a second on one thread ({mean} ns each, {decided} made)"
+        ))?;
         let percentiles = [
-            (said!("half within"), 0.5),
-            (said!("90% within"), 0.9),
-            (said!("99% within"), 0.99),
-            (said!("longest"), 1.0),
+            (message!("half within"), 0.5),
+            (message!("90% within"), 0.9),
+            (message!("99% within"), 0.99),
+            (message!("longest"), 1.0),
         ];
         percentiles.into_iter().try_for_each(|(name, share)| {
             let padding = " ".repeat(12_usize.saturating_sub(text::width(&tell(&name))));

@@ -5,8 +5,8 @@ use super::keys::KeyPlace;
 use super::language::counted;
 use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::internals::artifact;
-use rulec::internals::diag::said;
+use rulec::artifact;
+use rulec_base::message;
 use std::path::{Path, PathBuf};
 
 /// Compile rules to a file that loads faster and needs nothing else
@@ -36,7 +36,7 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     if args.output.is_none() && args.rules.is_piped() {
-        return Err(CliError::usage(said!(
+        return Err(CliError::usage(message!(
             "name the file to write with `-o`: the rules come from standard input"
         )));
     }
@@ -44,7 +44,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let path = args.output.clone().unwrap_or_else(|| args.rules.path.with_extension("rulec"));
     let shown = path.display();
     if is_same(&path, &args.rules.path) {
-        return Err(CliError::usage(said!(
+        return Err(CliError::usage(message!(
             "`{shown}` is the rules file itself; name another file with `-o`"
         )));
     }
@@ -56,10 +56,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     files::replace(&path, &bytes)?;
     let hash = artifact::content_hash(&bytes).map(|hash| artifact::hexadecimal(&hash)).unwrap_or_default();
     let (rules, bytes) = (rules.program().rules.len(), bytes.len());
-    let rules = counted(rules, said!("1 rule"), said!("{rules} rules"));
-    let built = said!("{shown}: {rules}, {bytes} bytes, sha256 {hash}");
+    let rules = counted(rules, message!("1 rule"), message!("{rules} rules"));
+    let built = message!("{shown}: {rules}, {bytes} bytes, sha256 {hash}");
     out.tell(&match key {
-        Some(key) => said!("{built}, signed with {}", key.verifying_key().to_string()),
+        Some(key) => message!("{built}, signed with {}", key.verifying_key().to_string()),
         None => built,
     })?;
     Ok(Status::Fine)

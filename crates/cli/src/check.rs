@@ -9,9 +9,10 @@ use super::language::{counted, tell};
 use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::internals::diag::{listed, said};
 use rulec::{AnalysisOptions, Code, Finding, Message};
-use rulec_settings::{Found as FoundSettings, Level, Named, Settings, warning};
+use rulec_base::diag::listed;
+use rulec_base::message;
+use rulec_config::{Found as FoundSettings, Level, Named, Settings, warning};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -105,7 +106,7 @@ impl Args {
                     settings.levels.retain(|_, level| *level != Level::Warn);
                 }
                 Named::Code(code) if self.allow.contains(code) => {
-                    return Err(CliError::usage(said!("`{code}` is both denied and allowed")));
+                    return Err(CliError::usage(message!("`{code}` is both denied and allowed")));
                 }
                 Named::Code(code) => drop(settings.levels.insert(*code, Level::Deny)),
             }
@@ -164,7 +165,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     close(term, compiled.len(), &tally);
     let first = findings.iter().find(|found| found.diagnostic.is_error()).or(findings.first());
     if let (Some(first), Format::Human) = (first, args.format) {
-        term.say(&said!("more about a code: `rulec explain {}`", first.diagnostic.code));
+        term.say(&message!("more about a code: `rulec explain {}`", first.diagnostic.code));
     }
     let unreadable = analysed.iter().any(|(compiled, ..)| compiled.is_unreadable());
     Ok(match (unreadable, errors + denied + dear) {
@@ -203,7 +204,7 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
         }
         if quota.left_out > 0 {
             let file = own[0].compiled.target.shown();
-            let more = said!("… and {} more in {file}; `--format json` lists all", quota.left_out);
+            let more = message!("… and {} more in {file}; `--format json` lists all", quota.left_out);
             out.tell(&more)?;
             out.line("")?;
         }
@@ -214,23 +215,24 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
 fn close(term: &Term, files: usize, tally: &Tally) {
     let mut found = Vec::new();
     if tally.errors > 0 {
-        found.push(counted(tally.errors, said!("1 error"), said!("{} errors", tally.errors)));
+        found.push(counted(tally.errors, message!("1 error"), message!("{} errors", tally.errors)));
     }
     if tally.warnings > 0 {
-        let warnings = counted(tally.warnings, said!("1 warning"), said!("{} warnings", tally.warnings));
+        let warnings =
+            counted(tally.warnings, message!("1 warning"), message!("{} warnings", tally.warnings));
         found.push(match tally.denied {
             0 => warnings,
-            denied if denied == tally.warnings => said!("{warnings} (denied)"),
-            denied => said!("{warnings} ({denied} denied)"),
+            denied if denied == tally.warnings => message!("{warnings} (denied)"),
+            denied => message!("{warnings} ({denied} denied)"),
         });
     }
     if tally.dear > 0 {
-        let tables = counted(tally.dear, said!("1 table"), said!("{} tables", tally.dear));
-        found.push(said!("{tables} over `max-cost`"));
+        let tables = counted(tally.dear, message!("1 table"), message!("{} tables", tally.dear));
+        found.push(message!("{tables} over `max-cost`"));
     }
-    let files = counted(files, said!("1 file"), said!("{files} files"));
+    let files = counted(files, message!("1 file"), message!("{files} files"));
     term.say(&match found.is_empty() {
-        true => said!("{files} checked: all well"),
-        false => said!("{files} checked: {}", listed(found)),
+        true => message!("{files} checked: all well"),
+        false => message!("{files} checked: {}", listed(found)),
     });
 }

@@ -61,7 +61,7 @@ fn by_extension(path: Option<&Path>) -> String {
 /// Says how a program comes by columns.
 #[cfg(not(feature = "columns"))]
 pub fn refuse() -> CliError {
-    CliError::usage(rulec::internals::diag::said!(
+    CliError::usage(rulec_base::message!(
         "this `rulec` reads and writes JSON lines alone; for Parquet, Arrow and CSV build it with `cargo install --path crates/cli --features columns`"
     ))
 }

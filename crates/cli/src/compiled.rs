@@ -1,14 +1,15 @@
 //! A file of rules and what came of compiling it, with names as the user would write them.
 
 use super::{CliError, standard};
-use rulec::internals::artifact;
-use rulec::internals::diag::said;
-use rulec::internals::engine::{MAX_ARTIFACT_BYTES, open_regular};
-use rulec::internals::loader::MAX_FILE_BYTES;
+use rulec::artifact;
+use rulec::artifact::MAX_ARTIFACT_BYTES;
+use rulec::files::open_regular;
 use rulec::{
     AnalysisOptions, Code, CompileError, Compiler, Diagnostic, DiskLoader, FileId, Finding, LoadError,
     Loader, Rules, SourceMap, VerifyingKey,
 };
+use rulec_base::message;
+use rulec_syntax::loader::MAX_FILE_BYTES;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ impl Target {
             (compiler.compile_path(&self.path), false)
         };
         if wants_signature && !is_artifact {
-            let message = said!(
+            let message = message!(
                 "`{shown}` is a text of rules, which has no signature; `--verify` is for what `rulec build --sign` wrote"
             );
             return Err(CliError::usage(message));
@@ -142,7 +143,7 @@ impl Target {
         }
         let root = self.root.as_deref().unwrap_or(Path::new("."));
         let files = DiskLoader::new(root).map_err(|error| {
-            CliError::usage(said!("the root folder `{}` cannot be used: {error}", root.display()))
+            CliError::usage(message!("the root folder `{}` cannot be used: {error}", root.display()))
         })?;
         Ok((compiler.compile_with(&Piped { bytes, files }, STDIN), false))
     }

@@ -4,8 +4,8 @@ use super::term::Out;
 use super::{CliError, Status, engine, files};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Tier;
-use rulec::internals::diag::said;
-use rulec::internals::json;
+use rulec_base::json;
+use rulec_base::message;
 use rulec_conformance::{KINDS, Kind, Setting, kind};
 use std::path::PathBuf;
 
@@ -46,14 +46,14 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
             let (bytes, name) = files::read(path)?;
             Some(
                 json::parse_bytes(&bytes)
-                    .map_err(|error| CliError::usage(said!("{name}: {}", error.in_words())))?,
+                    .map_err(|error| CliError::usage(message!("{name}: {}", error.in_words())))?,
             )
         }
     };
     let (bytes, name) = files::read(&args.cases)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::usage(said!(
+        CliError::usage(message!(
             "`{name}` is not UTF-8: the byte at offset {at} starts no character; save it as UTF-8"
         ))
     })?;
@@ -62,11 +62,11 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
         for failure in &report.failures {
             let (line, message) = (failure.line, &failure.message);
             out.tell(&match failure.name.as_str() {
-                "" => said!("line {line}: {message}"),
-                name => said!("line {line}: {name}: {message}"),
+                "" => message!("line {line}: {message}"),
+                name => message!("line {line}: {name}: {message}"),
             })?;
         }
     }
-    out.tell(&said!("{} passed, {} failed", report.passed, report.failures.len()))?;
+    out.tell(&message!("{} passed, {} failed", report.passed, report.failures.len()))?;
     Ok(if report.failures.is_empty() { Status::Fine } else { Status::Errors })
 }

@@ -3,9 +3,9 @@
 use super::compiled::Compiled;
 use super::language::{counted, language, tell};
 use super::markup::escaped;
-use rulec::internals::diag::said;
 use rulec::{FileId, Finding, Message};
-use rulec_inspect::coverage::{Coverage, Item, times};
+use rulec_base::message;
+use rulec_report::coverage::{Coverage, Item, times};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
     let seen = |items: &[Item]| items.iter().filter(|item| item.gap.is_none()).count();
-    let shares = said!(
+    let shares = message!(
         "{} of {} routes chosen, {} of {} conditions seen both true and false",
         seen(&routes),
         routes.len(),
@@ -21,13 +21,13 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
         conditions.len()
     );
     let file = compiled.target.shown();
-    let text = said!("{file}: {shares}, by {}", decisions(coverage.decisions()));
+    let text = message!("{file}: {shares}, by {}", decisions(coverage.decisions()));
     let mut out = format!("{}\n", tell(&text));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
         let at = coverage.rules().sources().position(item.span);
         let file = compiled.name(item.span.file);
-        let text = said!("  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, word(item), item.name);
+        let text = message!("  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, word(item), item.name);
         let _ = writeln!(out, "{}", tell(&text));
     }
     out
@@ -36,20 +36,20 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
 /// The kind of an item, in words.
 pub fn word(item: &Item) -> Message {
     match item.what {
-        "route" => said!("route"),
-        "branch" => said!("branch"),
-        "case" => said!("case"),
-        "pattern" => said!("pattern"),
-        "flow" => said!("flow"),
-        "default" => said!("default"),
-        "rule" => said!("rule"),
-        _ => said!("condition"),
+        "route" => message!("route"),
+        "branch" => message!("branch"),
+        "case" => message!("case"),
+        "pattern" => message!("pattern"),
+        "flow" => message!("flow"),
+        "default" => message!("default"),
+        "rule" => message!("rule"),
+        _ => message!("condition"),
     }
 }
 
 /// A number of decisions.
 pub fn decisions(count: usize) -> Message {
-    counted(count, said!("1 decision"), said!("{count} decisions"))
+    counted(count, message!("1 decision"), message!("{count} decisions"))
 }
 
 /// The records of lcov: what can be chosen as functions, the two sides of each condition as branches.
@@ -108,11 +108,15 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 
 /// The page up to the first file.
 fn head() -> String {
-    let (title, code) = (said!("Coverage of the rules"), language().code());
+    let (title, code) = (message!("Coverage of the rules"), language().code());
     let title = tell(&title);
-    let [point, all, part, none] =
-        [said!("Point at a colour to see the counts."), said!("seen"), said!("seen in part"), said!("never")]
-            .map(|text| tell(&text).into_owned());
+    let [point, all, part, none] = [
+        message!("Point at a colour to see the counts."),
+        message!("seen"),
+        message!("seen in part"),
+        message!("never"),
+    ]
+    .map(|text| tell(&text).into_owned());
     format!(
         "<!doctype html>
 <html lang=\"{code}\">
@@ -138,7 +142,7 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
                 continue;
             }
             let _ = writeln!(out, "<h2>{}</h2>", escaped(&compiled.name(file)));
-            let (line, not_seen) = (said!("Line"), said!("Not seen"));
+            let (line, not_seen) = (message!("Line"), message!("Not seen"));
             let (line, not_seen) = (tell(&line), tell(&not_seen));
             let _ = writeln!(out, "<table>\n<tr><th>{line}</th><th></th><th>{not_seen}</th></tr>");
             for item in routes.iter().chain(&conditions).filter(|item| item.span.file == file) {
@@ -207,13 +211,13 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
 fn title(item: &Item) -> Message {
     let counts = match item.what {
         "condition" => {
-            said!("true {}, false {}, asked {}", times(item.yes), times(item.no), times(item.tried))
+            message!("true {}, false {}, asked {}", times(item.yes), times(item.no), times(item.tried))
         }
-        "rule" => said!("broken {}, kept {}", times(item.yes), times(item.no)),
-        _ => said!("chosen {}, tried {}", times(item.yes), times(item.tried)),
+        "rule" => message!("broken {}, kept {}", times(item.yes), times(item.no)),
+        _ => message!("chosen {}, tried {}", times(item.yes), times(item.tried)),
     };
     match &item.gap {
-        Some(gap) => said!("{counts}; {gap}"),
+        Some(gap) => message!("{counts}; {gap}"),
         None => counts,
     }
 }

@@ -8,11 +8,12 @@ use super::stream::open;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
-use rulec::internals::diag::{listed, said};
-use rulec::internals::json;
-use rulec::internals::text::{on_one_line, printable, width};
 use rulec::{Decision, Entry, Message};
-use rulec_inspect::log;
+use rulec_base::diag::listed;
+use rulec_base::json;
+use rulec_base::message;
+use rulec_base::text::{on_one_line, printable, width};
+use rulec_report::log;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -124,18 +125,18 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         out.line("")?;
     }
     for note in &diff.notes {
-        out.tell(&said!("note: {note}"))?;
+        out.tell(&message!("note: {note}"))?;
     }
     let sum = |of: fn(&EntryDiff) -> usize| diff.entries.iter().map(of).sum::<usize>();
     let (before, after) = (sum(|entry| entry.statements.0), sum(|entry| entry.statements.1));
     let compared = match before {
-        1 => said!("1 statement before and {after} after"),
-        _ => said!("{before} statements before and {after} after"),
+        1 => message!("1 statement before and {after} after"),
+        _ => message!("{before} statements before and {after} after"),
     };
     out.tell(&match diff.verdict() {
-        Verdict::Same => said!("no difference in meaning: proven for every message ({compared})"),
-        Verdict::Different => said!("some messages are answered otherwise ({compared})"),
-        Verdict::Undecided => said!(
+        Verdict::Same => message!("no difference in meaning: proven for every message ({compared})"),
+        Verdict::Different => message!("some messages are answered otherwise ({compared})"),
+        Verdict::Undecided => message!(
             "no message was found that is answered otherwise, but that there is none is not proven: {} of {} questions stayed open ({compared})",
             sum(|entry| entry.open),
             sum(|entry| entry.asked)
@@ -148,16 +149,16 @@ fn counts(changes: &[&Change]) -> String {
         [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed, ChangeKind::Moved, ChangeKind::Renamed];
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
     let parts = kinds.iter().map(|kind| (count(*kind), word(*kind))).filter(|(count, _)| *count > 0);
-    tell(&listed(parts.map(|(count, word)| said!("{count} {word}")))).into_owned()
+    tell(&listed(parts.map(|(count, word)| message!("{count} {word}")))).into_owned()
 }
 
 fn word(kind: ChangeKind) -> Message {
     match kind {
-        ChangeKind::Added => said!("added"),
-        ChangeKind::Removed => said!("removed"),
-        ChangeKind::Changed => said!("changed"),
-        ChangeKind::Moved => said!("moved"),
-        ChangeKind::Renamed => said!("renamed"),
+        ChangeKind::Added => message!("added"),
+        ChangeKind::Removed => message!("removed"),
+        ChangeKind::Changed => message!("changed"),
+        ChangeKind::Moved => message!("moved"),
+        ChangeKind::Renamed => message!("renamed"),
     }
 }
 
@@ -167,11 +168,11 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
         ChangeKind::Removed => ("-", "31"),
         _ => ("~", "33"),
     };
-    let was = change.was.as_ref().map(|was| said!(" (was {})", on_one_line(was))).unwrap_or_default();
+    let was = change.was.as_ref().map(|was| message!(" (was {})", on_one_line(was))).unwrap_or_default();
     let verdict = match (change.kind, change.verdict) {
         (ChangeKind::Renamed, _) | (_, Verdict::Different) => Message::default(),
-        (_, Verdict::Same) => said!(": no message is answered otherwise"),
-        (_, Verdict::Undecided) => said!(": no message was found that is answered otherwise"),
+        (_, Verdict::Same) => message!(": no message is answered otherwise"),
+        (_, Verdict::Undecided) => message!(": no message was found that is answered otherwise"),
     };
     let word = word(change.kind);
     let word = tell(&word);
@@ -185,8 +186,8 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
     ))?;
     for example in &change.examples {
         out.line(&format!("      {}", example.message))?;
-        out.tell(&said!("        before  {}", shown(&example.before)))?;
-        out.tell(&said!("        after   {}", shown(&example.after)))?;
+        out.tell(&message!("        before  {}", shown(&example.before)))?;
+        out.tell(&message!("        after   {}", shown(&example.after)))?;
     }
     Ok(())
 }
@@ -198,9 +199,9 @@ fn shown(decision: &Json) -> String {
         return match decision.get("next") {
             Some(next) => {
                 let back = if decision["loopback"] == true { " (loopback)" } else { "" };
-                tell(&said!("to {next}{back}")).into_owned()
+                tell(&message!("to {next}{back}")).into_owned()
             }
-            None => tell(&said!("nothing")).into_owned(),
+            None => tell(&message!("nothing")).into_owned(),
         };
     };
     let mut shown = on_one_line(chosen).into_owned();
@@ -240,7 +241,7 @@ fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, C
                 continue;
             };
             replay.messages += 1;
-            replay.masked += usize::from(message.to_string().contains(rulec::internals::trace::MASK));
+            replay.masked += usize::from(message.to_string().contains(rulec_eval::trace::MASK));
             let [before, after] = sessions.each_mut().map(|session| session.decide(&message));
             if data(&before) == data(&after) {
                 continue;
@@ -272,26 +273,26 @@ fn data(decision: &Decision) -> Json {
 fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliError> {
     let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
     out.line("")?;
-    out.tell(&said!(
+    out.tell(&message!(
         "{} replayed: {} answered otherwise",
         messages(replay.messages),
-        if flipped == 0 { said!("none") } else { Message::verbatim(flipped.to_string()) }
+        if flipped == 0 { message!("none") } else { Message::verbatim(flipped.to_string()) }
     ))?;
     for flip in &replay.flips {
         let names = format!("{} → {}", on_one_line(&flip.before), on_one_line(&flip.after));
         out.styled(&format!("  {:>6}  {}", flip.count, paint(color, "1", &names)))?;
         for example in &flip.examples {
-            out.tell(&said!("          line {}: {}", example.line, example.message))?;
+            out.tell(&message!("          line {}: {}", example.line, example.message))?;
         }
     }
     if replay.refused > 0 {
         let refused = replay.refused;
-        let lines = counted(refused, said!("1 line"), said!("{refused} lines"));
-        out.tell(&said!("  {lines} left out: no message"))?;
+        let lines = counted(refused, message!("1 line"), message!("{refused} lines"));
+        out.tell(&message!("  {lines} left out: no message"))?;
     }
     if replay.masked > 0 {
         let masked = messages(replay.masked);
-        out.tell(&said!(
+        out.tell(&message!(
             "  {masked} with masked values of private fields, which were decided as they stand"
         ))?;
     }
@@ -300,5 +301,5 @@ fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliEr
 
 /// A number of messages.
 fn messages(count: usize) -> Message {
-    counted(count, said!("1 message"), said!("{count} messages"))
+    counted(count, message!("1 message"), message!("{count} messages"))
 }

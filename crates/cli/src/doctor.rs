@@ -7,10 +7,10 @@ use super::language::counted;
 use super::stream;
 use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::internals::diag::said;
 use rulec::{AnalysisOptions, Message, TableKind};
-use rulec_inspect::coverage::Coverage;
-use rulec_inspect::log;
+use rulec_base::message;
+use rulec_report::coverage::Coverage;
+use rulec_report::log;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
@@ -54,11 +54,11 @@ struct Window {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(said!("`{path}` is a folder; name the rules file that decided")));
+        return Err(CliError::usage(message!("`{path}` is a folder; name the rules file that decided")));
     }
     let compiled = files::compile(std::slice::from_ref(&args.rules), args.root.as_deref())?;
     let [(compiled, _)] = compiled.as_slice() else {
-        return Err(CliError::usage(said!("name one rules file")));
+        return Err(CliError::usage(message!("name one rules file")));
     };
     let Ok(rules) = &compiled.result else {
         files::show_errors(compiled, term);
@@ -70,7 +70,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let refused = stream::objects(&args.log, term, |number, line| window.see(number, line, &mut coverage))?;
     if window.decisions == 0 {
         let log = args.log.display();
-        return Err(CliError::error(said!(
+        return Err(CliError::error(message!(
             "`{log}` holds no decision by these rules: a line of the decision log has an `entry` that they have, and a `route`"
         )));
     }
@@ -117,31 +117,31 @@ impl Window {
     fn show(&self, compiled: &Compiled, coverage: &Coverage<'_>, out: &mut Out) -> Result<(), CliError> {
         let decisions = coverage::decisions(self.decisions);
         out.tell(&match (&self.first, &self.last) {
-            (Some(first), Some(last)) => said!("{decisions} from {first} to {last}"),
-            _ => said!("{decisions}, of no known time"),
+            (Some(first), Some(last)) => message!("{decisions} from {first} to {last}"),
+            _ => message!("{decisions}, of no known time"),
         })?;
         if self.foreign > 0 {
-            out.tell(&said!("{} left out: of no entry of these rules", lines(self.foreign)))?;
+            out.tell(&message!("{} left out: of no entry of these rules", lines(self.foreign)))?;
         }
         if let Some(line) = self.example {
             let otherwise = coverage::decisions(self.otherwise);
-            out.tell(&said!(
+            out.tell(&message!(
                 "{otherwise} would come out otherwise by these rules, the first at line {line}: they have changed since, or a masked value decides"
             ))?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
         if self.bare == self.decisions {
-            out.tell(&said!("the log holds no messages, so nothing is known of conditions"))?;
+            out.tell(&message!("the log holds no messages, so nothing is known of conditions"))?;
             for item in coverage.routes(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
                 let at = coverage.rules().sources().position(item.span);
                 let file = compiled.name(item.span.file);
                 let (line, column, word) = (at.line, at.column, coverage::word(item));
-                out.tell(&said!("  {file}:{line}:{column}  {word} `{}`: never chosen", item.name))?;
+                out.tell(&message!("  {file}:{line}:{column}  {word} `{}`: never chosen", item.name))?;
             }
             return Ok(());
         }
         if self.bare > 0 {
-            out.tell(&said!("{} without a message count for routes alone", lines(self.bare)))?;
+            out.tell(&message!("{} without a message count for routes alone", lines(self.bare)))?;
         }
         out.text(coverage::text(compiled, coverage, &findings).trim_end_matches('\n'))
     }
@@ -149,5 +149,5 @@ impl Window {
 
 /// A number of lines.
 fn lines(count: usize) -> Message {
-    counted(count, said!("1 line"), said!("{count} lines"))
+    counted(count, message!("1 line"), message!("{count} lines"))
 }

@@ -3,8 +3,9 @@
 use super::language::language;
 use super::term::{Out, Term, paint};
 use super::{CliError, Status};
-use rulec::internals::diag::{listed, said};
 use rulec::{Code, Message};
+use rulec_base::diag::listed;
+use rulec_base::message;
 
 /// Explain a diagnostic code, with a wrong and a right example
 #[derive(clap::Args)]
@@ -59,9 +60,9 @@ fn unknown(text: &str) -> Message {
     near.extend(codes().filter(|code| !one_off(code) && code.get(..3) == wanted.get(..3)));
     near.truncate(5);
     match near.is_empty() {
-        true => said!("there is no code `{text}`; `rulec explain` lists all"),
+        true => message!("there is no code `{text}`; `rulec explain` lists all"),
         false => {
-            said!("there is no code `{text}`; near it are {} (`rulec explain` lists all)", listed(near))
+            message!("there is no code `{text}`; near it are {} (`rulec explain` lists all)", listed(near))
         }
     }
 }

@@ -6,13 +6,14 @@ use super::language::counted;
 use super::report::{found, human};
 use super::term::Term;
 use super::{CliError, Status, standard};
-use rulec::internals::artifact;
-use rulec::internals::diag::{Argument, said};
-use rulec::internals::engine::{open_regular, read_limited};
-use rulec::internals::json::{self, JsonError};
-use rulec::internals::loader::MAX_FILE_BYTES;
-use rulec::internals::threads;
+use rulec::artifact;
+use rulec::files::{open_regular, read_limited};
 use rulec::{LoadError, Rules};
+use rulec_base::diag::Argument;
+use rulec_base::json::{self, JsonError};
+use rulec_base::message;
+use rulec_base::parallel;
+use rulec_syntax::loader::MAX_FILE_BYTES;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -27,7 +28,7 @@ pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, 
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
     let compile = |part: &[Target]| part.iter().cloned().map(Target::compile).collect::<Vec<_>>();
-    let compiled = threads::each(parts, compile).into_iter().flatten();
+    let compiled = parallel::each(parts, compile).into_iter().flatten();
     let compiled = compiled.collect::<Result<Vec<Compiled>, CliError>>()?;
     let imported = imported(&compiled);
     Ok(compiled.into_iter().zip(imported).collect())
@@ -43,7 +44,7 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
         let mut found = Vec::new();
         walk(path, &mut found)?;
         if found.is_empty() {
-            return Err(CliError::usage(said!("there is no `.rules` file below `{}`", path.display())));
+            return Err(CliError::usage(message!("there is no `.rules` file below `{}`", path.display())));
         }
         found.sort();
         let root = root.unwrap_or(path).to_path_buf();
@@ -59,7 +60,8 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
 /// Finds rule files; hidden folders are left out, and links to folders not followed, since they may
 /// lead in a circle.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    let refused = |error: io::Error| CliError::usage(said!("`{}` cannot be read: {error}", folder.display()));
+    let refused =
+        |error: io::Error| CliError::usage(message!("`{}` cannot be read: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         let name = entry.file_name();
@@ -105,31 +107,31 @@ fn imported(all: &[Compiled]) -> Vec<bool> {
 
 /// That a file that was named cannot be used.
 pub fn unreadable(name: &str, error: &impl Argument) -> CliError {
-    CliError::usage(said!("`{name}` cannot be read: {error}"))
+    CliError::usage(message!("`{name}` cannot be read: {error}"))
 }
 
 /// That compiled rules were named where data is wanted.
 pub fn compiled_rules(name: &str) -> CliError {
-    CliError::usage(said!("`{name}` holds compiled rules, where JSON is wanted"))
+    CliError::usage(message!("`{name}` holds compiled rules, where JSON is wanted"))
 }
 
 /// That a file cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
     let shown = path.display();
     CliError::usage(match error.kind() {
-        _ if path.is_dir() => said!("`{shown}` is a folder; name a file"),
-        io::ErrorKind::NotFound => said!("`{shown}` cannot be written: there is no such folder"),
+        _ if path.is_dir() => message!("`{shown}` is a folder; name a file"),
+        io::ErrorKind::NotFound => message!("`{shown}` cannot be written: there is no such folder"),
         io::ErrorKind::PermissionDenied => {
-            said!("`{shown}` cannot be written: you have no permission to write there")
+            message!("`{shown}` cannot be written: you have no permission to write there")
         }
-        io::ErrorKind::AlreadyExists => said!("`{shown}` is there already; `--force` writes over it"),
-        _ => said!("`{shown}` cannot be written: {error}"),
+        io::ErrorKind::AlreadyExists => message!("`{shown}` is there already; `--force` writes over it"),
+        _ => message!("`{shown}` cannot be written: {error}"),
     })
 }
 
 /// Writes a file whole or not at all.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    rulec_inspect::files::replace(path, bytes).map_err(|error| unwritable(path, &error))
+    rulec_report::files::replace(path, bytes).map_err(|error| unwritable(path, &error))
 }
 
 /// The files named, and all `*.rules` below the folders named.
@@ -149,12 +151,12 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
         return Err(unreadable(&name, &LoadError::TooLarge(bytes.len() as u64).in_words()));
     }
     if artifact::is_artifact(&bytes) {
-        return Err(CliError::usage(said!("`{name}` holds compiled rules, where their text is wanted")));
+        return Err(CliError::usage(message!("`{name}` holds compiled rules, where their text is wanted")));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        CliError::usage(said!(
+        CliError::usage(message!(
             "`{name}` is not UTF-8: the byte at offset {at} (line {line}) starts no character; save the file as UTF-8"
         ))
     })
@@ -162,11 +164,11 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
 
 fn refused(name: &str, error: &LoadError) -> CliError {
     CliError::usage(match error {
-        LoadError::Folder => said!("`{name}` is a folder; name a file"),
+        LoadError::Folder => message!("`{name}` is a folder; name a file"),
         LoadError::NotRegular => {
-            said!("`{name}` cannot be read: {}; `-` reads standard input", error.in_words())
+            message!("`{name}` cannot be read: {}; `-` reads standard input", error.in_words())
         }
-        _ => said!("`{name}` cannot be read: {}", error.in_words()),
+        _ => message!("`{name}` cannot be read: {}", error.in_words()),
     })
 }
 
@@ -256,7 +258,7 @@ impl RulesArgs {
         let target = self.target();
         let path = target.shown();
         if self.path.is_dir() {
-            return Err(CliError::usage(said!("`{path}` is a folder; name one rules file")));
+            return Err(CliError::usage(message!("`{path}` is a folder; name one rules file")));
         }
         let key = self.verify.as_ref().map(KeyPlace::verifying).transpose()?;
         let compiled = target.compile_trusting(key)?;
@@ -268,8 +270,8 @@ impl RulesArgs {
         let warnings = rules.warnings().len();
         if warnings > 0 {
             let path = &self.path.display();
-            let count = counted(warnings, said!("1 warning"), said!("{warnings} warnings"));
-            term.note(&said!("`{path}` has {count}; see `rulec check {path}`"));
+            let count = counted(warnings, message!("1 warning"), message!("{warnings} warnings"));
+            term.note(&message!("`{path}` has {count}; see `rulec check {path}`"));
         }
         note_missing_functions(rules, term);
         Ok(rules.clone())
@@ -289,6 +291,6 @@ pub fn note_missing_functions(rules: &Rules, term: &Term) {
     let names: Vec<String> = foreign.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {
         let names = names.join(", ");
-        term.note(&said!("only an embedding program can call {names}; here the results count as missing"));
+        term.note(&message!("only an embedding program can call {names}; here the results count as missing"));
     }
 }

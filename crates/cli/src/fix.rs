@@ -5,8 +5,8 @@ use super::compiled::Compiled;
 use super::language::counted;
 use super::term::Out;
 use super::{CliError, files, patch};
-use rulec::internals::diag::said;
 use rulec::{Applicability, Diagnostic, Message};
+use rulec_base::message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ impl Fixes {
     /// Finds the repairs, in the files named and no others; what is compiled then is the repaired text.
     pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
-            return Err(CliError::usage(said!(
+            return Err(CliError::usage(message!(
                 "`--fix` writes files, and standard input is none; name a file"
             )));
         }
@@ -118,9 +118,9 @@ impl Fixes {
 
     pub fn summary(&self, is_dry: bool) -> Message {
         let (made, files) = (self.made, self.old.len());
-        let made = counted(made, said!("1 repair"), said!("{made} repairs"));
-        let files = counted(files, said!("1 file"), said!("{files} files"));
-        if is_dry { said!("{made} would be made in {files}") } else { said!("{made} made in {files}") }
+        let made = counted(made, message!("1 repair"), message!("{made} repairs"));
+        let files = counted(files, message!("1 file"), message!("{files} files"));
+        if is_dry { message!("{made} would be made in {files}") } else { message!("{made} made in {files}") }
     }
 }
 

@@ -4,8 +4,8 @@ use super::compiled::STDIN;
 use super::language::counted;
 use super::term::{Out, Term};
 use super::{CliError, Status, files, mistake, patch};
-use rulec::internals::diag::said;
-use rulec::internals::syntax::format::{Formatted, format};
+use rulec_base::message;
+use rulec_syntax::format::{Formatted, format};
 use std::path::{Path, PathBuf};
 
 /// Lay out rule files in the one style
@@ -49,10 +49,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     out.flush()?;
     let piped = args.paths.iter().all(|path| path == Path::new("-"));
     if !piped || args.check {
-        let files = counted(changed, said!("1 file"), said!("{changed} files"));
+        let files = counted(changed, message!("1 file"), message!("{changed} files"));
         term.say(&match args.check || args.diff {
-            true => said!("{files} would be formatted, {same} as they should be"),
-            false => said!("{files} formatted, {same} as they should be"),
+            true => message!("{files} would be formatted, {same} as they should be"),
+            false => message!("{files} formatted, {same} as they should be"),
         });
     }
     Ok(match refused {
@@ -69,7 +69,7 @@ fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, Cl
     let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
         status: Status::Broken,
-        message: Some(said!("`{name}` stays as it is: {}; {}", changed.in_words(), mistake::REPORT)),
+        message: Some(message!("`{name}` stays as it is: {}; {}", changed.in_words(), mistake::REPORT)),
     })?;
     note_left(&name, &formatted, term);
     let changed = formatted.text != text;
@@ -95,9 +95,9 @@ fn note_left(name: &str, formatted: &Formatted, term: &Term) {
     let more = if formatted.left.len() > SHOWN { " …" } else { "" };
     if !lines.is_empty() {
         let (count, lines) = (formatted.left.len(), lines.join(", "));
-        let count = counted(count, said!("1 statement"), said!("{count} statements"));
+        let count = counted(count, message!("1 statement"), message!("{count} statements"));
         let typed = if name == STDIN { "-" } else { name };
-        term.note(&said!(
+        term.note(&message!(
             "{count} of `{name}` with errors left as written, at line {lines}{more}; see `rulec check {typed}`"
         ));
     }

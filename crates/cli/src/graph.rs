@@ -1,5 +1,5 @@
 //! `rulec graph`: workflows, routes, choices, routers and flows of a rules file, drawn. What is drawn is gathered by
-//! `rulec-inspect`, as nodes and edges; each format only writes them down.
+//! `rulec-report`, as nodes and edges; each format only writes them down.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -14,9 +14,9 @@ use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::ValueEnum;
 use rulec::Rules;
-use rulec::internals::diag::said;
-use rulec::internals::sema::hir::TableKind;
-use rulec_inspect::drawing::{self, Drawing};
+use rulec_base::message;
+use rulec_report::drawing::{self, Drawing};
+use rulec_sema::hir::TableKind;
 
 /// Draw the workflows, routes, choices and flows of a rules file
 #[derive(clap::Args)]
@@ -59,7 +59,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         if drawings.len() > 1 {
             let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
             let names = names.join(", ");
-            return Err(CliError::usage(said!("a picture shows one; choose it by `--name`: {names}")));
+            return Err(CliError::usage(message!("a picture shows one; choose it by `--name`: {names}")));
         }
         out.source(&drawings.iter().map(svg::svg).collect::<String>())?;
         return Ok(Status::Fine);
@@ -95,7 +95,7 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
         }
         let known = workflows().map(|workflow| &*workflow.name).chain(tables());
         let known = known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        return Err(CliError::usage(said!(
+        return Err(CliError::usage(message!(
             "there is nothing of the name `{name}` to draw; there are {known}"
         )));
     }
@@ -108,9 +108,9 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
         );
     }
     match drawings.is_empty() {
-        true => {
-            Err(CliError::usage(said!("the rules hold no workflow, route, choice, router or flow to draw")))
-        }
+        true => Err(CliError::usage(message!(
+            "the rules hold no workflow, route, choice, router or flow to draw"
+        ))),
         false => Ok(drawings),
     }
 }

@@ -4,10 +4,10 @@ use super::files;
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::internals::diag::said;
-use rulec::internals::json;
-use rulec::internals::syntax::format::format;
+use rulec_base::json;
+use rulec_base::message;
 use rulec_import::{ImportError, System};
+use rulec_syntax::format::format;
 use std::path::{Path, PathBuf};
 
 /// Write rules from another system's JSON
@@ -47,17 +47,17 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Ok(text) => args.system.import(text),
         // The reader of messages says where, and what to do.
         Err(_) => Err(json::parse_bytes(&bytes).map_or_else(ImportError::from, |_| {
-            ImportError::Internal(said!("a text that is not UTF-8 was read"))
+            ImportError::Internal(message!("a text that is not UTF-8 was read"))
         })),
     };
-    let imported = imported.map_err(|error| CliError::error(said!("{name}: {}", error.in_words())))?;
+    let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.in_words())))?;
     // In the one style, so that nothing is left for `rulec fmt` to do.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     match &args.output {
         None => out.write(text.as_bytes())?,
         Some(path) => {
             write(path, args.force, &text)?;
-            term.say(&said!("wrote `{}`", path.display()));
+            term.say(&message!("wrote `{}`", path.display()));
         }
     }
     out.flush()?;
@@ -69,6 +69,6 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Writes the file; one that is there is not lost by mistake.
 fn write(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
-    let write = if force { rulec_inspect::files::replace } else { rulec_inspect::files::create };
+    let write = if force { rulec_report::files::replace } else { rulec_report::files::create };
     write(path, text.as_bytes()).map_err(|error| files::unwritable(path, &error))
 }

@@ -4,9 +4,9 @@
 use super::stream;
 use super::term::Term;
 use super::{CliError, files, standard};
-use rulec::internals::diag::said;
-use rulec::internals::syntax::format::format;
-use rulec::internals::value::parse_datetime;
+use rulec_base::message;
+use rulec_lang::value::parse_datetime;
+use rulec_syntax::format::format;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,7 +74,7 @@ pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
         }
     };
     let Ty::Record(record) = ty else {
-        return Err(CliError::error(said!(
+        return Err(CliError::error(message!(
             "`{name}` holds neither messages, which are JSON objects, nor a JSON Schema of one"
         )));
     };

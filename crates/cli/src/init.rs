@@ -2,7 +2,8 @@
 
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
-use rulec::internals::diag::{listed, said};
+use rulec_base::diag::listed;
+use rulec_base::message;
 use std::path::PathBuf;
 
 /// Begin a project: rules with tests, and a CI job that checks them
@@ -41,8 +42,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if !there.is_empty() && !args.force {
         let files = listed(&there);
         return Err(CliError::usage(match there.len() {
-            1 => said!("{files} is there already; `--force` writes over it"),
-            _ => said!("{files} are there already; `--force` writes over them"),
+            1 => message!("{files} is there already; `--force` writes over it"),
+            _ => message!("{files} are there already; `--force` writes over them"),
         }));
     }
     for (name, text) in FILES {
@@ -55,6 +56,6 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     out.flush()?;
     let rules = args.folder.join("rules");
-    term.note(&said!("now: `rulec test {}`", rules.display()));
+    term.note(&message!("now: `rulec test {}`", rules.display()));
     Ok(Status::Fine)
 }

@@ -8,12 +8,12 @@ use super::language::{counted, language};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::internals::diag::said;
-use rulec::internals::json::{self, JsonError};
 use rulec::payload::{Judge, Judgement, Outcome, kinds};
 use rulec::{Code, Message, Rules};
 #[cfg(feature = "columns")]
-use rulec_columns::AnswerColumns;
+use rulec_arrow::AnswerColumns;
+use rulec_base::json::{self, JsonError};
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ impl Judges {
             kinds(rules).map(|kind| Ok((kind.to_owned(), args.judge(rules, kind)?))).collect();
         match all? {
             judges if judges.is_empty() => {
-                Err(CliError::usage(said!("the rules judge no payload; `payload KIND {{ … }}` is one")))
+                Err(CliError::usage(message!("the rules judge no payload; `payload KIND {{ … }}` is one")))
             }
             judges => Ok(Judges::ByField(field.to_owned(), judges)),
         }
@@ -80,11 +80,12 @@ impl Judges {
             Judges::One(judge) => Ok(judge),
             Judges::ByField(field, judges) => {
                 let kind = payload.get(field);
-                let kind = kind.ok_or_else(|| said!("the payload has no `{field}`, which names its kind"))?;
+                let kind =
+                    kind.ok_or_else(|| message!("the payload has no `{field}`, which names its kind"))?;
                 let named = kind.as_str().and_then(|name| judges.get(name));
                 named.ok_or_else(|| {
                     let known: Vec<&str> = judges.keys().map(String::as_str).collect();
-                    said!("`{field}` is {kind}, which is no kind; the kinds are {}", known.join(", "))
+                    message!("`{field}` is {kind}, which is no kind; the kinds are {}", known.join(", "))
                 })
             }
         }
@@ -127,13 +128,13 @@ pub fn run(
     let [accepted, corrected, rejected] = counts;
     if !out.is_closed() {
         let all = accepted + corrected + rejected + unreadable;
-        let all = counted(all, said!("1 payload"), said!("{all} payloads"));
-        let mut text = said!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
+        let all = counted(all, message!("1 payload"), message!("{all} payloads"));
+        let mut text = message!("{all}: {accepted} accepted, {corrected} corrected, {rejected} rejected");
         if unreadable > 0 {
-            text = said!("{text}, {unreadable} unreadable");
+            text = message!("{text}, {unreadable} unreadable");
         }
         if exceeded > 0 {
-            text = said!("{text} · {exceeded} beyond a limit");
+            text = message!("{text} · {exceeded} beyond a limit");
         }
         term.say(&text);
     }
@@ -208,7 +209,11 @@ pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>
 
 fn read(path: &Path) -> Result<Json, CliError> {
     let object = files::read_object(path, |name, error| {
-        CliError::usage(said!("`{name}` is no JSON object: {} ({})", error.in_words(), error.kind().code()))
+        CliError::usage(message!(
+            "`{name}` is no JSON object: {} ({})",
+            error.in_words(),
+            error.kind().code()
+        ))
     })?;
     Ok(Json::Object(object))
 }

@@ -2,8 +2,8 @@
 //! never stands on the command line, which other users of a machine can see.
 
 use super::CliError;
-use rulec::internals::diag::said;
 use rulec::{KeyError, SigningKey, VerifyingKey};
+use rulec_base::message;
 
 /// The place of a key.
 #[derive(Clone, Debug)]
@@ -29,18 +29,21 @@ impl KeyPlace {
     fn read<K>(&self, of: impl FnOnce(&str) -> Result<K, KeyError>) -> Result<K, CliError> {
         let KeyPlace(place) = self;
         if place.contains("-----BEGIN") {
-            return Err(CliError::usage(said!(
+            return Err(CliError::usage(message!(
                 "a key must not stand on the command line, where others can see it: name its file, or `env:NAME`"
             )));
         }
         let text = match place.strip_prefix("env:") {
             Some(name) => std::env::var(name).map_err(|_| {
-                CliError::usage(said!("there is no key in the environment variable `{name}`: it is not set"))
+                CliError::usage(message!(
+                    "there is no key in the environment variable `{name}`: it is not set"
+                ))
             })?,
             None => std::fs::read_to_string(place)
-                .map_err(|error| CliError::usage(said!("the key `{place}` cannot be read: {error}")))?,
+                .map_err(|error| CliError::usage(message!("the key `{place}` cannot be read: {error}")))?,
         };
-        of(&text)
-            .map_err(|error| CliError::usage(said!("the key `{place}` cannot be used: {}", error.in_words())))
+        of(&text).map_err(|error| {
+            CliError::usage(message!("the key `{place}` cannot be used: {}", error.in_words()))
+        })
     }
 }

@@ -76,9 +76,9 @@ mod workflow;
 
 use clap::{Parser, Subcommand};
 use language::Lang;
-use rulec::internals::diag::said;
-use rulec::internals::text;
 use rulec::{Language, Message};
+use rulec_base::message;
+use rulec_base::text;
 use std::ffi::OsString;
 use term::{Color, Out, Term};
 
@@ -198,14 +198,14 @@ pub fn main(args: Vec<OsString>) -> u8 {
             let result = perform(cli.verb, &term, &mut out);
             let status = end(result, &term, &mut out);
             if let Some(signal) = signals::caught() {
-                term.note(&said!("stopped by signal {signal}: what had been read is answered"));
+                term.note(&message!("stopped by signal {signal}: what had been read is answered"));
             }
             status
         }
         Err(error) => usage(&error, &args),
     });
     let status = ended.unwrap_or_else(|what| {
-        Term::new(Color::Auto).error(&said!("{what}; {}", mistake::REPORT));
+        Term::new(Color::Auto).error(&message!("{what}; {}", mistake::REPORT));
         Status::Broken
     });
     match signals::caught() {

@@ -2,12 +2,12 @@
 
 use super::CliError;
 use super::signals::{Stopped, caught};
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
 /// The most bytes a line may have: 64 MiB.
-const MAX_LINE_BYTES: usize = rulec::internals::json::MAX_BYTES;
+const MAX_LINE_BYTES: usize = rulec_base::json::MAX_BYTES;
 
 pub struct Lines<R> {
     reader: BufReader<R>,
@@ -68,7 +68,7 @@ impl<R: Read> Lines<R> {
     /// Refuses an input that had so many bytes when it was opened and ended before, unless a signal ended it.
     pub fn whole(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
-            Some(size) if self.bytes < size && caught().is_none() => Err(CliError::usage(said!(
+            Some(size) if self.bytes < size && caught().is_none() => Err(CliError::usage(message!(
                 "`{}` was cut short while it was read: {} of {size} bytes were there",
                 self.name,
                 self.bytes
@@ -93,7 +93,7 @@ impl<R: Read> Lines<R> {
                 // What has come of a line that is not whole is left to whoever reads on.
                 Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => return Ok(None),
                 Err(error) => {
-                    return Err(CliError::usage(said!("`{}` cannot be read: {error}", self.name)));
+                    return Err(CliError::usage(message!("`{}` cannot be read: {error}", self.name)));
                 }
             };
             let end = memchr::memchr(b'\n', buffer);

@@ -2,7 +2,7 @@
 
 use super::term::Term;
 use super::{CliError, Status, language};
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::io::{IsTerminal, stdin};
 
 /// Serve an editor: diagnostics as one types, completion, names, fixes
@@ -18,7 +18,7 @@ pub struct Args {
 
 pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
     if stdin().is_terminal() {
-        term.note(&said!("this is a language server, which waits for an editor; end it by Ctrl-C"));
+        term.note(&message!("this is a language server, which waits for an editor; end it by Ctrl-C"));
     }
     rulec_lsp::stdio(language::chosen()).map(|()| Status::Fine).map_err(CliError::foreign)
 }

@@ -6,7 +6,7 @@ use super::{Cli, CliError, Status, files};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::path::PathBuf;
 
 /// Print a completion script for a shell
@@ -54,7 +54,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             let name = format!("rulec-{}", verb.get_name());
             files::replace(&folder.join(format!("{name}.1")), &page(named(verb, &name))?)?;
         }
-        term.say(&said!("{} pages written to {}", verbs.len() + 1, folder.display()));
+        term.say(&message!("{} pages written to {}", verbs.len() + 1, folder.display()));
         return Ok(Status::Fine);
     }
     let page = match &args.verb {
@@ -62,7 +62,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Some(wanted) => {
             let known = || verbs.iter().map(|verb| verb.get_name()).collect::<Vec<_>>().join(", ");
             let verb = verbs.iter().find(|verb| verb.get_name() == wanted).ok_or_else(|| {
-                CliError::usage(said!("there is no verb `{wanted}`; the verbs are {}", known()))
+                CliError::usage(message!("there is no verb `{wanted}`; the verbs are {}", known()))
             })?;
             page(named(verb, &format!("rulec-{wanted}")))?
         }
@@ -81,6 +81,6 @@ fn page(command: Command) -> Result<Vec<u8>, CliError> {
     let mut page = Vec::new();
     Man::new(command)
         .render(&mut page)
-        .map_err(|error| CliError::error(said!("no page can be made: {error}")))?;
+        .map_err(|error| CliError::error(message!("no page can be made: {error}")))?;
     Ok(page)
 }

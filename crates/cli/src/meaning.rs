@@ -4,8 +4,8 @@
 use super::term::Term;
 use rulec::choice::Question;
 use rulec::flow::{FlowMatcher, Found, IntentHit};
-use rulec::internals::diag::said;
 use rulec::{Breach, Decision, Entry, Exceeded, Explanation, Message, Rules, TableKind};
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
     match FlowMatcher::offline(rules) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
-            term.note(&said!("only patterns are looked for: {}", error.in_words()));
+            term.note(&message!("only patterns are looked for: {}", error.in_words()));
             None
         }
     }
@@ -85,7 +85,7 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
 /// Says where the answer to a question comes from here, where no language model can be reached.
 pub fn asks(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
-    said!(
+    message!(
         "`{name}` asks a language model, and none is asked here: its answer is read from `answers.{name}` of the \
          message; `rulec prompt {rules} --entry {name}` prints what to ask"
     )

@@ -2,13 +2,13 @@
 //! `RUST_BACKTRACE` set, Rust tells it as well.
 
 use rulec::Message;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 /// The words about what to do.
 pub const REPORT: Message =
-    said!("this is a mistake in rulec itself; please report it with the rules and the message");
+    message!("this is a mistake in rulec itself; please report it with the rules and the message");
 
 thread_local! {
     /// The words and the place of this thread's last panic.
@@ -43,8 +43,8 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = LAST.with(RefCell::take);
         match what.is_empty() {
-            true => said!("rulec could not go on: it panicked"),
-            false => said!("rulec could not go on: {what}"),
+            true => message!("rulec could not go on: it panicked"),
+            false => message!("rulec could not go on: {what}"),
         }
     })
 }

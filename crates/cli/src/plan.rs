@@ -5,10 +5,11 @@ use super::language::{counted, tell};
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::Message;
-use rulec::internals::diag::{listed, said};
-use rulec::internals::index::plan::{Found, TablePlan};
-use rulec::internals::sema::hir::{Payload, Program, TableId};
-use rulec::internals::text::{self, on_one_line};
+use rulec_base::diag::listed;
+use rulec_base::message;
+use rulec_base::text::{self, on_one_line};
+use rulec_sema::hir::{Payload, Program, TableId};
+use rulec_vm::index::plan::{Found, TablePlan};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -134,12 +135,12 @@ fn advice(table: &Table<'_>) -> Option<Message> {
     let found = table.routes.len() - names.len();
     let all = rules(table.routes.len());
     let (shown, more) = (listed(names.iter().take(NAMED)), names.len().saturating_sub(NAMED));
-    let shown = if more > 0 { said!("{shown} and {more} more") } else { shown };
+    let shown = if more > 0 { message!("{shown} and {more} more") } else { shown };
     Some(match names.len() {
-        1 => said!(
+        1 => message!(
             "{found} of {all} are found by what a message holds; {shown} is tried on every message: give it a test of equality, or of a text that must be in it"
         ),
-        _ => said!(
+        _ => message!(
             "{found} of {all} are found by what a message holds; {shown} are tried on every message: give each a test of equality, or of a text that must be in it"
         ),
     })
@@ -147,18 +148,20 @@ fn advice(table: &Table<'_>) -> Option<Message> {
 
 fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> {
     let count = |is: fn(&Found) -> bool| table.routes.iter().filter(|route| is(route.found)).count();
-    let how = if table.indexed { said!("found by the index") } else { said!("tried one by one") };
+    let how = if table.indexed { message!("found by the index") } else { message!("tried one by one") };
     let name = paint(color, "1", &on_one_line(table.name));
     let (all, with, without) = (rules(table.routes.len()), table.index_cost, table.linear_cost);
-    out.styled(&tell(&said!("{name}: {all}, {how} (about {with} ns with the index, {without} ns without)")))?;
-    out.tell(&said!(
+    out.styled(&tell(&message!(
+        "{name}: {all}, {how} (about {with} ns with the index, {without} ns without)"
+    )))?;
+    out.tell(&message!(
         "  {} by key, {} by bits, {} always tried",
         count(|found| matches!(found, Found::Key { .. })),
         count(|found| matches!(found, Found::Bits { .. })),
         count(|found| matches!(found, Found::Always { .. })),
     ))?;
     if let Some(advice) = advice(table) {
-        out.tell(&said!("  {advice}"))?;
+        out.tell(&message!("  {advice}"))?;
     }
     let names: Vec<_> = table.routes.iter().map(|route| on_one_line(route.name)).collect();
     let width = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(32);
@@ -166,8 +169,8 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
         let (by, what) = route.found.told();
         let what = match route.found.shared() {
             0 => what,
-            1 => said!("{what}  (with 1 other)"),
-            others => said!("{what}  (with {others} others)"),
+            1 => message!("{what}  (with 1 other)"),
+            others => message!("{what}  (with {others} others)"),
         };
         let padding = " ".repeat(width.saturating_sub(text::width(name)));
         let (by, what) = (paint(color, "36", &format!("{by:<6}")), tell(&what));
@@ -179,5 +182,5 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
 
 /// A number of rules.
 fn rules(count: usize) -> Message {
-    counted(count, said!("1 rule"), said!("{count} rules"))
+    counted(count, message!("1 rule"), message!("{count} rules"))
 }

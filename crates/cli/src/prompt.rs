@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use rulec::Rules;
 use rulec::choice::{Question, tool};
 use rulec::flow::{FlowMatcher, MatcherError};
-use rulec::internals::diag::said;
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -111,7 +111,7 @@ fn together(flows: Option<Told>, choices: &[Told]) -> Json {
 fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
-        true => Err(CliError::usage(said!(
+        true => Err(CliError::usage(message!(
             "the rules hold no intent flow, only keyword flows, which are found without a language model"
         ))),
         false => Ok(Told { name: None, prompt: flows.prompt(), tool: flows.tool().to_json() }),
@@ -123,7 +123,7 @@ fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {
         [] => none.in_words(),
-        names => said!(
+        names => message!(
             "the rules hold no flow, and no choice that asks a model; `--entry` prints a choice as a tool: {}",
             names.join(", ")
         ),

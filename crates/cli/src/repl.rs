@@ -7,11 +7,11 @@ use super::term::{Out, Term};
 use super::why::options;
 use super::{CliError, Status, standard};
 use rulec::condition::Condition;
-use rulec::internals::diag::said;
-use rulec::internals::json;
-use rulec::internals::syntax::lex;
-use rulec::internals::syntax::parse::starts_statement;
 use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Message, Renderer, Rules};
+use rulec_base::json;
+use rulec_base::message;
+use rulec_syntax::lex;
+use rulec_syntax::parse::starts_statement;
 use serde_json::{Map, Value as Json};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub struct Args {
     rules: Option<PathBuf>,
 }
 
-const HELP: Message = said!(
+const HELP: Message = message!(
     "a text or a JSON object is a message; a statement is added; `? CONDITION` asks one; `:entry NAME`, `:show`, `:save FILE`, `:quit`"
 );
 
@@ -65,7 +65,7 @@ impl Loader for Edited<'_> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let text = match &args.rules {
         Some(path) if path == Path::new("-") => {
-            return Err(CliError::usage(said!("standard input holds the lines; name a rules file")));
+            return Err(CliError::usage(message!("standard input holds the lines; name a rules file")));
         }
         Some(path) => files::read_text(path)?,
         None => String::new(),
@@ -92,7 +92,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
         out.flush()?;
         let Some(line) = lines.next() else { break };
-        let line = line.map_err(|error| CliError::usage(said!("standard input cannot be read: {error}")))?;
+        let line =
+            line.map_err(|error| CliError::usage(message!("standard input cannot be read: {error}")))?;
         if matches!(line.trim(), ":quit" | ":q") || out.is_closed() {
             break;
         }
@@ -137,7 +138,7 @@ impl Desk {
             Some('{') => match json::parse_object(line) {
                 Ok(message) => self.decide(Json::Object(message), term, out),
                 Err(error) => {
-                    out.tell(&said!("that is no message: {} ({})", error.in_words(), error.kind().code()))
+                    out.tell(&message!("that is no message: {} ({})", error.in_words(), error.kind().code()))
                 }
             },
             Some(_) if is_statement(line) => self.add(line, term, out),
@@ -162,15 +163,15 @@ impl Desk {
                     }
                     Err(error) => out.tell(error.in_words()),
                 },
-                None => out.tell(&said!("there are no rules yet")),
+                None => out.tell(&message!("there are no rules yet")),
             },
-            (":save", "") => out.tell(&said!("name a file: `:save support.rules`")),
-            (":save", name) if Path::new(name).exists() => out.tell(&said!("`{name}` is there already")),
+            (":save", "") => out.tell(&message!("name a file: `:save support.rules`")),
+            (":save", name) if Path::new(name).exists() => out.tell(&message!("`{name}` is there already")),
             (":save", name) => match files::replace(Path::new(name), self.text.as_bytes()) {
-                Ok(()) => out.tell(&said!("written to `{name}`")),
+                Ok(()) => out.tell(&message!("written to `{name}`")),
                 Err(error) => out.tell(&error.message.unwrap_or_default()),
             },
-            _ => out.tell(&said!("there is no command `{command}`; {HELP}")),
+            _ => out.tell(&message!("there is no command `{command}`; {HELP}")),
         }
     }
 
@@ -183,8 +184,8 @@ impl Desk {
         let added = format!("{text}{statement}\n");
         let replaced = without_its_like(&text, statement).map(|rest| format!("{rest}{statement}\n"));
         let (text, word) = match replaced {
-            Some(replaced) => (replaced, said!("replaced")),
-            None => (added, said!("added")),
+            Some(replaced) => (replaced, message!("replaced")),
+            None => (added, message!("added")),
         };
         match self.compile(&text) {
             Ok(rules) => {
@@ -198,7 +199,7 @@ impl Desk {
     fn decide(&mut self, message: Json, term: &Term, out: &mut Out) -> Result<(), CliError> {
         self.message = message;
         let Some(rules) = &self.rules else {
-            return out.tell(&said!(
+            return out.tell(&message!(
                 "there are no rules yet; write one: `route a when text contains \"x\" -> handler`"
             ));
         };
@@ -211,25 +212,23 @@ impl Desk {
                 let explanation = entry.explain(&self.message, true);
                 out.styled(explanation.render(&options(term)).trim_end_matches('\n'))
             }
-            Ok(_) => {
-                out.tell(&said!("the rules have no route; `:entry NAME` chooses a table, choice or router"))
-            }
+            Ok(_) => out
+                .tell(&message!("the rules have no route; `:entry NAME` chooses a table, choice or router")),
             Err(error) => out.tell(error.in_words()),
         }
     }
 
     fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
-            Ok(condition) if condition.holds(&self.message) => out.tell(&said!("it holds")),
+            Ok(condition) if condition.holds(&self.message) => out.tell(&message!("it holds")),
             // Of what is unknown the negation holds neither.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
-                Ok(negated) if negated.holds(&self.message) => out.tell(&said!("it does not hold")),
-                _ => {
-                    out.tell(&said!("it is unknown: something that it reads is missing, or of another type"))
-                }
+                Ok(negated) if negated.holds(&self.message) => out.tell(&message!("it does not hold")),
+                _ => out
+                    .tell(&message!("it is unknown: something that it reads is missing, or of another type")),
             },
             Err(error) => match &error.help {
-                Some(help) => out.tell(&said!("{}; {help}", error.message)),
+                Some(help) => out.tell(&message!("{}; {help}", error.message)),
                 None => out.tell(&error.message),
             },
         }
@@ -268,8 +267,8 @@ fn is_unfinished(text: &str) -> bool {
 
 /// The rules without the statement of the same kind and name, if there is one.
 fn without_its_like(text: &str, statement: &str) -> Option<String> {
-    use rulec::internals::syntax::parse::parse;
-    use rulec::internals::threads::Threads;
+    use rulec_base::parallel::Threads;
+    use rulec_syntax::parse::parse;
     let of = |text: &str| parse(Threads::One, rulec::FileId(0), text).statements;
     let new = of(statement);
     let [new] = new.as_slice() else { return None };
@@ -285,7 +284,7 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
 
 /// The errors of rules that were not taken over.
 fn shown(error: &CompileError, term: &Term) -> String {
-    let name = |_| tell(&said!("the rules")).into_owned();
+    let name = |_| tell(&message!("the rules")).into_owned();
     let renderer =
         Renderer { sources: error.sources(), color: term.color_out(), language: language(), name: &name };
     let errors = error.diagnostics().iter().filter(|found| found.is_error());

@@ -7,8 +7,9 @@ use super::compiled::Compiled;
 use super::term::Out;
 use super::{CliError, language};
 use clap::ValueEnum;
-use rulec::internals::diag::{said, visible};
 use rulec::{Applicability, Code, Diagnostic, Finding, Renderer, Severity, Span};
+use rulec_base::diag::visible;
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
@@ -199,7 +200,7 @@ fn word(severity: Severity) -> &'static str {
 /// The message with the remedy on a line of its own.
 fn with_help(diagnostic: &Diagnostic) -> String {
     match &diagnostic.help {
-        Some(help) => language::tell(&said!("{}\nhelp: {help}", diagnostic.message)).into_owned(),
+        Some(help) => language::tell(&message!("{}\nhelp: {help}", diagnostic.message)).into_owned(),
         None => diagnostic.message.to_string(),
     }
 }
@@ -256,7 +257,7 @@ pub fn human(found: &Found<'_>, color: bool) -> String {
         Renderer { sources: found.compiled.sources(), color, language: language::language(), name: &name };
     let (diagnostic, path) = (&*found.diagnostic, found.compiled.target.shown());
     if diagnostic.labels.is_empty() && !diagnostic.message.contains(&path) {
-        let message = said!("{} (compiling `{path}`)", diagnostic.message);
+        let message = message!("{} (compiling `{path}`)", diagnostic.message);
         return renderer.render(&Diagnostic { message, ..diagnostic.clone() });
     }
     renderer.render(diagnostic)

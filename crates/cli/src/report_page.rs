@@ -43,11 +43,11 @@ pub fn run(_: &Args, _: &Term) -> Result<Status, CliError> {
 pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
     use super::{files, studio};
     use rulec::Message;
-    use rulec::internals::diag::said;
+    use rulec_base::message;
     use rulec_studio::{Options, report};
     if args.rules.is_dir() {
         let path = args.rules.display();
-        return Err(CliError::usage(said!("`{path}` is a folder; name one rules file")));
+        return Err(CliError::usage(message!("`{path}` is a folder; name one rules file")));
     }
     let options = Options {
         log: args.log.clone(),
@@ -57,6 +57,6 @@ pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
     };
     let page = report(&options).map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
     files::replace(&args.output, page.as_bytes())?;
-    term.say(&said!("wrote {}", args.output.display()));
+    term.say(&message!("wrote {}", args.output.display()));
     Ok(Status::Fine)
 }

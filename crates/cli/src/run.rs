@@ -13,13 +13,14 @@ use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
 use rulec::choice::{Question, reasons};
 use rulec::flow::FlowMatcher;
-use rulec::internals::diag::{listed, said};
-use rulec::internals::json::{self, JsonError};
-use rulec::internals::sema::hir::TableKind;
 use rulec::payload;
 use rulec::{Decision, Entry, Explanation, Rules, Session, SkippedCondition};
 #[cfg(feature = "columns")]
-use rulec_columns::AnswerColumns;
+use rulec_arrow::AnswerColumns;
+use rulec_base::diag::listed;
+use rulec_base::json::{self, JsonError};
+use rulec_base::message;
+use rulec_sema::hir::TableKind;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -251,16 +252,16 @@ pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliE
 fn nothing(rules: &Rules) -> CliError {
     let kinds: Vec<&str> = payload::kinds(rules).collect();
     CliError::usage(match kinds.is_empty() {
-        true => said!("the rules hold nothing to decide by"),
-        false => said!("the rules judge payloads; name their kind with `--decision`: {}", listed(kinds)),
+        true => message!("the rules hold nothing to decide by"),
+        false => message!("the rules judge payloads; name their kind with `--decision`: {}", listed(kinds)),
     })
 }
 
 fn no_entry(rules: &Rules, entries: &[&str]) -> CliError {
     let tables = entries.iter().all(|name| rules.entry_of_kind(name, TableKind::Routes).is_ok());
     let why = match tables {
-        true => said!("no route stands outside the tables"),
-        false => said!("the rules hold several things to decide by"),
+        true => message!("no route stands outside the tables"),
+        false => message!("the rules hold several things to decide by"),
     };
-    CliError::usage(said!("{why}; choose one with `--entry`: {}", listed(entries)))
+    CliError::usage(message!("{why}; choose one with `--entry`: {}", listed(entries)))
 }

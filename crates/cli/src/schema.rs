@@ -4,8 +4,8 @@
 use super::files::RulesArgs;
 use super::term::{Out, Term};
 use super::{CliError, Status, infer};
-use rulec::internals::diag::said;
 use rulec::{Rules, payload};
+use rulec_base::message;
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                 all.insert(kind.to_owned(), schema(kind)?);
             }
             if all.is_empty() {
-                return Err(CliError::usage(said!("the rules hold no payload kind")));
+                return Err(CliError::usage(message!("the rules hold no payload kind")));
             }
             Json::Object(all)
         }

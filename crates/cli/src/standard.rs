@@ -3,7 +3,7 @@
 
 use super::CliError;
 use super::language::tell;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,19 +11,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn input() -> Result<io::Stdin, CliError> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed(0) {
-        return Err(CliError::usage(said!("standard input cannot be read: it is closed")));
+        return Err(CliError::usage(message!("standard input cannot be read: it is closed")));
     }
     match TAKEN.swap(true, Ordering::Relaxed) {
-        true => {
-            Err(CliError::usage(said!("standard input is asked for twice; name a file for one of the two")))
-        }
+        true => Err(CliError::usage(message!(
+            "standard input is asked for twice; name a file for one of the two"
+        ))),
         false => Ok(io::stdin()),
     }
 }
 
 /// The name of standard input, in the language of this run.
 pub fn name() -> String {
-    tell(&said!("standard input")).into_owned()
+    tell(&message!("standard input")).into_owned()
 }
 
 /// All that comes on standard input, or one byte more than so many.
@@ -31,7 +31,7 @@ pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     match input()?.lock().take(limit + 1).read_to_end(&mut bytes) {
         Ok(_) => Ok(bytes),
-        Err(error) => Err(CliError::usage(said!("standard input cannot be read: {error}"))),
+        Err(error) => Err(CliError::usage(message!("standard input cannot be read: {error}"))),
     }
 }
 

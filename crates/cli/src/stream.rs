@@ -15,8 +15,8 @@ use super::turns::{self, Turns};
 use rulec::Code;
 use rulec::JsonError;
 use rulec::Message;
-use rulec::internals::diag::said;
-use rulec::internals::json;
+use rulec_base::json;
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
@@ -55,9 +55,11 @@ fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
         _ if digits => {
-            Err(wrong(&said!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")))
+            Err(wrong(&message!("at most {MAX_JOBS} threads may decide; 0 is one for each processor")))
         }
-        _ => Err(wrong(&said!("a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor"))),
+        _ => Err(wrong(&message!(
+            "a whole number from 0 to {MAX_JOBS} is wanted; 0 is one for each processor"
+        ))),
     }
 }
 
@@ -96,13 +98,13 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = standard::input()?;
         if input.is_terminal() {
-            term.note(&said!("reading messages from standard input, one JSON object a line"));
+            term.note(&message!("reading messages from standard input, one JSON object a line"));
         }
         return Ok((Box::new(input), standard::name(), None));
     };
     let name = path.display().to_string();
     let refused = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => files::unreadable(&name, &said!("there is no such file")),
+        io::ErrorKind::NotFound => files::unreadable(&name, &message!("there is no such file")),
         _ => files::unreadable(&name, &error),
     };
     // A stream may be a pipe too: whoever writes it is waited for.
@@ -112,7 +114,7 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
         return Err(files::compiled_rules(&name));
     }
     if metadata.is_dir() {
-        return Err(CliError::usage(said!("`{name}` is a folder; name a file of messages")));
+        return Err(CliError::usage(message!("`{name}` is a folder; name a file of messages")));
     }
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
@@ -131,13 +133,13 @@ pub fn objects(
             let read = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
                 Some(line) => json::parse_object_bytes(line).map_err(|error| error.in_words()),
-                None => Err(said!("it is too long")),
+                None => Err(message!("it is too long")),
             };
             match read {
                 Ok(object) => take(number, object),
                 Err(why) => {
                     refused += 1;
-                    term.error(&said!("`{name}`, line {number} is no JSON object: {why}"));
+                    term.error(&message!("`{name}`, line {number} is no JSON object: {why}"));
                 }
             }
         }

@@ -47,7 +47,7 @@ pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
 /// That the program was built without the studio.
 #[cfg(not(feature = "studio"))]
 pub fn missing() -> CliError {
-    CliError::usage(rulec::internals::diag::said!(
+    CliError::usage(rulec_base::message!(
         "this program was built without the studio: run `studio/build`, which needs Node, then `cargo build -p rulec-cli --features studio`"
     ))
 }
@@ -60,7 +60,7 @@ mod with {
     use super::super::{files, language};
     use super::{Args, CliError, Out, Status, Term};
     use rulec::Message;
-    use rulec::internals::diag::said;
+    use rulec_base::message;
     use rulec_studio::{Options, RulesFile, Server};
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
@@ -77,7 +77,7 @@ mod with {
             }
             if compiled.is_artifact() {
                 let name = compiled.target.shown();
-                return Err(CliError::usage(said!(
+                return Err(CliError::usage(message!(
                     "`{name}` holds compiled rules, where the studio shows their text: name the rules file"
                 )));
             }
@@ -98,7 +98,7 @@ mod with {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
-            runtime.map_err(|error| CliError::usage(said!("the studio cannot be opened: {error}")))?;
+            runtime.map_err(|error| CliError::usage(message!("the studio cannot be opened: {error}")))?;
         runtime.block_on(async {
             let server = Server::bind(&options).await.map_err(CliError::foreign)?;
             let address = server.address();
@@ -107,7 +107,7 @@ mod with {
             if !args.no_open {
                 open(&address);
             }
-            term.note(&said!("the studio is open at this address; ctrl-c ends it"));
+            term.note(&message!("the studio is open at this address; ctrl-c ends it"));
             let stopped = async {
                 let _ = tokio::signal::ctrl_c().await;
             };

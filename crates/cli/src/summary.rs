@@ -1,10 +1,11 @@
 //! The one line that ends a run: how many messages went where.
 
 use super::language::counted;
-use rulec::internals::decision::Chosen;
-use rulec::internals::diag::{listed, said};
-use rulec::internals::sema::hir::{FLOWS, ROUTES, TableId};
 use rulec::{Decision, Message, Rules};
+use rulec_base::diag::listed;
+use rulec_base::message;
+use rulec_eval::decision::Chosen;
+use rulec_sema::hir::{FLOWS, ROUTES, TableId};
 use std::collections::HashMap;
 
 /// The most counts shown; the rest is added up.
@@ -85,29 +86,29 @@ impl Summary {
             }
         }
         if self.none > 0 {
-            counts.push((said!("none"), self.none));
+            counts.push((message!("none"), self.none));
         }
         let all = counts.iter().map(|(_, count)| count).sum::<usize>() + errors;
-        let mut line = counted(all, said!("1 message"), said!("{all} messages"));
+        let mut line = counted(all, message!("1 message"), message!("{all} messages"));
         let rest = keep_greatest(&mut counts);
-        let mut shown: Vec<Message> = counts.iter().map(|(name, count)| said!("{name} {count}")).collect();
+        let mut shown: Vec<Message> = counts.iter().map(|(name, count)| message!("{name} {count}")).collect();
         if let Some((others, count)) = rest {
-            shown.push(said!("{others} others {count}"));
+            shown.push(message!("{others} others {count}"));
         }
         if !shown.is_empty() {
-            line = said!("{line}: {}", listed(shown));
+            line = message!("{line}: {}", listed(shown));
         }
         if self.breaches > 0 {
-            line = said!("{line} · {} with breaches", self.breaches);
+            line = message!("{line} · {} with breaches", self.breaches);
         }
         if self.exceeded > 0 {
-            line = said!("{line} · {} beyond a limit", self.exceeded);
+            line = message!("{line} · {} beyond a limit", self.exceeded);
         }
         if self.failures > 0 {
-            line = said!("{line} · {} with failed host functions", self.failures);
+            line = message!("{line} · {} with failed host functions", self.failures);
         }
         if errors > 0 {
-            line = said!("{line} · {}", counted(errors, said!("1 error"), said!("{errors} errors")));
+            line = message!("{line} · {}", counted(errors, message!("1 error"), message!("{errors} errors")));
         }
         line
     }

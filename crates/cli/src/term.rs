@@ -4,8 +4,8 @@ use super::CliError;
 use super::language::tell;
 use clap::ValueEnum;
 use rulec::Message;
-use rulec::internals::diag::said;
-use rulec::internals::text::printable::{on_one_line, printable, steers};
+use rulec_base::message;
+use rulec_base::text::printable::{on_one_line, printable, steers};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -80,11 +80,11 @@ impl Term {
     }
 
     pub fn note(&self, text: &Message) {
-        self.titled("1;36", &said!("note:"), text);
+        self.titled("1;36", &message!("note:"), text);
     }
 
     pub fn error(&self, text: &Message) {
-        self.titled("1;31", &said!("error:"), text);
+        self.titled("1;31", &message!("error:"), text);
     }
 
     fn titled(&self, code: &str, title: &Message, text: &Message) {
@@ -158,7 +158,8 @@ impl Out {
     /// Writes a value as JSON laid out for people.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value);
-        let text = text.map_err(|error| CliError::error(said!("this cannot be written as JSON: {error}")))?;
+        let text =
+            text.map_err(|error| CliError::error(message!("this cannot be written as JSON: {error}")))?;
         self.json_line(&text)
     }
 
@@ -191,7 +192,7 @@ impl Out {
         self.closed = true;
         match error.kind() {
             io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(CliError::usage(said!("standard output cannot be written: {error}"))),
+            _ => Err(CliError::usage(message!("standard output cannot be written: {error}"))),
         }
     }
 }

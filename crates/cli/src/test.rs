@@ -10,13 +10,13 @@ use super::watch::Watch;
 use super::why::options;
 use super::{CliError, Status, report};
 use clap::ValueEnum;
-use rulec::internals::diag::said;
-use rulec::internals::syntax::ast::StatementKind;
-use rulec::internals::syntax::parse;
-use rulec::internals::text::{on_one_line, width};
-use rulec::internals::threads::{self, Threads};
 use rulec::{AnalysisOptions, Message, RenderOptions, TestOutcome, run_tests};
-use rulec_inspect::coverage::Coverage;
+use rulec_base::message;
+use rulec_base::parallel::{self, Threads};
+use rulec_base::text::{on_one_line, width};
+use rulec_report::coverage::Coverage;
+use rulec_syntax::ast::StatementKind;
+use rulec_syntax::parse;
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         return once(args, &compiled, term, out);
     }
     if paths.iter().any(|path| path == Path::new("-")) {
-        return Err(CliError::usage(said!("standard input cannot be watched; name files or folders")));
+        return Err(CliError::usage(message!("standard input cannot be watched; name files or folders")));
     }
     let written = args.coverage_html.iter().chain(&args.coverage_lcov).map(PathBuf::as_path);
     let mut watch = Watch::new(paths, written.collect());
@@ -118,7 +118,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             term.error(&message);
         }
         out.flush()?;
-        term.note(&said!("waiting for a file to change; ctrl-c ends it"));
+        term.note(&message!("waiting for a file to change; ctrl-c ends it"));
         watch.wait();
     }
     Ok(Status::Fine)
@@ -152,9 +152,9 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
     }
     if tally.passed + tally.failed + tally.broken == 0 {
         if let Some(filter) = &args.filter {
-            return Err(CliError::usage(said!("no `test` block has `{filter}` in its name")));
+            return Err(CliError::usage(message!("no `test` block has `{filter}` in its name")));
         }
-        term.note(&said!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
+        term.note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
     }
     match args.format {
         Format::Human => out.tell(&tally.summary())?,
@@ -178,7 +178,7 @@ fn outcomes(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
     let of = |(compiled, _): &(Compiled, bool)| compiled.result.as_ref().map(run_tests).unwrap_or_default();
-    threads::each(parts, |part| part.iter().map(of).collect::<Vec<_>>()).into_iter().flatten().collect()
+    parallel::each(parts, |part| part.iter().map(of).collect::<Vec<_>>()).into_iter().flatten().collect()
 }
 
 fn write(
@@ -255,11 +255,11 @@ impl Tally {
     }
 
     fn summary(&self) -> Message {
-        let line = said!("{} passed, {} failed", self.passed, self.failed);
+        let line = message!("{} passed, {} failed", self.passed, self.failed);
         match self.broken {
             0 => line,
-            1 => said!("{line}, 1 file could not be compiled"),
-            broken => said!("{line}, {broken} files could not be compiled"),
+            1 => message!("{line}, 1 file could not be compiled"),
+            broken => message!("{line}, {broken} files could not be compiled"),
         }
     }
 }
@@ -272,7 +272,7 @@ fn ending(outcome: &TestOutcome) -> Ending {
         true => Ending::Passed,
         false => Ending::Failed {
             kind: "expectation".to_owned(),
-            message: tell(&said!("expected {expected}, got {actual}")).into_owned(),
+            message: tell(&message!("expected {expected}, got {actual}")).into_owned(),
             text: why.unwrap_or_default(),
         },
     }
@@ -281,7 +281,7 @@ fn ending(outcome: &TestOutcome) -> Ending {
 fn uncompiled(compiled: &Compiled) -> Case {
     let errors = report::found(compiled).filter(|found| found.diagnostic.is_error());
     let text: Vec<String> = errors.map(|found| report::concise(&found)).collect();
-    let message = tell(&said!("the rules do not compile")).into_owned();
+    let message = tell(&message!("the rules do not compile")).into_owned();
     Case {
         name: "compile".to_owned(),
         ending: Ending::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
@@ -308,17 +308,17 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     let color = term.color_out();
     if outcome.passed {
         let name = on_one_line(&outcome.name);
-        let (word, padding) = (said!("ok"), padding(&said!("ok")));
+        let (word, padding) = (message!("ok"), padding(&message!("ok")));
         return out.styled(&format!("  {}{padding}{name}", paint(color, "32", &tell(&word))));
     }
     let TestOutcome { name, expected, actual, .. } = outcome;
     let position = compiled.sources().position(outcome.span);
     let file = compiled.name(outcome.span.file);
-    let (word, padding) = (said!("FAILED"), padding(&said!("FAILED")));
+    let (word, padding) = (message!("FAILED"), padding(&message!("FAILED")));
     let word = paint(color, "1;31", &tell(&word));
-    let text = said!("{name} — expected {expected}, got {actual}");
+    let text = message!("{name} — expected {expected}, got {actual}");
     out.styled(&format!("  {word}{padding}{}", on_one_line(&tell(&text))))?;
-    out.tell(&said!("          at {file}:{}:{}", position.line, position.column))?;
+    out.tell(&message!("          at {file}:{}:{}", position.line, position.column))?;
     if let Some(explanation) = &outcome.explanation {
         let mut options = options(term);
         options.width = options.width.saturating_sub(10);

@@ -5,7 +5,7 @@
 //! results slowly holds up the reading as well.
 
 use super::CliError;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::sync::{Mutex, PoisonError};
@@ -53,7 +53,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
     let (jobs, queue) = mpsc::channel();
     let (queue, work) = (Mutex::new(queue), &work);
     thread::scope(|scope| {
-        let failed = |error: io::Error| CliError::usage(said!("no thread can be started: {error}"));
+        let failed = |error: io::Error| CliError::usage(message!("no thread can be started: {error}"));
         let queue = &queue;
         for (number, worker) in workers.iter_mut().enumerate() {
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));

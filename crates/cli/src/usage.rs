@@ -6,7 +6,8 @@
 use super::language::tell;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use rulec::Message;
-use rulec::internals::diag::{listed, said};
+use rulec_base::diag::listed;
+use rulec_base::message;
 use std::error::Error as _;
 
 /// The mistake, what may have been meant, and how the verb is used; `None` where clap's words must do.
@@ -22,54 +23,54 @@ pub fn told(error: &clap::Error) -> Option<String> {
     let value = || quoted(ContextKind::InvalidValue);
     let mistake = match error.kind() {
         ErrorKind::InvalidValue => match value() {
-            Some(value) if value != "``" => said!("{value} is no value of {}", argument()?),
-            _ => said!("{} lacks its value", argument()?),
+            Some(value) if value != "``" => message!("{value} is no value of {}", argument()?),
+            _ => message!("{} lacks its value", argument()?),
         },
         ErrorKind::ValueValidation => {
-            let mistake = said!("{} is no value of {}", value()?, argument()?);
+            let mistake = message!("{} is no value of {}", value()?, argument()?);
             match error.source() {
                 // A range is told by clap itself.
                 Some(why) => match why.to_string().split_once(" is not in ") {
-                    Some((_, range)) => said!("{mistake}: it must lie in {range}"),
-                    None => said!("{mistake}: {}", why.to_string()),
+                    Some((_, range)) => message!("{mistake}: it must lie in {range}"),
+                    None => message!("{mistake}: {}", why.to_string()),
                 },
                 None => mistake,
             }
         }
-        ErrorKind::UnknownArgument => said!("there is no argument {}", argument()?),
+        ErrorKind::UnknownArgument => message!("there is no argument {}", argument()?),
         ErrorKind::InvalidSubcommand => {
-            said!("there is no verb {}", quoted(ContextKind::InvalidSubcommand)?)
+            message!("there is no verb {}", quoted(ContextKind::InvalidSubcommand)?)
         }
-        ErrorKind::MissingSubcommand => said!("a verb is missing"),
-        ErrorKind::MissingRequiredArgument => said!("these arguments are missing: {}", argument()?),
+        ErrorKind::MissingSubcommand => message!("a verb is missing"),
+        ErrorKind::MissingRequiredArgument => message!("these arguments are missing: {}", argument()?),
         ErrorKind::ArgumentConflict => match quoted(ContextKind::PriorArg) {
             Some(prior) if Some(&prior) != argument().as_ref() => {
-                said!("{} cannot stand beside {prior}", argument()?)
+                message!("{} cannot stand beside {prior}", argument()?)
             }
-            _ => said!("{} may be given once", argument()?),
+            _ => message!("{} may be given once", argument()?),
         },
-        ErrorKind::TooManyValues => said!("{} has a value too many: {}", argument()?, value()?),
+        ErrorKind::TooManyValues => message!("{} has a value too many: {}", argument()?, value()?),
         ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
-            said!("{} has another number of values", argument()?)
+            message!("{} has another number of values", argument()?)
         }
-        ErrorKind::InvalidUtf8 => said!("an argument is not UTF-8"),
+        ErrorKind::InvalidUtf8 => message!("an argument is not UTF-8"),
         _ => return None,
     };
-    let mut lines = vec![said!("error: {mistake}")];
+    let mut lines = vec![message!("error: {mistake}")];
     let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     if let Some(near) = near.into_iter().find_map(quoted) {
-        lines.push(said!("  did you mean {near}?"));
+        lines.push(message!("  did you mean {near}?"));
     }
     if let Some(possible) = text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {
-        lines.push(said!("  possible are {possible}"));
+        lines.push(message!("  possible are {possible}"));
     }
     let usage = text(error, ContextKind::Usage).unwrap_or_default();
     if let Some(usage) = usage.trim().strip_prefix("Usage:") {
         lines.push(Message::default());
-        lines.push(said!("usage: {}", usage.trim()));
+        lines.push(message!("usage: {}", usage.trim()));
     }
     lines.push(Message::default());
-    lines.push(said!("`--help` says more"));
+    lines.push(message!("`--help` says more"));
     let lines: Vec<_> = lines.iter().map(|line| tell(line)).collect();
     Some(lines.join("\n"))
 }

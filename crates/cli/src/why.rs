@@ -9,10 +9,10 @@ use super::{CliError, Status, meaning};
 use clap::ArgGroup;
 use rulec::RenderOptions;
 use rulec::choice::Question;
-use rulec::internals::diag::said;
-use rulec::internals::json::{self, JsonError};
 use rulec::payload::{Judge, Unchecked};
 use rulec::{Breach, Explanation};
+use rulec_base::json::{self, JsonError};
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::io::{self, IsTerminal};
@@ -110,23 +110,23 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
             if let Some(question) = &question {
                 out.line("")?;
-                out.tell(&said!("a language model is asked: {}", question.text()))?;
+                out.tell(&message!("a language model is asked: {}", question.text()))?;
                 if let Some(failure) = &failure {
-                    out.tell(&said!("  ! {failure}"))?;
+                    out.tell(&message!("  ! {failure}"))?;
                     term.note(&meaning::asks(question, &args.rules.path));
                 }
             }
             if !decision.breaches().is_empty() {
                 out.line("")?;
                 out.tell(&match rules.program().input.is_some() {
-                    true => said!("the message breaks what `input` declares:"),
-                    false => said!("the message breaks what the rules expect of it:"),
+                    true => message!("the message breaks what `input` declares:"),
+                    false => message!("the message breaks what the rules expect of it:"),
                 })?;
             }
             for Breach { path, expected, found, hint, .. } in decision.breaches() {
-                let breach = said!("  {path}: expected {expected}, found {found}");
+                let breach = message!("  {path}: expected {expected}, found {found}");
                 out.tell(&match hint {
-                    Some(hint) => said!("{breach}; {hint}"),
+                    Some(hint) => message!("{breach}; {hint}"),
                     None => breach,
                 })?;
             }
@@ -147,14 +147,16 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
             }
             let judgement = judge.judge(&payload);
             for Unchecked { rule, path, message, .. } in judgement.unchecked() {
-                out.tell(&said!("? {rule} at {path}: {message}"))?;
+                out.tell(&message!("? {rule} at {path}: {message}"))?;
             }
             match judgement.is_valid() {
-                true => out.tell(&said!("\u{2713} no rule is broken"))?,
-                false => out.tell(&said!("the payload is answered with {}", judgement.outcome().name()))?,
+                true => out.tell(&message!("\u{2713} no rule is broken"))?,
+                false => {
+                    out.tell(&message!("the payload is answered with {}", judgement.outcome().name()))?
+                }
             }
             for exceeded in judgement.exceeded() {
-                out.tell(&said!("counted as missing: {}", exceeded.in_words()))?;
+                out.tell(&message!("counted as missing: {}", exceeded.in_words()))?;
             }
         }
     }
@@ -183,7 +185,11 @@ impl MessageArgs {
         }
         if let Some(ctx) = &self.ctx {
             let ctx = json::parse(ctx).map_err(|error| {
-                CliError::error(said!("`--ctx` is no JSON: {} ({})", error.in_words(), error.kind().code()))
+                CliError::error(message!(
+                    "`--ctx` is no JSON: {} ({})",
+                    error.in_words(),
+                    error.kind().code()
+                ))
             })?;
             map.insert("ctx".to_owned(), ctx);
         }
@@ -192,5 +198,5 @@ impl MessageArgs {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(said!("{what} is no message: {} ({})", error.in_words(), error.kind().code()))
+    CliError::error(message!("{what} is no message: {} ({})", error.in_words(), error.kind().code()))
 }

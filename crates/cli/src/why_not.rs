@@ -6,9 +6,9 @@ use super::term::{Format, Out, Term};
 use super::why::MessageArgs;
 use super::{CliError, Status};
 use rulec::Message;
-use rulec::internals::diag::said;
-use rulec::internals::text::on_one_line;
 use rulec::why_not::{FieldChange, Remedy, WhyNot};
+use rulec_base::message;
+use rulec_base::text::on_one_line;
 use serde_json::Value as Json;
 
 /// Say what would have to change for a message to lead to a route
@@ -57,23 +57,23 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 fn sentence(found: &WhyNot) -> Vec<Message> {
     let route = on_one_line(&found.route);
     let taken = match &found.taken_by {
-        Some(taken) => said!("`{}` takes the message", on_one_line(taken)),
-        None => said!("nothing takes the message"),
+        Some(taken) => message!("`{}` takes the message", on_one_line(taken)),
+        None => message!("nothing takes the message"),
     };
     match &found.remedy {
-        Remedy::Chosen => vec![said!("`{route}` does take the message; `rulec why` says why")],
-        Remedy::Never => vec![said!(
+        Remedy::Chosen => vec![message!("`{route}` does take the message; `rulec why` says why")],
+        Remedy::Never => vec![message!(
             "no message leads to `{route}`, whatever it holds; `rulec check` may say why. {taken}"
         )],
-        Remedy::Unknown => vec![said!(
+        Remedy::Unknown => vec![message!(
             "{taken}. No change was found that leads to `{route}`; that there is none is not proven. `rulec why --full` shows its condition"
         )],
         Remedy::Change { fields, smallest, .. } => {
-            let mut lines = vec![said!("{taken}; it would go to `{route}` with this change:")];
+            let mut lines = vec![message!("{taken}; it would go to `{route}` with this change:")];
             lines.extend(fields.iter().map(change));
             lines.push(match smallest {
-                true => said!("no change of fewer fields does"),
-                false => said!("whether a change of fewer fields does could not be told"),
+                true => message!("no change of fewer fields does"),
+                false => message!("whether a change of fewer fields does could not be told"),
             });
             lines
         }
@@ -85,16 +85,16 @@ fn change(field: &FieldChange) -> Message {
     let value = |value: &Json| on_one_line(&value.to_string()).into_owned();
     let name = on_one_line(&field.field);
     let is = match &field.is {
-        Json::Null => said!("{name} is missing"),
-        is => said!("{name} is {}", value(is)),
+        Json::Null => message!("{name} is missing"),
+        is => message!("{name} is {}", value(is)),
     };
-    let needs = field.needs.iter().cloned().reduce(|one, other| said!("{one} and {other}"));
+    let needs = field.needs.iter().cloned().reduce(|one, other| message!("{one} and {other}"));
     let is = match needs {
         None => is,
-        Some(needs) => said!("{is}, needs {needs}"),
+        Some(needs) => message!("{is}, needs {needs}"),
     };
     match &field.would_be {
-        Json::Null => said!("  {is} (left out)"),
-        would_be => said!("  {is} (for instance {})", value(would_be)),
+        Json::Null => message!("  {is} (left out)"),
+        would_be => message!("  {is} (for instance {})", value(would_be)),
     }
 }

@@ -4,12 +4,12 @@ use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
-use rulec::internals::diag::said;
-use rulec::internals::json::JsonError;
-use rulec::internals::sema::hir::{PARALLEL, Workflow as Declared};
 use rulec::{Message, Rules};
+use rulec_base::json::JsonError;
+use rulec_base::message;
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
+use rulec_sema::hir::{PARALLEL, Workflow as Declared};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
@@ -75,10 +75,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let workflow = assembled(&rules, declared, args)?;
     let mut run = begun(&workflow, args)?;
     if args.retry_failed && run.retry_failed() == 0 {
-        term.note(&said!("no node had failed"));
+        term.note(&message!("no node had failed"));
     }
     let kept = args.save.as_ref().or(args.resume.as_ref());
-    let failed = |error: std::io::Error| CliError::error(said!("the workflow cannot be run: {error}"));
+    let failed = |error: std::io::Error| CliError::error(message!("the workflow cannot be run: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         while run.step().await {
@@ -106,15 +106,15 @@ pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, C
     match (name, &program.workflows[..]) {
         (_, []) => Err(none()),
         (None, [only]) => Ok(only),
-        (None, _) => Err(CliError::usage(said!("name one of the workflows with `--name`: {}", known()))),
+        (None, _) => Err(CliError::usage(message!("name one of the workflows with `--name`: {}", known()))),
         (Some(name), _) => program.workflow_named(name).ok_or_else(|| {
-            CliError::usage(said!("there is no workflow `{name}`; the workflows are {}", known()))
+            CliError::usage(message!("there is no workflow `{name}`; the workflows are {}", known()))
         }),
     }
 }
 
 pub fn none() -> CliError {
-    CliError::usage(said!(
+    CliError::usage(message!(
         "the rules declare no workflow; write one: `workflow NAME {{ node FIRST echo -> … }}`"
     ))
 }
@@ -131,7 +131,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     let known = ["echo", "loop", "vote", "http", "council", PARALLEL];
     if let Some(node) = declared.nodes.iter().find(|node| !known.contains(&&*node.kind)) {
         let (id, kind) = (&node.id, &node.kind);
-        return Err(CliError::error(said!(
+        return Err(CliError::error(message!(
             "`{id}` is of the kind `{kind}`, which only an embedding program can run; the kinds known here are {}",
             known.map(|kind| format!("`{kind}`")).join(", ")
         )));
@@ -141,10 +141,10 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     built.map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors = errors.map(|finding| finding.message.clone());
-        let errors = errors.reduce(|all, one| said!("{all}; {one}")).unwrap_or_default();
+        let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
         CliError::error(match args.allow.is_empty() && calls() {
-            true => said!("the workflow cannot be run: {errors}; `--allow HOST` lets nodes call a host"),
-            false => said!("the workflow cannot be run: {errors}"),
+            true => message!("the workflow cannot be run: {errors}; `--allow HOST` lets nodes call a host"),
+            false => message!("the workflow cannot be run: {errors}"),
         })
     })
 }
@@ -154,7 +154,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
     let hosts = AllowedHosts::new(allow)
-        .map_err(|error| CliError::usage(said!("`--allow`: {}", error.to_string())))?;
+        .map_err(|error| CliError::usage(message!("`--allow`: {}", error.to_string())))?;
     let client = HttpClient::new(hosts, Limits::default())
         .map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
     Ok(builder.kind("http", endpoint_node(client.clone())).kind("council", council_node(client)))
@@ -164,7 +164,9 @@ fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     match allow.is_empty() {
         true => Ok(builder),
-        false => Err(CliError::usage(said!("`--allow`: this program was built without its feature `http`"))),
+        false => {
+            Err(CliError::usage(message!("`--allow`: this program was built without its feature `http`")))
+        }
     }
 }
 
@@ -172,10 +174,10 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
     if let Some(path) = &args.resume {
         let (bytes, name) = files::read(path)?;
         let saved: SavedRun = serde_json::from_slice(&bytes)
-            .map_err(|error| CliError::error(said!("`{name}` is no saved run: {error}")))?;
+            .map_err(|error| CliError::error(message!("`{name}` is no saved run: {error}")))?;
         return workflow
             .resume(saved)
-            .map_err(|error| CliError::error(said!("`{name}`: {}", error.to_string())));
+            .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_string())));
     }
     let input = match args.input.as_deref() {
         Some(text) => files::input_object(text, refused)?,
@@ -185,20 +187,20 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(said!("{what} is no input: {} ({})", error.in_words(), error.kind().code()))
+    CliError::error(message!("{what} is no input: {} ({})", error.in_words(), error.kind().code()))
 }
 
 fn save(run: &Run, path: &Path) -> Result<(), CliError> {
     let bytes = serde_json::to_vec(&run.save())
-        .map_err(|error| CliError::error(said!("the run cannot be saved: {error}")))?;
+        .map_err(|error| CliError::error(message!("the run cannot be saved: {error}")))?;
     files::replace(path, &bytes)
 }
 
 fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
     let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
-    out.tell(&said!("ran {}", executed.join(" \u{2192} ")))?;
+    out.tell(&message!("ran {}", executed.join(" \u{2192} ")))?;
     for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
-        out.tell(&said!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
+        out.tell(&message!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
     }
     for (node, output) in &report.outputs {
         out.line(&format!("{node}: {output}"))?;
@@ -210,7 +212,7 @@ fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
         out.line(&stall.to_string())?;
     }
     if report.limit_hit {
-        out.tell(&said!(
+        out.tell(&message!(
             "the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on"
         ))?;
     }

@@ -1,8 +1,8 @@
 //! Routes, choices and flows: imported, compiled, decided.
 
 use super::{Setting, Verdict, by, member};
-use rulec::internals::diag::said;
 use rulec::{Decision, Rules};
+use rulec_base::message;
 use rulec_import::{Imported, System};
 use serde_json::{Value as Json, json};
 
@@ -53,14 +53,14 @@ fn decided(
     let expected = member(case, "expected")?;
     let imported = match (system.import_value(member(case, key)?), expected["load_error"] == true) {
         (Err(_), true) => return Ok(()),
-        (Ok(_), true) => return Err(said!("expected an error on loading, and there is none")),
+        (Ok(_), true) => return Err(message!("expected an error on loading, and there is none")),
         (Err(error), false) => return Err(error.in_words()),
         (Ok(imported), false) => imported,
     };
     for tier in &setting.tiers {
         let found = decide(&imported, &by(&imported.rules, *tier)?);
         if found != *expected {
-            return Err(said!("expected {expected}, found {found} by the engine {}", tier.name()));
+            return Err(message!("expected {expected}, found {found} by the engine {}", tier.name()));
         }
     }
     Ok(())

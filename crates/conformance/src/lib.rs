@@ -6,14 +6,14 @@
 //!
 //! To add a kind: a row in [`KINDS`] and the function it names.
 
+mod bundled;
 mod decide;
 pub mod payload;
-mod shipped;
 pub mod workflow;
 
-use rulec::internals::diag::said;
-use rulec::internals::json;
 use rulec::{Backend, Indexing, Message, Rules, Tier};
+use rulec_base::json;
+use rulec_base::message;
 use serde_json::{Number, Value as Json};
 
 /// The settings that a case is run with.
@@ -53,7 +53,7 @@ fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
         Ok(rules)
     } else {
         let found = format!("{found:?}").to_lowercase();
-        Err(said!("the engine {} was asked for, and {found} decides", tier.name()))
+        Err(message!("the engine {} was asked for, and {found} decides", tier.name()))
     }
 }
 
@@ -62,8 +62,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "route", run: decide::route },
     Kind { name: "choice", run: decide::choice },
     Kind { name: "flow", run: decide::flow },
-    Kind { name: "payload", run: shipped::payload },
-    Kind { name: "workflow", run: shipped::workflow },
+    Kind { name: "payload", run: bundled::payload },
+    Kind { name: "workflow", run: bundled::workflow },
 ];
 
 /// The kind of that name.
@@ -72,7 +72,7 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
 }
 
 fn member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, Message> {
-    case.get(key).ok_or_else(|| said!("the case has no `{key}`"))
+    case.get(key).ok_or_else(|| message!("the case has no `{key}`"))
 }
 
 /// Compares numbers by value, two integers exactly.

@@ -2,9 +2,9 @@
 //! called says nothing here.
 
 use super::workflow;
-use rulec::internals::diag::said;
 use rulec::payload::{Judge, arbitrate};
 use rulec::{Message, Rules};
+use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
 
 /// Runs one case; `context` is what its `context_overrides` change.
@@ -13,11 +13,12 @@ use serde_json::{Map, Value as Json, json};
 /// What differed, or what is wrong with the case.
 pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     let expected = &case["expected"];
-    let text = |key: &str| case[key].as_str().ok_or_else(|| said!("the case has no text `{key}`"));
+    let text = |key: &str| case[key].as_str().ok_or_else(|| message!("the case has no text `{key}`"));
     let actual = match text("kind")? {
         "payload" => judged(rules, case, text("decision_type")?, context)?,
         "arbitrate" => {
-            let decisions = case["decisions"].as_array().ok_or_else(|| said!("the case has no decisions"))?;
+            let decisions =
+                case["decisions"].as_array().ok_or_else(|| message!("the case has no decisions"))?;
             let pair = |decision: &Json| {
                 let part = |key: &str| decision[key].as_str().unwrap_or_default().to_owned();
                 (part("id"), part("type"))
@@ -36,7 +37,7 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
             let entry = rules.entry(INTENTS).map_err(|error| error.in_words().clone())?;
             json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
         }
-        other => return Err(said!("there is no kind of case `{other}`")),
+        other => return Err(message!("there is no kind of case `{other}`")),
     };
     difference(expected, &actual).map_or(Ok(()), Err)
 }
@@ -74,7 +75,7 @@ fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json
 }
 
 fn unwritten(error: serde_json::Error) -> Message {
-    said!("this cannot be written as JSON: {error}")
+    message!("this cannot be written as JSON: {error}")
 }
 
 /// Finds how the answer differs from what is expected; numbers compare by value. What the answer says
@@ -82,16 +83,16 @@ fn unwritten(error: serde_json::Error) -> Message {
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(wanted), Json::Object(given)) = (expected, actual) else {
-        return Some(said!("expected {expected}, got {actual}"));
+        return Some(message!("expected {expected}, got {actual}"));
     };
     for (key, value) in wanted {
         let given = given.get(key).map(|value| bare(key, value)).unwrap_or(Json::Null);
         if !same(value, &given) {
-            return Some(said!("`{key}`: expected {value}, got {given}"));
+            return Some(message!("`{key}`: expected {value}, got {given}"));
         }
     }
     let extra = answers.iter().find(|key| given.contains_key(**key) && !wanted.contains_key(**key));
-    extra.map(|key| said!("`{key}`: expected none, got {}", given[*key]))
+    extra.map(|key| message!("`{key}`: expected none, got {}", given[*key]))
 }
 
 /// Violations by rule and place alone.

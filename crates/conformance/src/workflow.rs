@@ -2,7 +2,8 @@
 //! processor's decision. The format is described beside the cases.
 
 use rulec::Message;
-use rulec::internals::diag::{listed, said};
+use rulec_base::diag::listed;
+use rulec_base::message;
 use rulec_runtime::workflow::processors::{Loop, LoopState, vote};
 use rulec_runtime::workflow::{
     BoxFuture, Call, ConditionalRouter, Node, NodeId, ProcessResult, Processor, Workflow,
@@ -38,7 +39,7 @@ pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, Message> {
         Some("workflow") => workflow(read(case)?, routers),
         Some("loop_decision") => loop_decisions(read(case)?),
         Some("vote_decision") => vote_decisions(read(case)?),
-        kind => Err(said!("`{}` is none of the kinds {}", kind.unwrap_or_default(), listed(KINDS))),
+        kind => Err(message!("`{}` is none of the kinds {}", kind.unwrap_or_default(), listed(KINDS))),
     }
 }
 
@@ -143,7 +144,7 @@ pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Optio
         (Value::Object(expected), Value::Object(actual)) => {
             let missing = expected.keys().find(|key| !actual.contains_key(*key));
             if let Some(key) = missing {
-                return Some(said!("{place}.{key} is missing"));
+                return Some(message!("{place}.{key} is missing"));
             }
             actual.iter().find_map(|(key, actual)| {
                 let place = format!("{place}.{key}");
@@ -156,11 +157,11 @@ pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Optio
             });
             inner.or_else(|| {
                 let (expected, actual) = (expected.len(), actual.len());
-                (expected != actual).then(|| said!("{place} has {actual} entries, not {expected}"))
+                (expected != actual).then(|| message!("{place} has {actual} entries, not {expected}"))
             })
         }
         _ if expected == actual => None,
         (Value::Number(a), Value::Number(b)) if super::is_same_number(a, b) => None,
-        _ => Some(said!("{place} is {actual}, not {expected}")),
+        _ => Some(message!("{place} is {actual}, not {expected}")),
     }
 }

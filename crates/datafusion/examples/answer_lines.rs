@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let ids = batch.column(0).as_primitive::<Int64Type>();
         let answers = RecordBatch::from(batch.column(1).as_struct().clone());
         for row in 0..batch.num_rows() {
-            rulec_columns::write_lines(&answers.slice(row, 1), ids.value(row).unsigned_abs() + 1, &mut out)?;
+            rulec_arrow::write_lines(&answers.slice(row, 1), ids.value(row).unsigned_abs() + 1, &mut out)?;
         }
     }
     Ok(out.flush()?)

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use rulec::Rules;
-use rulec_columns::{Decider, Options};
+use rulec_arrow::{Decider, Options};
 use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -9,8 +9,8 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, ScalarUDF, ident, lit};
 use rulec::Rules;
-use rulec_columns::formats::{Format, open};
-use rulec_columns::{Decider, Options};
+use rulec_arrow::formats::{Format, open};
+use rulec_arrow::{Decider, Options};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use rulec::Rules;
-use rulec_columns::formats::{Format, create};
-use rulec_columns::write_lines;
+use rulec_arrow::formats::{Format, create};
+use rulec_arrow::write_lines;
 use serde_json::{Value as Json, json};
 use std::fs::File;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Why a call failed: what was called, how often, what went wrong and what to do about it.
 
-use rulec::internals::text::shortened;
+use rulec_base::text::shortened;
 use std::fmt;
 use std::time::Duration;
 use thiserror::Error;

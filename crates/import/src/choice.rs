@@ -5,7 +5,7 @@ use super::compare::{self, Difference, Findings};
 use super::document::{Document, Statement};
 use super::located::{Located, Read};
 use super::write::{self, Names, comment, shown, string};
-use rulec::internals::diag::said;
+use rulec_base::message;
 
 /// The name of the choice: the original has none.
 const NAME: &str = "next_step";
@@ -19,24 +19,24 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut docs = String::new();
     let mut to_user = false;
     let branches = if root.value.is_array() {
-        root.list(&said!("branches"))?
+        root.list(&message!("branches"))?
     } else {
-        let object = root.object(&said!("a list of branches, or an object with `choices`"))?;
+        let object = root.object(&message!("a list of branches, or an object with `choices`"))?;
         let Some(list) = object.get("choices").or_else(|| object.get("branches")) else {
-            return root.refuse(said!("the document needs `choices`, a list of branches"));
+            return root.refuse(message!("the document needs `choices`, a list of branches"));
         };
         title = object.text("name")?;
         docs = object.text("description")?.unwrap_or_default().to_owned();
         to_user = object.bool("to_user", false)?;
         document.keep_in_header(&object);
-        list.list(&said!("branches"))?
+        list.list(&message!("branches"))?
     };
     let mut findings = Findings::default();
     let mut ids = Names::default();
     let mut body = String::new();
     for node in &branches {
         let lines = branch(node, &mut ids, &mut findings, &mut document);
-        body.push_str(&lines.map_err(|refusal| refusal.of(&said!("branch"), node, &["branch_id"]))?);
+        body.push_str(&lines.map_err(|refusal| refusal.of(&message!("branch"), node, &["branch_id"]))?);
     }
     let mut names = Names::reserving(&["none", "default", "routes", "flows"]);
     let title = names.take(title.filter(|title| !title.is_empty()).unwrap_or(NAME));
@@ -50,10 +50,12 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
             findings.different.iter().map(|it: &Difference| format!("- {}", it.text())).collect();
         comments.push(format!("Where this decides otherwise than the Python module:\n{}", lines.join("\n")));
         let count = match lines.len() {
-            1 => said!("one point"),
-            more => said!("{more} points"),
+            1 => message!("one point"),
+            more => message!("{more} points"),
         };
-        document.notes.push(said!("the Python module decides otherwise in {count}; the comments name them"));
+        document
+            .notes
+            .push(message!("the Python module decides otherwise in {count}; the comments name them"));
     }
     let head = format!("choice {}{}", write::name(&title), if to_user { " to_user" } else { "" });
     let body = match body.as_str() {
@@ -70,14 +72,14 @@ fn branch(
     findings: &mut Findings,
     document: &mut Document,
 ) -> Read<String> {
-    let object = node.object(&said!("a branch"))?;
-    let id = object.need("branch_id", &said!("a branch"))?.text()?;
+    let object = node.object(&message!("a branch"))?;
+    let id = object.need("branch_id", &message!("a branch"))?.text()?;
     let any = match object.raw("logic") {
         None => false,
         Some(logic) => match logic.value.as_str() {
             Some("and" | "AND" | "Logic.AND") => false,
             Some("or" | "OR" | "Logic.OR") => true,
-            _ => return logic.refuse(said!("a branch's logic is `and` or `or`")),
+            _ => return logic.refuse(message!("a branch's logic is `and` or `or`")),
         },
     };
     let default = object.raw("is_default").map(|node| node.bool()).transpose()?.unwrap_or(true);
@@ -89,9 +91,9 @@ fn branch(
     if written != id {
         say(&mut out, &format!("Its id is {} in the original, as another's is.", shown(id)));
     }
-    let conditions = object.list("conditions", &said!("conditions"))?;
+    let conditions = object.list("conditions", &message!("conditions"))?;
     let label = shown(id);
-    for kept in document.kept(&object, &said!("the branch {label}")) {
+    for kept in document.kept(&object, &message!("the branch {label}")) {
         say(&mut out, &kept);
     }
     let id = branch_name(&written);
@@ -102,7 +104,7 @@ fn branch(
                 &mut out,
                 &format!("A default answers whatever its conditions say: left out {}.", shown.join(", ")),
             );
-            document.notes.push(said!("the conditions of the default branch {label} were left out"));
+            document.notes.push(message!("the conditions of the default branch {label} were left out"));
         }
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
@@ -113,7 +115,7 @@ fn branch(
         for member in findings.unknown.drain(..) {
             lines.push_str(&comment("#", &member, 4));
             plain.push(None);
-            document.notes.push(said!(
+            document.notes.push(message!(
                 "{} in a condition of the branch {label} means nothing here; it is kept as a comment",
                 shown(&member)
             ));
@@ -132,7 +134,9 @@ fn branch(
                 lines.push_str(&comment("#", &format!("Left out: {original}, since {reason}."), 4));
                 plain.push(None);
                 tracing::warn!(target: "rulec::import", branch = label, condition = original, %reason, "skipped");
-                document.notes.push(said!("a condition of the branch {label} was left out, since {reason}"));
+                document
+                    .notes
+                    .push(message!("a condition of the branch {label} was left out, since {reason}"));
             }
         }
     }

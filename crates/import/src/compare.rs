@@ -8,7 +8,7 @@ use super::operator::{Operator, Type, Verb, verb_in_capitals};
 use super::regex::{self, TranslateError};
 use super::write::{path, raw_string, shown, value};
 use rulec::Message;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -79,7 +79,7 @@ impl Findings {
 
 /// Reads a condition; the reason where it is left out.
 pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Result<Written, Message>> {
-    let object = node.object(&said!("a condition"))?;
+    let object = node.object(&message!("a condition"))?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
     findings.rest(&object);
@@ -118,24 +118,25 @@ fn translate(
     findings: &mut Findings,
 ) -> Result<Written, Unusable> {
     let left =
-        left.ok_or_else(|| skipped(said!("it has no left value")))?.object(&said!("the left value"))?;
+        left.ok_or_else(|| skipped(message!("it has no left value")))?.object(&message!("the left value"))?;
     // The document writes operators and types in capitals; a condition is in one spelling.
     let capitals = operate.as_ref().and_then(|node| node.value.as_str());
     let capitals = capitals.is_some_and(|name| verb_in_capitals(name).is_some());
-    let (left, left_type) = step(&left, &said!("left"), capitals, findings)?
-        .ok_or_else(|| skipped(said!("the left value is not taken from a step")))?;
-    let operate = operate.ok_or_else(|| skipped(said!("it has no operator")))?.value;
+    let (left, left_type) = step(&left, &message!("left"), capitals, findings)?
+        .ok_or_else(|| skipped(message!("the left value is not taken from a step")))?;
+    let operate = operate.ok_or_else(|| skipped(message!("it has no operator")))?.value;
     let named = |name| match capitals {
         true => Operator::spelt(name, Some(left_type)),
         false => Operator::named(name),
     };
     let operator = operate.as_str().and_then(named).ok_or_else(|| {
         findings.different.insert(Difference::Operator);
-        skipped(said!("there is no operator {}", shown(&plain(operate))))
+        skipped(message!("there is no operator {}", shown(&plain(operate))))
     })?;
-    let right =
-        right.ok_or_else(|| skipped(said!("it has no right value")))?.object(&said!("the right value"))?;
-    let right = match step(&right, &said!("right"), capitals, findings)? {
+    let right = right
+        .ok_or_else(|| skipped(message!("it has no right value")))?
+        .object(&message!("the right value"))?;
+    let right = match step(&right, &message!("right"), capitals, findings)? {
         Some((read, ty)) => Right::Step(read, ty),
         None => constant(&right, operator, capitals, findings)?,
     };
@@ -168,14 +169,15 @@ fn step(
     let Some(id) = id else { return Ok(None) };
     let id = id.text()?;
     if id.is_empty() {
-        return Err(skipped(said!("the {which} value names no step")));
+        return Err(skipped(message!("the {which} value names no step")));
     }
     let at = at.as_ref().and_then(|node| node.value.as_str());
-    let at = at.ok_or_else(|| skipped(said!("the {which} value names nothing of the step {}", shown(id))))?;
-    let of = of.ok_or_else(|| skipped(said!("the {which} value has no type")))?.value;
+    let at =
+        at.ok_or_else(|| skipped(message!("the {which} value names nothing of the step {}", shown(id))))?;
+    let of = of.ok_or_else(|| skipped(message!("the {which} value has no type")))?.value;
     let ty = of.as_str().and_then(|name| Type::spelt(name, capitals)).ok_or_else(|| {
         findings.different.insert(Difference::Operator);
-        skipped(said!("there is no type {}", shown(&plain(of))))
+        skipped(message!("there is no type {}", shown(&plain(of))))
     })?;
     if ty == Type::Number {
         findings.different.insert(Difference::Booleans);
@@ -198,11 +200,11 @@ fn constant(
     let declared = side.get("type");
     let declared = declared.as_ref().map(|node| plain(node.value));
     if declared.as_deref().and_then(|name| Type::spelt(name, capitals)) != Some(wanted) {
-        let found = declared.map_or(said!("no type"), |ty| said!("the type {}", shown(&ty)));
+        let found = declared.map_or(message!("no type"), |ty| message!("the type {}", shown(&ty)));
         let wanted = wanted.with_article();
-        return Err(skipped(said!("the operator wants {wanted}, and the right value has {found}")));
+        return Err(skipped(message!("the operator wants {wanted}, and the right value has {found}")));
     }
-    let node = side.get("value").ok_or_else(|| skipped(said!("the right value is missing")))?;
+    let node = side.get("value").ok_or_else(|| skipped(message!("the right value is missing")))?;
     let read = match node.value {
         Json::String(text) => literal::read(text),
         other => Some(Literal::Json(other.clone())),
@@ -213,7 +215,7 @@ fn constant(
             other => kind(other),
         };
         let wanted = wanted.with_article();
-        Err(skipped(said!("the operator wants {wanted}, and the right value is {found}")))
+        Err(skipped(message!("the operator wants {wanted}, and the right value is {found}")))
     };
     let json = match (wanted, read) {
         (Type::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
@@ -240,7 +242,7 @@ fn constant(
             Err(TranslateError::Invalid(why)) => {
                 Ok(Right::Broken(format!("{} is no regular expression: {why}", shown(pattern))))
             }
-            Err(why) => Ok(node.refuse(said!(
+            Err(why) => Ok(node.refuse(message!(
                 "the regular expression {} cannot be translated: {}",
                 shown(pattern),
                 why.why()

@@ -3,7 +3,7 @@
 use super::located::{Located, Object, Read, kind};
 use super::regex;
 use super::write::{list, number, path, raw_string, shown, string, value};
-use rulec::internals::diag::said;
+use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use time::OffsetDateTime;
@@ -70,8 +70,8 @@ impl Facts {
     }
 
     pub(super) fn read(&mut self, node: &Located<'_>) -> Read<Formula> {
-        let object = node.object(&said!("a condition"))?;
-        let ty = object.need("type", &said!("a condition"))?;
+        let object = node.object(&message!("a condition"))?;
+        let ty = object.need("type", &message!("a condition"))?;
         let formula = match ty.text()? {
             "TextCondition" => self.text(&object)?,
             "RegexCondition" => self.regex(&object)?,
@@ -82,23 +82,23 @@ impl Facts {
             "AndCondition" => Formula::Joined(Join::All, self.parts(&object)?),
             "OrCondition" => Formula::Joined(Join::Any, self.parts(&object)?),
             "NotCondition" => {
-                let inner = self.read(&object.need("condition", &said!("a `NotCondition`"))?)?;
+                let inner = self.read(&object.need("condition", &message!("a `NotCondition`"))?)?;
                 Formula::Not(Box::new(inner))
             }
             other => {
-                return ty.refuse(said!(
+                return ty.refuse(message!(
                     "there is no condition {}; there are TextCondition, RegexCondition, SimilarityCondition, \
                      ContextCondition, ErrorCondition, PermissionCondition, AndCondition, OrCondition and NotCondition",
                     shown(other)
                 ));
             }
         };
-        object.nothing_else(&said!("a `{}`", ty.text()?))?;
+        object.nothing_else(&message!("a `{}`", ty.text()?))?;
         Ok(formula)
     }
 
     fn parts(&mut self, object: &Object<'_>) -> Read<Vec<Formula>> {
-        let parts = object.need("conditions", &said!("this condition"))?.list(&said!("conditions"))?;
+        let parts = object.need("conditions", &message!("this condition"))?.list(&message!("conditions"))?;
         parts.iter().map(|part| self.read(part)).collect()
     }
 
@@ -110,7 +110,7 @@ impl Facts {
             let Some(node) = object.get(key) else { continue };
             let words = node.texts()?;
             if key == "keywords" && words.contains(&"") {
-                return node.refuse(said!("an empty keyword is no word and is never found; remove it"));
+                return node.refuse(message!("an empty keyword is no word and is never found; remove it"));
             }
             if words.is_empty() {
                 self.remark("An empty list holds for nothing.");
@@ -123,16 +123,16 @@ impl Facts {
             parts.push(Formula::Text(format!("text {op} {words}{case}")));
         }
         if parts.is_empty() {
-            return object.node.refuse(said!("a `TextCondition` needs `contains` or `keywords`"));
+            return object.node.refuse(message!("a `TextCondition` needs `contains` or `keywords`"));
         }
         Ok(Formula::Joined(Join::All, parts))
     }
 
     fn regex(&mut self, object: &Object<'_>) -> Read<Formula> {
-        let node = object.need("pattern", &said!("a `RegexCondition`"))?;
+        let node = object.need("pattern", &message!("a `RegexCondition`"))?;
         let sensitive = object.bool("case_sensitive", true)?;
         let (pattern, translated) =
-            (node.text()?, regex::read(&node, &said!("the regular expression"), !sensitive)?);
+            (node.text()?, regex::read(&node, &message!("the regular expression"), !sensitive)?);
         if translated.text != pattern {
             self.remark(format!("Written otherwise in Python: {}.", shown(pattern)));
         }
@@ -155,7 +155,7 @@ impl Facts {
                         let known: Vec<&str> = COMPARISONS.iter().map(|(word, _)| *word).collect();
                         let known = known.join(", ");
                         return node
-                            .refuse(said!("there is no comparison {}; there are {known}", shown(word)));
+                            .refuse(message!("there is no comparison {}; there are {known}", shown(word)));
                     }
                 },
             };
@@ -185,7 +185,7 @@ impl Facts {
             Json::Number(_) => "number",
             Json::String(text) if !equality && OffsetDateTime::parse(text, &Rfc3339).is_ok() => "datetime",
             _ if !equality => {
-                return node.refuse(said!(
+                return node.refuse(message!(
                     "`{op}` compares numbers, or times written like 2026-01-31T09:30:00Z; this is {}",
                     kind(node.value)
                 ));
@@ -203,7 +203,7 @@ impl Facts {
         };
         if let Some((wanted, asked)) = derived {
             if ty != wanted {
-                return node.refuse(said!("`{field}` is a {wanted}, and this is {}", kind(node.value)));
+                return node.refuse(message!("`{field}` is a {wanted}, and this is {}", kind(node.value)));
             }
             *asked = true;
             return Ok(Formula::Text(format!("{field} {op} {constant}")));
@@ -359,8 +359,8 @@ fn simplified(formula: Formula, positive: bool) -> Formula {
 }
 
 fn similarity(object: &Object<'_>) -> Read<Formula> {
-    let text = object.need("text", &said!("a `SimilarityCondition`"))?;
-    let threshold = object.need("threshold", &said!("a `SimilarityCondition`"))?;
+    let text = object.need("text", &message!("a `SimilarityCondition`"))?;
+    let threshold = object.need("threshold", &message!("a `SimilarityCondition`"))?;
     let (text, threshold) = (string(text.text()?), number(threshold.number()?));
     Ok(Formula::Text(format!("similarity(text, {text}) >= {threshold}")))
 }

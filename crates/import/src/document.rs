@@ -3,8 +3,8 @@
 use super::located::Object;
 use super::write::{comment, shown, value};
 use super::{ImportError, Imported};
-use rulec::internals::diag::said;
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules};
+use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl Document {
     pub(super) fn kept(&mut self, object: &Object<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.rest() {
-            self.notes.push(said!("`{key}` of {of} means nothing here; it is kept as a comment"));
+            self.notes.push(message!("`{key}` of {of} means nothing here; it is kept as a comment"));
             comments.push(format!("{key}: {}", value(node.value)));
         }
         comments
@@ -48,7 +48,7 @@ impl Document {
 
     /// Keeps what else the document holds as comments at the top of the file.
     pub(super) fn keep_in_header(&mut self, object: &Object<'_>) {
-        for comment in self.kept(object, &said!("the document")) {
+        for comment in self.kept(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
         }
     }
@@ -99,7 +99,7 @@ impl Document {
             rules = compiled(&text)?;
             // What an analysis finds beyond that is no reason to refuse the file.
             if let Some(left) = rules.warnings().first() {
-                let message = said!("{}: {}", left.code, left.message);
+                let message = message!("{}: {}", left.code, left.message);
                 return Err(ImportError::Internal(message));
             }
         }
@@ -154,7 +154,7 @@ fn described(error: &CompileError, text: &str) -> Message {
         text.lines().nth(line.checked_sub(1)?)
     });
     match line {
-        Some(line) => said!("{}, in {}", error.to_string(), shown(line.trim())),
+        Some(line) => message!("{}, in {}", error.to_string(), shown(line.trim())),
         None => Message::verbatim(error.to_string()),
     }
 }

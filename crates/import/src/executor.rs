@@ -4,7 +4,7 @@
 use super::document::{Document, Statement};
 use super::located::{Located, Object, Read};
 use super::write::{self, Names, name, shown, string};
-use rulec::internals::diag::said;
+use rulec_base::message;
 use serde_json::Value as Json;
 
 /// The tool's name in the original, where code looks for it.
@@ -15,19 +15,19 @@ const FLOW_ID: &str = "flow_id";
 /// The statement for the tool among `tools`; what else stands there is kept as a comment.
 pub(super) fn statement(object: &Object<'_>, document: &mut Document) -> Read<Option<Statement>> {
     let mut statement = None;
-    for node in object.list("tools", &said!("tools"))? {
-        let tool = node.object(&said!("a tool"))?;
-        let called = tool.need("name", &said!("a tool"))?;
+    for node in object.list("tools", &message!("tools"))? {
+        let tool = node.object(&message!("a tool"))?;
+        let called = tool.need("name", &message!("a tool"))?;
         let called = called.text()?;
         if called != EXECUTOR || statement.is_some() {
             document
                 .notes
-                .push(said!("the tool {} executes no flow; it is kept as a comment", shown(called)));
+                .push(message!("the tool {} executes no flow; it is kept as a comment", shown(called)));
             document.header.push_str(&format!("\ntool: {}", write::value(node.value)));
             continue;
         }
         let read = executor(called, &tool, document);
-        statement = Some(read.map_err(|refusal| refusal.of(&said!("tool"), &node, &["name"]))?);
+        statement = Some(read.map_err(|refusal| refusal.of(&message!("tool"), &node, &["name"]))?);
     }
     Ok(statement)
 }
@@ -46,25 +46,25 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
         let properties = parameters.value.get("properties").and_then(Json::as_object);
         for (parameter, schema) in properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID) {
             comments.push(format!("parameter {parameter}: {}", write::value(schema)));
-            document.notes.push(said!(
+            document.notes.push(message!(
                 "the parameter {} of the tool: flows are executed by their id alone; it is kept as a comment",
                 shown(parameter)
             ));
         }
     }
     if let Some(endpoint) = tool.get("endpoint") {
-        let endpoint = endpoint.object(&said!("an endpoint"))?;
-        endpoint.need("url", &said!("an endpoint"))?.text()?;
+        let endpoint = endpoint.object(&message!("an endpoint"))?;
+        endpoint.need("url", &message!("an endpoint"))?.text()?;
         let known: Vec<(&str, Located<'_>)> = ["url", "method", "headers", "body"]
             .iter()
             .filter_map(|key| Some((*key, endpoint.get(key)?)))
             .collect();
-        comments.extend(document.kept(&endpoint, &said!("the endpoint")));
+        comments.extend(document.kept(&endpoint, &message!("the endpoint")));
         let fields: Vec<String> =
             known.iter().map(|(key, node)| format!("    {key}: {},\n", record(node.value, 4))).collect();
         entries.push(format!("  endpoint: {{\n{}  }},\n", fields.concat()));
     }
-    comments.extend(document.kept(tool, &said!("the tool")));
+    comments.extend(document.kept(tool, &message!("the tool")));
     let called = name(&Names::default().take(called));
     let description =
         if description.is_empty() { String::new() } else { format!(" {}", string(description)) };

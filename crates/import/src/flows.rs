@@ -5,7 +5,7 @@ use super::document::{Document, Statement};
 use super::located::{Located, Object, Read};
 use super::write::{self, Names, list, name, raw_string, shown, string};
 use super::{executor, regex};
-use rulec::internals::diag::said;
+use rulec_base::message;
 
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     let mut document = Document {
@@ -17,10 +17,10 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     };
     let mut tool = None;
     let flows = if root.value.is_array() {
-        root.list(&said!("flows"))?
+        root.list(&message!("flows"))?
     } else {
-        let object = root.object(&said!("a list of flows, or an object with `flows`"))?;
-        let flows = object.need("flows", &said!("the document"))?.list(&said!("flows"))?;
+        let object = root.object(&message!("a list of flows, or an object with `flows`"))?;
+        let flows = object.need("flows", &message!("the document"))?.list(&message!("flows"))?;
         tool = executor::statement(&object, &mut document)?;
         document.keep_in_header(&object);
         flows
@@ -29,7 +29,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     for node in &flows {
         let statement = flow(node, &mut names, &mut document);
         let statement =
-            statement.map_err(|refusal| refusal.of(&said!("flow"), node, &["flow_id", "name"]))?;
+            statement.map_err(|refusal| refusal.of(&message!("flow"), node, &["flow_id", "name"]))?;
         document.statements.push(statement);
     }
     document.never_empty("There was no flow.");
@@ -38,12 +38,12 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
 }
 
 fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
-    let object = node.object(&said!("a flow"))?;
+    let object = node.object(&message!("a flow"))?;
     // An empty id is none.
     let flow_id = object.get("flow_id").filter(|node| node.value.as_str() != Some(""));
     let title = object.get("name");
     let Some(id) = flow_id.as_ref().or(title.as_ref()) else {
-        return node.refuse(said!("a flow needs `flow_id` or `name`"));
+        return node.refuse(message!("a flow needs `flow_id` or `name`"));
     };
     let id = id.text()?;
     let label = title.map_or(Ok(id), |title| title.text())?;
@@ -53,10 +53,10 @@ fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<
     let kind = word(&object, "type", "FlowType", &["keyword", "intent"])?;
     let matching = word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
     let (patterns, examples) = (object.get("trigger_patterns"), object.get("examples"));
-    let mut comments = document.kept(&object, &said!("the flow {}", shown(id)));
+    let mut comments = document.kept(&object, &message!("the flow {}", shown(id)));
     let trigger = match kind {
         Some("keyword") => {
-            let patterns = patterns.map_or(Ok(Vec::new()), |list| list.list(&said!("patterns")))?;
+            let patterns = patterns.map_or(Ok(Vec::new()), |list| list.list(&message!("patterns")))?;
             let matching = matching.unwrap_or("contains");
             let mut literals = Vec::new();
             for node in patterns {
@@ -64,9 +64,10 @@ fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<
             }
             if let Some(examples) = examples {
                 comments.push(format!("examples: {}", write::value(examples.value)));
-                document
-                    .notes
-                    .push(said!("the keyword flow {} has examples; they are kept as a comment", shown(id)));
+                document.notes.push(message!(
+                    "the keyword flow {} has examples; they are kept as a comment",
+                    shown(id)
+                ));
             }
             format!("keyword {matching} {}", list(&literals, 2))
         }
@@ -120,7 +121,7 @@ fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> 
     let plain = written.strip_prefix(class).and_then(|rest| rest.strip_prefix('.')).unwrap_or(written);
     match words.iter().find(|word| plain.eq_ignore_ascii_case(word)) {
         Some(word) => Ok(Some(word)),
-        None => node.refuse(said!("there is no {key} {}; there are {}", shown(written), words.join(", "))),
+        None => node.refuse(message!("there is no {key} {}; there are {}", shown(written), words.join(", "))),
     }
 }
 
@@ -134,14 +135,14 @@ fn pattern(
     let text = node.text()?;
     if text.trim().is_empty() {
         return node.refuse(match text.is_empty() {
-            true => said!("this pattern is empty; remove it"),
-            false => said!("this pattern is blank; remove it"),
+            true => message!("this pattern is empty; remove it"),
+            false => message!("this pattern is blank; remove it"),
         });
     }
     if matching != "regex" {
         return Ok(string(text));
     }
-    let translated = regex::read(node, &said!("the pattern"), true)?;
+    let translated = regex::read(node, &message!("the pattern"), true)?;
     if translated.text != text {
         comments.push(format!("Written otherwise in Python: {}.", shown(text)));
         document.renamed(&pattern_key(flow, &translated.text), text);

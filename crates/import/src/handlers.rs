@@ -3,7 +3,7 @@
 use super::document::{Document, Statement};
 use super::located::{Located, Read};
 use super::write::{shown, string};
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::collections::HashMap;
 
 /// The key of a route's metadata that names the permissions which its handler requires.
@@ -27,16 +27,16 @@ struct Handler {
 impl Handlers {
     /// A route leads to a handler, and may say what that requires.
     pub(super) fn used(&mut self, name: &str, route: &Located<'_>) -> Read<()> {
-        let metadata = route.object(&said!("a route"))?.get("metadata");
+        let metadata = route.object(&message!("a route"))?.get("metadata");
         let node = metadata
-            .map(|node| node.object(&said!("metadata")))
+            .map(|node| node.object(&message!("metadata")))
             .transpose()?
             .and_then(|map| map.get(REQUIRES));
         let mut wanted: Vec<String> = Vec::new();
         if let Some(node) = node {
             let texts = if node.value.is_array() { node.texts()? } else { vec![node.text()?] };
             if texts.iter().any(|text| text.trim().is_empty()) {
-                return node.refuse(said!("a permission needs a name"));
+                return node.refuse(message!("a permission needs a name"));
             }
             for text in texts {
                 if !wanted.iter().any(|known| known == text) {
@@ -72,7 +72,7 @@ impl Handlers {
             }
             if *differs {
                 let plain = shown(name.trim_matches('`'));
-                document.notes.push(said!(
+                document.notes.push(message!(
                     "the routes to the handler {plain} do not require the same; now each requires all of it"
                 ));
                 comments.push("Its routes did not require the same; now each requires all of it.".to_owned());

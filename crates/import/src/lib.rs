@@ -32,9 +32,9 @@ mod write;
 
 use document::Document;
 use located::{Located, Read};
-use rulec::internals::diag::said;
-use rulec::internals::json::{self, JsonError};
 use rulec::{Message, Rules};
+use rulec_base::json::{self, JsonError};
+use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -161,7 +161,7 @@ impl ImportError {
             ImportError::Json(error) => error.in_words(),
             ImportError::Untranslatable(refusal) => refusal.in_words(),
             ImportError::Internal(why) => {
-                said!("the importer wrote a file that does not compile; please report this: {why}")
+                message!("the importer wrote a file that does not compile; please report this: {why}")
             }
         }
     }
@@ -196,7 +196,7 @@ impl Untranslatable {
     fn of(self, what: &Message, node: &Located<'_>, keys: &[&str]) -> Untranslatable {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {
-            Some(name) => said!("{what} {}: {}", write::shown(name), self.message),
+            Some(name) => message!("{what} {}: {}", write::shown(name), self.message),
             None => self.message,
         };
         Untranslatable { message, ..self }
@@ -207,9 +207,9 @@ impl Untranslatable {
         let (message, path) = (&self.message, self.path());
         match (path.is_empty(), self.position) {
             (true, _) => message.clone(),
-            (false, None) => said!("{message}, at `{path}`"),
+            (false, None) => message!("{message}, at `{path}`"),
             (false, Some((line, column))) => {
-                said!("{message}, at `{path}` (line {line}, column {column})")
+                message!("{message}, at `{path}` (line {line}, column {column})")
             }
         }
     }

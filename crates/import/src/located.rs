@@ -3,7 +3,7 @@
 use super::Untranslatable;
 use super::write::{is_name, string};
 use rulec::Message;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
@@ -43,31 +43,31 @@ impl<'j> Located<'j> {
     fn wanted<T>(&self, value: Option<T>, wanted: &Message) -> Read<T> {
         match value {
             Some(value) => Ok(value),
-            None => self.refuse(said!("expected {wanted}, found {}", kind(self.value))),
+            None => self.refuse(message!("expected {wanted}, found {}", kind(self.value))),
         }
     }
 
     /// The value as an object; `wanted` is what it stands for, such as "a route".
     pub(super) fn object(&self, wanted: &Message) -> Read<Object<'j>> {
-        let map = self.wanted(self.value.as_object(), &said!("{wanted}, an object"))?;
+        let map = self.wanted(self.value.as_object(), &message!("{wanted}, an object"))?;
         Ok(Object { node: self.clone(), map, used: RefCell::default() })
     }
 
     pub(super) fn list(&self, wanted: &Message) -> Read<Vec<Located<'j>>> {
-        let list = self.wanted(self.value.as_array(), &said!("a list of {wanted}"))?;
+        let list = self.wanted(self.value.as_array(), &message!("a list of {wanted}"))?;
         Ok(list.iter().enumerate().map(|(at, value)| self.child(Step::Index(at), value)).collect())
     }
 
     pub(super) fn text(&self) -> Read<&'j str> {
-        self.wanted(self.value.as_str(), &said!("a text"))
+        self.wanted(self.value.as_str(), &message!("a text"))
     }
 
     pub(super) fn texts(&self) -> Read<Vec<&'j str>> {
-        self.list(&said!("texts"))?.iter().map(Located::text).collect()
+        self.list(&message!("texts"))?.iter().map(Located::text).collect()
     }
 
     pub(super) fn bool(&self) -> Read<bool> {
-        self.wanted(self.value.as_bool(), &said!("true or false"))
+        self.wanted(self.value.as_bool(), &message!("true or false"))
     }
 
     /// A whole number; `2.0` is one.
@@ -75,12 +75,12 @@ impl<'j> Located<'j> {
         let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
         self.wanted(
             self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole)),
-            &said!("a whole number"),
+            &message!("a whole number"),
         )
     }
 
     pub(super) fn number(&self) -> Read<&'j serde_json::Number> {
-        self.wanted(self.value.as_number(), &said!("a number"))
+        self.wanted(self.value.as_number(), &message!("a number"))
     }
 }
 
@@ -107,7 +107,7 @@ impl<'j> Object<'j> {
     pub(super) fn need(&self, key: &str, of: &Message) -> Read<Located<'j>> {
         match self.get(key) {
             Some(node) => Ok(node),
-            None => self.node.refuse(said!("{of} needs `{key}`")),
+            None => self.node.refuse(message!("{of} needs `{key}`")),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'j> Object<'j> {
     /// Refuses members that nobody looked at: where they would change what is decided.
     pub(super) fn nothing_else(&self, of: &Message) -> Read<()> {
         match self.rest().first() {
-            Some((key, node)) => node.refuse(said!("{of} has no `{key}`")),
+            Some((key, node)) => node.refuse(message!("{of} has no `{key}`")),
             None => Ok(()),
         }
     }
@@ -149,12 +149,12 @@ impl<'j> Object<'j> {
 /// A value's kind, with its article.
 pub(super) fn kind(value: &Json) -> Message {
     match value {
-        Json::Null => said!("null"),
-        Json::Bool(_) => said!("a boolean"),
-        Json::Number(_) => said!("a number"),
-        Json::String(_) => said!("a text"),
-        Json::Array(_) => said!("a list"),
-        Json::Object(_) => said!("an object"),
+        Json::Null => message!("null"),
+        Json::Bool(_) => message!("a boolean"),
+        Json::Number(_) => message!("a number"),
+        Json::String(_) => message!("a text"),
+        Json::Array(_) => message!("a list"),
+        Json::Object(_) => message!("an object"),
     }
 }
 
@@ -199,10 +199,11 @@ mod tests {
         let text = "{\"a\": [1, {\"b \\\" c\": [\n  \"x,]\", {}, 3\n]}],\n \"d\": null}";
         let value: Json = serde_json::from_str(text).unwrap();
         let root = Located::root(&value);
-        let object = root.object(&said!("an object")).unwrap();
-        let inner =
-            object.get("a").unwrap().list(&said!("texts")).unwrap()[1].object(&said!("an object")).unwrap();
-        let list = inner.get("b \" c").unwrap().list(&said!("texts")).unwrap();
+        let object = root.object(&message!("an object")).unwrap();
+        let inner = object.get("a").unwrap().list(&message!("texts")).unwrap()[1]
+            .object(&message!("an object"))
+            .unwrap();
+        let list = inner.get("b \" c").unwrap().list(&message!("texts")).unwrap();
         let place = |node: &Located| (dotted(&node.steps), locate(text, &node.steps).unwrap());
         assert_eq!(place(&list[2]), (r#"a[1]["b \" c"][2]"#.to_owned(), (2, 14)));
         assert_eq!(place(&object.raw("d").unwrap()), ("d".to_owned(), (4, 7)));

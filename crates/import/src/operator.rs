@@ -1,7 +1,7 @@
 //! The operators of workflow branches: what they work on, and what they ask.
 
 use rulec::Message;
-use rulec::internals::diag::said;
+use rulec_base::message;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
@@ -37,7 +37,7 @@ impl Type {
     }
 
     pub(super) fn with_article(self) -> Message {
-        said!("a {}", self.name())
+        message!("a {}", self.name())
     }
 }
 

@@ -13,7 +13,7 @@ mod class;
 use super::located::{Located, Read};
 use super::write::{is_name, shown};
 use rulec::Message;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -65,7 +65,7 @@ impl TranslateError {
 pub(super) fn read(node: &Located<'_>, what: &Message, ignore_case: bool) -> Read<Pattern> {
     let pattern = node.text()?;
     translate(pattern, ignore_case)
-        .or_else(|why| node.refuse(said!("{what} {} cannot be translated: {}", shown(pattern), why.why())))
+        .or_else(|why| node.refuse(message!("{what} {} cannot be translated: {}", shown(pattern), why.why())))
 }
 
 /// Translates an expression, and makes sure that it compiles.
@@ -84,12 +84,12 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
     };
     reader.alternatives()?;
     if reader.chars.next().is_some() {
-        return err(said!("it has a `)` without its `(`"));
+        return err(message!("it has a `)` without its `(`"));
     }
     let Reader { out: text, alternatives, anchored, .. } = reader;
-    match rulec::internals::text::regex(&text, ignore_case) {
+    match rulec_base::text::regex(&text, ignore_case) {
         Ok(_) => Ok(Pattern { text, alternatives, anchored }),
-        Err(regex::Error::CompiledTooBig(_)) => unsupported(said!("it is too large when compiled")),
+        Err(regex::Error::CompiledTooBig(_)) => unsupported(message!("it is too large when compiled")),
         Err(error) => {
             let message = error.to_string();
             // It is told in English alone.
@@ -202,15 +202,15 @@ impl Reader<'_> {
 
     fn repeat(&mut self, quantifier: &str, last: Last) -> Done<Last> {
         match last {
-            Last::Nothing => return err(said!("`{quantifier}` has nothing to repeat")),
-            Last::Repeated => return err(said!("`{quantifier}` repeats a repetition")),
+            Last::Nothing => return err(message!("`{quantifier}` has nothing to repeat")),
+            Last::Repeated => return err(message!("`{quantifier}` repeats a repetition")),
             Last::Item => {}
         }
         self.out.push_str(quantifier);
         if self.eat('?') {
             self.out.push('?');
         } else if self.chars.peek() == Some(&'+') {
-            return unsupported(said!("the possessive `{quantifier}+` is not supported"));
+            return unsupported(message!("the possessive `{quantifier}+` is not supported"));
         }
         Ok(Last::Repeated)
     }
@@ -227,10 +227,10 @@ impl Reader<'_> {
         self.chars = ahead.chars;
         let number = |digits: &str| {
             let number = digits.parse::<u32>();
-            number.map_err(|_| TranslateError::Unsupported(said!("`{{{digits}}}` is too much")))
+            number.map_err(|_| TranslateError::Unsupported(message!("`{{{digits}}}` is too much")))
         };
         if !low.is_empty() && !high.is_empty() && number(&low)? > number(&high)? {
-            return err(said!("`{{{low},{high}}}` has its bounds the wrong way round"));
+            return err(message!("`{{{low},{high}}}` has its bounds the wrong way round"));
         }
         let low = if low.is_empty() { "0".to_owned() } else { low };
         Ok(Some(match comma {
@@ -250,27 +250,27 @@ impl Reader<'_> {
             Some(':') => self.out.push_str("(?:"),
             Some('#') => {
                 self.take_while(|c| c != ')');
-                return if self.eat(')') { Ok(last) } else { err(said!("a comment in it is not closed")) };
+                return if self.eat(')') { Ok(last) } else { err(message!("a comment in it is not closed")) };
             }
             Some('P') => match self.chars.next() {
                 Some('<') => {
                     let name = self.take_while(|c| c != '>');
                     if !self.eat('>') || !is_name(&name) {
-                        return err(said!("`{name}` is no name for a group"));
+                        return err(message!("`{name}` is no name for a group"));
                     }
                     self.out.push_str(&format!("(?P<{name}>"));
                 }
-                Some('=') => return unsupported(said!("back-references are not supported")),
-                _ => return err(said!("it has an unknown `(?P`")),
+                Some('=') => return unsupported(message!("back-references are not supported")),
+                _ => return err(message!("it has an unknown `(?P`")),
             },
-            Some('=' | '!') => return unsupported(said!("look-around is not supported")),
+            Some('=' | '!') => return unsupported(message!("look-around is not supported")),
             Some('<') if matches!(self.chars.peek(), Some('=' | '!')) => {
-                return unsupported(said!("look-around is not supported"));
+                return unsupported(message!("look-around is not supported"));
             }
-            Some('>') => return unsupported(said!("atomic groups are not supported")),
-            Some('(') => return unsupported(said!("conditional groups are not supported")),
+            Some('>') => return unsupported(message!("atomic groups are not supported")),
+            Some('(') => return unsupported(message!("conditional groups are not supported")),
             Some(c) if c.is_ascii_alphabetic() || c == '-' => return self.flagged(c, outer),
-            _ => return err(said!("it has an unknown `(?`")),
+            _ => return err(message!("it has an unknown `(?`")),
         }
         self.inner(outer)
     }
@@ -279,14 +279,14 @@ impl Reader<'_> {
     fn inner(&mut self, outer: Flags) -> Done<Last> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return unsupported(said!("its groups are nested too deep"));
+            return unsupported(message!("its groups are nested too deep"));
         }
         self.begun = true;
         self.alternatives()?;
         self.depth -= 1;
         self.flags = outer;
         if !self.eat(')') {
-            return err(said!("a group in it is not closed"));
+            return err(message!("a group in it is not closed"));
         }
         self.out.push(')');
         Ok(Last::Item)
@@ -297,7 +297,7 @@ impl Reader<'_> {
         let (mut on, mut written) = (true, String::new());
         let mut next = Some(first);
         loop {
-            let Some(c) = next else { return err(said!("a group in it is not closed")) };
+            let Some(c) = next else { return err(message!("a group in it is not closed")) };
             match c {
                 'i' | 's' => written.push(c),
                 'm' => {
@@ -317,7 +317,7 @@ impl Reader<'_> {
                     return self.inner(outer);
                 }
                 ')' if self.begun || self.depth > 0 || !on => {
-                    return err(said!("flags for all of it must stand at its beginning"));
+                    return err(message!("flags for all of it must stand at its beginning"));
                 }
                 ')' => {
                     if !written.is_empty() {
@@ -325,7 +325,7 @@ impl Reader<'_> {
                     }
                     return Ok(Last::Nothing);
                 }
-                c => return err(said!("it has an unknown flag `{c}`")),
+                c => return err(message!("it has an unknown flag `{c}`")),
             }
             next = self.chars.next();
         }
@@ -333,7 +333,7 @@ impl Reader<'_> {
 
     /// Reads what stands after `\`.
     fn escape(&mut self) -> Done<Last> {
-        let Some(c) = self.chars.next() else { return err(said!("it ends with a `\\`")) };
+        let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         let position = match (c, self.flags.ascii) {
             ('A', _) => {
                 self.anchored |= !self.begun && self.depth == 0;
@@ -343,7 +343,7 @@ impl Reader<'_> {
             ('b', false) => Some(r"\b"),
             ('B', false) => Some(r"\B"),
             ('b', true) => Some(r"(?-u:\b)"),
-            ('B', true) => return unsupported(said!("`\\B` with the flag `a` is not supported")),
+            ('B', true) => return unsupported(message!("`\\B` with the flag `a` is not supported")),
             _ => None,
         };
         if let Some(position) = position {
@@ -390,9 +390,9 @@ impl Reader<'_> {
             'x' => self.coded(2)?,
             'u' => self.coded(4)?,
             'U' => self.coded(8)?,
-            'N' => return unsupported(said!("characters by their names are not supported")),
+            'N' => return unsupported(message!("characters by their names are not supported")),
             '0'..='9' => self.octal(c, in_class)?,
-            c if c.is_ascii_alphabetic() => return err(said!("`\\{c}` is no escape")),
+            c if c.is_ascii_alphabetic() => return err(message!("`\\{c}` is no escape")),
             c => c,
         })
     }
@@ -400,7 +400,7 @@ impl Reader<'_> {
     fn coded(&mut self, digits: usize) -> Done<char> {
         let code: String = (0..digits).filter_map(|_| self.chars.next_if(char::is_ascii_hexdigit)).collect();
         let known = (code.len() == digits).then(|| u32::from_str_radix(&code, 16).ok()).flatten();
-        let incomplete = || TranslateError::Invalid(said!("it has an incomplete escape"));
+        let incomplete = || TranslateError::Invalid(message!("it has an incomplete escape"));
         known.and_then(char::from_u32).ok_or_else(incomplete)
     }
 
@@ -413,10 +413,10 @@ impl Reader<'_> {
         }
         let is_octal = first == '0' || (first < '8' && (in_class || digits.len() == 3));
         if !is_octal {
-            return unsupported(said!("back-references are not supported"));
+            return unsupported(message!("back-references are not supported"));
         }
         let code = u32::from_str_radix(&digits, 8).ok().filter(|code| *code <= 0o377);
-        let outside = || TranslateError::Invalid(said!("`\\{digits}` is out of range"));
+        let outside = || TranslateError::Invalid(message!("`\\{digits}` is out of range"));
         code.and_then(char::from_u32).ok_or_else(outside)
     }
 

@@ -6,7 +6,7 @@ use super::document::{Document, Statement};
 use super::handlers::Handlers;
 use super::located::{Located, Read};
 use super::write::{self, Names, name, shown, string};
-use rulec::internals::diag::said;
+use rulec_base::message;
 
 /// Words that make a message urgent; the author's to change.
 const URGENT: [&str; 9] =
@@ -21,10 +21,10 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
     };
     let mut default = None;
     let routes = if root.value.is_array() {
-        root.list(&said!("routes"))?
+        root.list(&message!("routes"))?
     } else {
-        let object = root.object(&said!("a list of routes, or an object with `routes`"))?;
-        let routes = object.need("routes", &said!("the document"))?.list(&said!("routes"))?;
+        let object = root.object(&message!("a list of routes, or an object with `routes`"))?;
+        let routes = object.need("routes", &message!("the document"))?.list(&message!("routes"))?;
         if let Some(node) = object.get("default") {
             default = Some(handler(&node)?);
         }
@@ -41,7 +41,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
             handlers.used(&route.handler, node)?;
             Ok(route)
         });
-        read.push(route.map_err(|refusal| refusal.of(&said!("route"), node, &["name"]))?);
+        read.push(route.map_err(|refusal| refusal.of(&message!("route"), node, &["name"]))?);
     }
     handlers.declare(default.as_deref(), &mut document);
     derived(&facts, &mut document);
@@ -74,11 +74,11 @@ struct Route {
 }
 
 fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mut Document) -> Read<Route> {
-    let object = node.object(&said!("a route"))?;
-    let node = object.need("name", &said!("a route"))?;
+    let object = node.object(&message!("a route"))?;
+    let node = object.need("name", &message!("a route"))?;
     let original = node.text()?;
     if original.is_empty() {
-        return node.refuse(said!("a route needs a name"));
+        return node.refuse(message!("a route needs a name"));
     }
     let written = names.take(original);
     document.renamed(&written, original);
@@ -87,15 +87,15 @@ fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mu
         comments.push(format!("Named {} in the original.", shown(original)));
     }
     let priority = object.get("priority").map(|node| node.int()).transpose()?.unwrap_or(0);
-    let handler = handler(&object.need("handler", &said!("a route"))?)?;
+    let handler = handler(&object.need("handler", &message!("a route"))?)?;
     let metadata = match object.get("metadata") {
         Some(node) => metadata(&node)?,
         None => String::new(),
     };
-    let condition = facts.read(&object.need("condition", &said!("a route"))?)?;
+    let condition = facts.read(&object.need("condition", &message!("a route"))?)?;
     comments.append(&mut facts.remarks);
     let docs = object.text("description")?.unwrap_or_default().to_owned();
-    comments.extend(document.kept(&object, &said!("the route {}", shown(original))));
+    comments.extend(document.kept(&object, &message!("the route {}", shown(original))));
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(Route {
         head: format!("route {}{priority}", name(&written)),
@@ -110,7 +110,7 @@ fn route(node: &Located<'_>, facts: &mut Facts, names: &mut Names, document: &mu
 fn handler(node: &Located<'_>) -> Read<String> {
     match node.text()? {
         text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
-            node.refuse(said!("{} cannot be a handler's name", shown(text)))
+            node.refuse(message!("{} cannot be a handler's name", shown(text)))
         }
         // After the arrow it would be a jump.
         "goto" => Ok("`goto`".to_owned()),
@@ -119,7 +119,7 @@ fn handler(node: &Located<'_>) -> Read<String> {
 }
 
 fn metadata(node: &Located<'_>) -> Read<String> {
-    let Some(map) = node.value.as_object() else { return node.refuse(said!("metadata are an object")) };
+    let Some(map) = node.value.as_object() else { return node.refuse(message!("metadata are an object")) };
     if map.is_empty() {
         return Ok(String::new());
     }

@@ -1,9 +1,7 @@
 //! Writing rules: names that are free, lists and comments.
 
-pub(super) use rulec::internals::syntax::write::{
-    is_name, key, name, number, path, raw_string, string, value,
-};
-use rulec::internals::text::printable::steers;
+use rulec_base::text::printable::steers;
+pub(super) use rulec_syntax::write::{is_name, key, name, number, path, raw_string, string, value};
 use std::collections::HashSet;
 
 /// The widest line that is written where it can be helped.

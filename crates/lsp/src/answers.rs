@@ -5,11 +5,11 @@ use super::findings;
 use super::lines::Lines;
 use super::workspace::{Known, Place, Workspace, path_of};
 use ls_types::*;
-use rulec::internals::diag::said;
-use rulec::internals::ide::complete::ItemKind;
-use rulec::internals::ide::{Edit, Entry, Kind, SymbolId, actions, tokens};
-use rulec::internals::syntax::format;
 use rulec::{FileId, Message, Span};
+use rulec_base::message;
+use rulec_ide::complete::ItemKind;
+use rulec_ide::{Edit, Entry, Kind, SymbolId, actions, tokens};
+use rulec_syntax::format;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,8 +18,8 @@ pub struct Refusal(pub Message);
 
 pub type Answer<T> = Result<T, Refusal>;
 
-impl From<rulec::internals::ide::rename::Refused> for Refusal {
-    fn from(refused: rulec::internals::ide::rename::Refused) -> Refusal {
+impl From<rulec_ide::rename::Refused> for Refusal {
+    fn from(refused: rulec_ide::rename::Refused) -> Refusal {
         Refusal(refused.0)
     }
 }
@@ -110,7 +110,7 @@ pub fn highlight(
         return Ok(None);
     };
     let places = at.known.analysis.index.places(symbol).filter(|one| one.span.file == at.file);
-    let highlight = |one: rulec::internals::ide::Occurrence| DocumentHighlight {
+    let highlight = |one: rulec_ide::Occurrence| DocumentHighlight {
         range: at.known.range(one.span),
         kind: Some(if one.declares { DocumentHighlightKind::WRITE } else { DocumentHighlightKind::READ }),
     };
@@ -302,7 +302,7 @@ pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Opt
     let lines = known.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
     let wanted = known.analysis.hints(file).into_iter().filter(|hint| (start..=end).contains(&hint.at));
-    let hint = |hint: rulec::internals::ide::hints::Hint| InlayHint {
+    let hint = |hint: rulec_ide::hints::Hint| InlayHint {
         position: lines.position(hint.at),
         label: InlayHintLabel::String(hint.text),
         kind: None,
@@ -318,7 +318,7 @@ pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Opt
 pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Option<Vec<CodeLens>>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
-    let lens = |lens: rulec::internals::ide::hints::Lens| {
+    let lens = |lens: rulec_ide::hints::Lens| {
         // A lens without a command of its own says something; the command is empty then.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
@@ -367,20 +367,20 @@ pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Op
     let mut texts = params.arguments.iter().map(|argument| argument.as_str());
     let (RUN_TEST, Some(Some(uri)), Some(Some(name))) = (params.command.as_str(), texts.next(), texts.next())
     else {
-        return Err(Refusal(said!(
+        return Err(Refusal(message!(
             "`{}` is no command of this server, or its arguments are others",
             params.command
         )));
     };
-    let uri: Uri = uri.parse().map_err(|_| Refusal(said!("`{uri}` is no address of a document")))?;
+    let uri: Uri = uri.parse().map_err(|_| Refusal(message!("`{uri}` is no address of a document")))?;
     let Some((known, _)) = workspace.known(&path_of(&uri)) else {
-        return Err(Refusal(said!("the document is not there")));
+        return Err(Refusal(message!("the document is not there")));
     };
     let Some(rules) = &known.analysis.rules else {
-        return Err(Refusal(said!("the rules have errors, so their tests cannot run")));
+        return Err(Refusal(message!("the rules have errors, so their tests cannot run")));
     };
     let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
-    let outcome = outcome.ok_or_else(|| Refusal(said!("there is no test `{name}`")))?;
+    let outcome = outcome.ok_or_else(|| Refusal(message!("there is no test `{name}`")))?;
     let (expected, actual) = (outcome.expected, outcome.actual);
     Ok(Some(
         serde_json::json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }),

@@ -1,7 +1,7 @@
 //! The abilities of the server, as it tells the editor when it starts.
 
 use ls_types::*;
-use rulec::internals::ide::tokens::Class;
+use rulec_ide::tokens::Class;
 
 /// The command that runs a test: the document's URI and the test's name are its arguments.
 pub const RUN_TEST: &str = "rulec.runTest";

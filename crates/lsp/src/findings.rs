@@ -5,9 +5,9 @@ use ls_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
     NumberOrString, Position, Range,
 };
-use rulec::internals::diag::said;
 use rulec::{Code, FileId, Language, Message, Severity};
-use rulec_settings::Refused;
+use rulec_base::message;
+use rulec_config::Refused;
 
 /// The findings of compiling about a file, and those of the analysis. What is about no place stands at the
 /// beginning of the main file, the first one.
@@ -40,12 +40,12 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
     let begin = Position { line: 0, character: 0 };
     let tell = |message: &Message| message.told_in(known.language).into_owned();
     let message = match &found.help {
-        Some(help) => tell(&said!("{}\nhelp: {help}", found.message)),
+        Some(help) => tell(&message!("{}\nhelp: {help}", found.message)),
         None => tell(&found.message),
     };
     let related = |label: &rulec::Label| {
         let location = Location { uri: known.uri(label.span.file)?, range: known.range(label.span) };
-        let message = if label.text.is_empty() { tell(&said!("here")) } else { tell(&label.text) };
+        let message = if label.text.is_empty() { tell(&message!("here")) } else { tell(&label.text) };
         Some(DiagnosticRelatedInformation { location, message })
     };
     let related: Vec<_> = found.labels.iter().skip(1).filter_map(related).collect();

@@ -15,7 +15,7 @@ use ls_types::{
 };
 use lsp_server::{Connection, ErrorCode, Message, Notification, ProtocolError, Request, Response};
 use rulec::Language;
-use rulec::internals::diag::said;
+use rulec_base::message;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,7 +186,7 @@ impl Server<'_> {
     fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
-            let message = said!("a mistake of rulec itself; please report the file and what was asked");
+            let message = message!("a mistake of rulec itself; please report the file and what was asked");
             let message = message.told_in(self.workspace.language()).into_owned();
             Response::new_err(id, ErrorCode::InternalError as i32, message)
         })

@@ -3,12 +3,12 @@
 
 use super::lines::{self, Lines};
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
-use rulec::internals::ide::Analysis;
-use rulec::internals::syntax::lex::{self, TokenKind};
 use rulec::{
     AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
 };
-use rulec_settings::{Found, Level, Refused, Settings};
+use rulec_config::{Found, Level, Refused, Settings};
+use rulec_ide::Analysis;
+use rulec_syntax::lex::{self, TokenKind};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};

@@ -27,7 +27,7 @@ use tree::Tree;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The packages whose tests come to the engine, the analyses and the formatter.
-const PACKAGES: [&str; 5] = ["rulec", "rulec-cli", "rulec-conformance", "rulec-inspect", "rulec-lsp"];
+const PACKAGES: [&str; 5] = ["rulec", "rulec-cli", "rulec-conformance", "rulec-report", "rulec-lsp"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

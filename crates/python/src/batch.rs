@@ -1,4 +1,4 @@
-//! Record batches: what `rulec-columns` decides, by the C data interface of Arrow.
+//! Record batches: what `rulec-arrow` decides, by the C data interface of Arrow.
 
 use super::ending::apart;
 use super::error::{RulecError, failed, unknown};
@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::create_exception;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rulec_columns::{ColumnsError, Decider, Options, PayloadJudge, write_lines};
+use rulec_arrow::{ColumnsError, Decider, Options, PayloadJudge, write_lines};
 use std::sync::{Arc, Mutex, PoisonError};
 
 create_exception!(

@@ -4,8 +4,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyLookupError};
 use pyo3::prelude::*;
 use pythonize::pythonize;
-use rulec::internals::diag::visible;
 use rulec::{Applicability, Severity, SourceMap, Span};
+use rulec_base::diag::visible;
 use serde::Serialize;
 use std::fmt::Display;
 

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use pyo3::{create_exception, intern};
-use rulec::internals::json::MAX_DEPTH;
+use rulec_base::json::MAX_DEPTH;
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;

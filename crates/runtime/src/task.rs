@@ -5,7 +5,7 @@
 //! while the future blocks its thread. A future that never reaches an `await` cannot be stopped, only
 //! left behind.
 
-use rulec::internals::host::{panic_message, panic_text};
+use rulec_eval::host::{panic_message, panic_text};
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;

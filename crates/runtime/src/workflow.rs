@@ -54,7 +54,7 @@ pub use node::{Node, NodeId};
 pub use processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
 pub use report::{Delivery, Failure, FailureKind, Report, Stall};
 pub use router::{ConditionalRouter, FirstMatch};
-pub use rulec::internals::graph::{Finding, FindingKind, Route, Severity, Target};
+pub use rulec_lang::graph::{Finding, FindingKind, Route, Severity, Target};
 pub use rules::{RulesRouter, UnknownWorkflow};
 pub use run::Run;
 pub use save::{ResumeError, SavedRun};

@@ -8,8 +8,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use rulec::internals::diag::said;
 use rulec::{Language, Message};
+use rulec_base::message;
 use std::sync::Arc;
 
 /// The header that carries the token.
@@ -68,22 +68,22 @@ impl Gate {
         // One header each: of two, another reader might take the other.
         let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
-            let message = said!("the studio answers at 127.0.0.1 alone; open the address that it printed");
+            let message = message!("the studio answers at 127.0.0.1 alone; open the address that it printed");
             return forbidden("host", message);
         }
         let origins = texts(headers, header::ORIGIN.as_str());
         let own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| self.is_here(host));
         if !origins.iter().all(own) {
-            return forbidden("origin", said!("the studio answers its own page alone"));
+            return forbidden("origin", message!("the studio answers its own page alone"));
         }
         let sites = texts(headers, "sec-fetch-site");
         let is_api = request.uri().path().starts_with("/api/");
         if is_api && !sites.iter().all(|site| matches!(*site, "same-origin" | "none")) {
-            return forbidden("origin", said!("the studio answers its own page alone"));
+            return forbidden("origin", message!("the studio answers its own page alone"));
         }
         let tokens = texts(headers, TOKEN);
         if is_api && !(tokens.len() == 1 && tokens.iter().all(|token| is_same(token, &self.studio.token))) {
-            let message = said!("the token is missing or wrong; open the address that the studio printed");
+            let message = message!("the token is missing or wrong; open the address that the studio printed");
             return Some(Refused::new(StatusCode::UNAUTHORIZED, "token", message));
         }
         None

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::routing::{MethodRouter, get, post, put};
-use rulec::internals::diag::said;
+use rulec_base::message;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Answer<T> {
     let language = language();
     tokio::task::spawn_blocking(move || worked(language, work)).await.unwrap_or_else(|_| {
-        Err(Refused::broken(said!(
+        Err(Refused::broken(message!(
             "the studio made a mistake; what it was asked is on the terminal. Please report it"
         )))
     })

@@ -1,8 +1,8 @@
 //! The names by which a page knows statements: the same for counts, rows, maps and decisions, and for two versions of the rules.
 
-use rulec::internals::decision::Chosen;
-use rulec::internals::sema::hir::{FLOWS, Outcome, Program, RuleId, TableId, Trigger};
-use rulec_inspect::drawing;
+use rulec_eval::decision::Chosen;
+use rulec_report::drawing;
+use rulec_sema::hir::{FLOWS, Outcome, Program, RuleId, TableId, Trigger};
 use std::collections::HashMap;
 
 /// The name of what is chosen where nothing is.

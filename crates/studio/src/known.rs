@@ -7,9 +7,9 @@ use crate::language::told;
 use crate::places::Places;
 use crate::refusal::{Answer, Refused, as_it_is};
 use rulec::flow::FlowMatcher;
-use rulec::internals::diag::said;
-use rulec::internals::ide::Analysis;
 use rulec::{FileId, Finding, Loader, Rules, Span};
+use rulec_base::message;
+use rulec_ide::Analysis;
 use std::sync::OnceLock;
 
 pub(crate) struct Known {
@@ -30,7 +30,7 @@ impl Known {
     /// The rules, which compile; else why not.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules.as_ref().ok_or_else(|| {
-            Refused::errors(self.first_error().map_or_else(|| said!("the rules do not compile"), as_it_is))
+            Refused::errors(self.first_error().map_or_else(|| message!("the rules do not compile"), as_it_is))
         })
     }
 
@@ -73,7 +73,9 @@ impl Known {
     }
 
     pub fn file(&self, name: &str) -> Answer<FileId> {
-        self.analysis.file(name).ok_or_else(|| Refused::missing(said!("`{name}` is no file of these rules")))
+        self.analysis
+            .file(name)
+            .ok_or_else(|| Refused::missing(message!("`{name}` is no file of these rules")))
     }
 
     /// The name of a file.

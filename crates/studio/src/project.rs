@@ -4,8 +4,8 @@ use crate::api::{FileText, RuleSet, Save, Saved};
 use crate::difference::difference;
 use crate::known::Known;
 use crate::refusal::{Answer, Refused};
-use rulec::internals::diag::said;
 use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};
+use rulec_base::message;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -201,13 +201,13 @@ impl Project {
             Origin::Disk { files, .. } => files.load(file),
             Origin::Text(text) => Ok(text.clone().into_bytes()),
         };
-        let bytes = bytes.map_err(|error| Refused::missing(said!("`{file}` cannot be read: {error}")))?;
-        String::from_utf8(bytes).map_err(|_| Refused::invalid(said!("`{file}` is not UTF-8")))
+        let bytes = bytes.map_err(|error| Refused::missing(message!("`{file}` cannot be read: {error}")))?;
+        String::from_utf8(bytes).map_err(|_| Refused::invalid(message!("`{file}` is not UTF-8")))
     }
 
     /// Writes a text to its file, unless that has changed since the text was made from it.
     pub fn save(&self, save: Save) -> Answer<Saved> {
-        let unsaved = || Refused::invalid(said!("`{}` was uploaded and is on no disk", self.name));
+        let unsaved = || Refused::invalid(message!("`{}` was uploaded and is on no disk", self.name));
         let path = self.path(&save.file).ok_or_else(unsaved)?;
         self.known(true).file(&save.file).or_else(|_| self.known(false).file(&save.file))?;
         let now = self.on_disk_now(&save.file)?;
@@ -215,11 +215,11 @@ impl Project {
             let diff = difference(&now, &save.text);
             return Ok(Saved::Changed { stamp: stamp(&now), text: now, diff });
         }
-        rulec_inspect::files::replace(&path, save.text.as_bytes()).map_err(|error| {
+        rulec_report::files::replace(&path, save.text.as_bytes()).map_err(|error| {
             Refused::new(
                 axum::http::StatusCode::FORBIDDEN,
                 "broken",
-                said!("`{}` cannot be written: {error}", save.file),
+                message!("`{}` cannot be written: {error}", save.file),
             )
         })?;
         let mut state = self.state();

@@ -14,11 +14,11 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::header;
 use axum::response::IntoResponse;
-use rulec::internals::diag::said;
-use rulec::internals::sema::hir::TableKind;
 use rulec::payload::Judge;
 use rulec::{Rules, TableKind as Kind};
-use rulec_inspect::coverage::{Coverage, Item};
+use rulec_base::message;
+use rulec_report::coverage::{Coverage, Item};
+use rulec_sema::hir::TableKind;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ pub(crate) async fn html(
 fn page(report: &Report) -> Answer<String> {
     let template = assets::file(TEMPLATE).and_then(|bytes| std::str::from_utf8(bytes).ok());
     let Some((before, after)) = template.and_then(|template| template.split_once(PLACE)) else {
-        return Err(Refused::broken(said!(
+        return Err(Refused::broken(message!(
             "the program was built without the studio's page: build it with `--features studio`"
         )));
     };

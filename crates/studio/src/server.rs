@@ -11,8 +11,8 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
-use rulec::internals::diag::said;
-use rulec::internals::json::MAX_BYTES;
+use rulec_base::json::MAX_BYTES;
+use rulec_base::message;
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -117,6 +117,6 @@ async fn page(uri: Uri) -> Response {
     };
     match assets::file(path).filter(|_| path != report::TEMPLATE) {
         Some(bytes) => ([(header::CONTENT_TYPE, assets::content_type(path))], bytes).into_response(),
-        None => (StatusCode::NOT_FOUND, Refused::missing(said!("there is no `{path}`"))).into_response(),
+        None => (StatusCode::NOT_FOUND, Refused::missing(message!("there is no `{path}`"))).into_response(),
     }
 }

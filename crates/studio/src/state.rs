@@ -6,9 +6,9 @@ use crate::language::tag;
 use crate::project::Project;
 use crate::refusal::{Answer, Refused};
 use crate::replay::{Messages, Replay};
-use rulec::internals::diag::said;
-use rulec::internals::ide::tokens::Class;
 use rulec::{Compiler, Language};
+use rulec_base::message;
+use rulec_ide::tokens::Class;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -120,7 +120,7 @@ impl Studio {
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
-            return Err(Refused::invalid(said!(
+            return Err(Refused::invalid(message!(
                 "{MAX_UPLOADED} rule sets were uploaded already; open the studio anew"
             )));
         }
@@ -145,7 +145,7 @@ impl Studio {
 
     pub fn project(&self, id: usize) -> Answer<Arc<Project>> {
         let projects = self.projects.read().unwrap_or_else(PoisonError::into_inner);
-        projects.get(id).cloned().ok_or_else(|| Refused::missing(said!("there is no rule set {id}")))
+        projects.get(id).cloned().ok_or_else(|| Refused::missing(message!("there is no rule set {id}")))
     }
 
     pub fn known(&self, version: Version) -> Answer<Arc<Known>> {
@@ -154,7 +154,7 @@ impl Studio {
 
     pub fn source(&self, id: usize) -> Answer<Arc<Messages>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        sources.get(id).cloned().ok_or_else(|| Refused::missing(said!("there is no file {id}")))
+        sources.get(id).cloned().ok_or_else(|| Refused::missing(message!("there is no file {id}")))
     }
 
     pub fn add_replay(&self, make: impl FnOnce(usize) -> Replay) -> Arc<Replay> {
@@ -171,7 +171,7 @@ impl Studio {
     pub fn replay(&self, id: usize) -> Answer<Arc<Replay>> {
         let replays = self.replays.read().unwrap_or_else(PoisonError::into_inner);
         let gone =
-            || Refused::missing(said!("there is no replay {id}, or it is too long ago; start it again"));
+            || Refused::missing(message!("there is no replay {id}, or it is too long ago; start it again"));
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }
 

@@ -1,8 +1,8 @@
 //! The decision as JSON.
 
 use super::{Decision, NextNodes};
-use crate::host::HostFailure;
-use crate::sema::hir::{Outcome, TableKind};
+use rulec_eval::host::HostFailure;
+use rulec_sema::hir::{Outcome, TableKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 

@@ -3,15 +3,15 @@
 use super::declarations::Declarations;
 use super::segment::Segment;
 use super::texts::{Files, Places, Recorder};
-use crate::diag::Code;
 use crate::engine::{CompileError, Compiler, Rules};
-use crate::loader::{Loaded, Loader};
-use crate::sema::check::{Allows, Counted, UsesByRoute, check_counting};
-use crate::sema::hir::{RuleId, TableId, TableKind};
-use crate::syntax::ast::StatementKind;
-use crate::text;
-use crate::threads::Threads;
 use hashbrown::HashMap;
+use rulec_base::diag::Code;
+use rulec_base::parallel::Threads;
+use rulec_base::text;
+use rulec_sema::check::{Allows, Counted, UsesByRoute, check_counting};
+use rulec_sema::hir::{RuleId, TableId, TableKind};
+use rulec_syntax::ast::StatementKind;
+use rulec_syntax::loader::{Loaded, Loader};
 use std::sync::Arc;
 
 pub(super) struct Base {

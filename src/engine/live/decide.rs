@@ -3,17 +3,17 @@
 
 use super::segment::Key;
 use super::snapshot::Snapshot;
-use crate::decision::{self, Choice, Chosen, Trail};
 use crate::engine::Rules;
 use crate::engine::backend::Calls;
 use crate::engine::decision::{Decision, Extras};
 use crate::engine::input::Input;
 use crate::engine::workspace::{self, Workspace};
-use crate::json::{self, JsonError};
-use crate::schema::Breach;
-use crate::sema::hir::{Outcome, RuleId, TableId, TableKind};
-use crate::vm::{JsonMessage, Vm};
-use crate::walk::{self, End, Searcher};
+use rulec_base::json::{self, JsonError};
+use rulec_eval::decision::{self, Choice, Chosen, Trail};
+use rulec_lang::schema::Breach;
+use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
+use rulec_vm::table_search::{self, End, Searcher};
+use rulec_vm::vm::{JsonMessage, Vm};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
     with_machines(snapshot, message, |machines, thread| {
         let mut search = Search { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
         let end = search.search(search.start(entry));
-        let choice = walk::resolve(&mut search, end);
+        let choice = table_search::resolve(&mut search, end);
         let tables = tables(snapshot, entry, &choice);
         let (number, chosen) = match choice.chosen {
             Some(Chosen::Rule(hit)) => (hit.segment, Some(Chosen::Rule(hit.rule))),
@@ -149,13 +149,13 @@ struct Search<'v, 's, 'm> {
 }
 
 impl Search<'_, '_, '_> {
-    /// The first route of a table that holds, behind a key.
-    fn first(&mut self, table: TableId, behind: Option<Key>) -> Option<(Key, Hit)> {
+    /// The first route of a table that holds, after a key.
+    fn first(&mut self, table: TableId, resume: Option<Key>) -> Option<(Key, Hit)> {
         let mut best: Option<(Key, Hit)> = None;
         let snapshot = self.snapshot;
         for (number, segment) in snapshot.segments.iter().enumerate() {
             let Some(local) = segment.local(table) else { continue };
-            let from = behind.map_or(0, |key| segment.up_to(local, key));
+            let from = resume.map_or(0, |key| segment.up_to(local, key));
             let to = best.map_or(u32::MAX, |(key, _)| segment.before(local, key));
             if from >= to {
                 continue;
@@ -169,7 +169,7 @@ impl Search<'_, '_, '_> {
     }
 }
 
-/// A place is the key of the route behind which the search through a table goes on.
+/// A place is the key of the route after which the search through a table resumes.
 impl Searcher for Search<'_, '_, '_> {
     type Place = (TableId, Option<Key>);
     type Rule = Hit;
@@ -178,10 +178,10 @@ impl Searcher for Search<'_, '_, '_> {
         (table, None)
     }
 
-    fn search(&mut self, (table, behind): Self::Place) -> End<Self::Place, Hit> {
-        match self.first(table, behind) {
+    fn search(&mut self, (table, resume): Self::Place) -> End<Self::Place, Hit> {
+        match self.first(table, resume) {
             Some((key, route @ Hit { goto: Some(inner), .. })) => {
-                End::Goto { route, table: inner, behind: (table, Some(key)) }
+                End::Goto { route, table: inner, resume: (table, Some(key)) }
             }
             Some((_, route)) => End::Choose(route),
             None => match &self.snapshot.base.rules.program().tables[table.index()].default {

@@ -4,19 +4,20 @@
 
 use super::head::Head;
 use super::route::{Draft, Route, refusal};
-use crate::diag::{Code, Diagnostic};
 use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
-use crate::host::Host;
-use crate::limits::Limit;
-use crate::loader::{Loaded, Unit};
-use crate::sema::check::{Known, RouteUses, check_route};
-use crate::sema::hir::{Extern, Outcome, Program, TableId};
-use crate::sema::resolve::names_in;
-use crate::span::FileId;
-use crate::syntax::ast::{self, Expr, Statement, StatementKind, Target};
-use crate::threads::Threads;
 use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_base::span::FileId;
+use rulec_eval::host::Host;
+use rulec_lang::limits::Limit;
+use rulec_sema::check::{Known, RouteUses, check_route};
+use rulec_sema::hir::{Extern, Outcome, Program, TableId};
+use rulec_sema::resolve::names_in;
+use rulec_syntax::ast::{self, Expr, Statement, StatementKind, Target};
+use rulec_syntax::loader::{Loaded, Unit};
 use std::sync::Arc;
 
 pub(super) struct Declarations {
@@ -274,7 +275,7 @@ impl Declarations {
         let goto = match (&program.rules[0].outcome, draft.route().map(|route| &route.target)) {
             (Outcome::Goto(inner), Some(Target::Goto { span, .. })) => {
                 let Some(to) = base.program().table_named(&program.tables[inner.index()].name) else {
-                    let message = said!("the jump leads nowhere");
+                    let message = message!("the jump leads nowhere");
                     let found = vec![Diagnostic::without_place(Code::UnknownTable, message)];
                     return Err(refusal(base.sources(), &draft.text, found));
                 };

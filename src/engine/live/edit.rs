@@ -3,8 +3,8 @@
 use super::error::EditError;
 use super::head::Head;
 use super::route::{Draft, draft};
-use crate::sema::hir::ROUTES;
-use crate::source::SourceMap;
+use rulec_base::source::SourceMap;
+use rulec_sema::hir::ROUTES;
 
 /// An edit of one statement, of whatever kind; see [`LiveRules::edit`](super::LiveRules::edit).
 ///

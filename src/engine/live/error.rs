@@ -1,8 +1,8 @@
 //! Why an edit was refused.
 
 use super::head::Head;
-use crate::diag::nearest;
 use crate::engine::{CompileError, UnknownEntry};
+use rulec_base::diag::nearest;
 
 /// Why an edit was refused. The rules are then as they were.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The names by which edits call statements: the word they begin with, and their name.
 
-use crate::syntax::ast::StatementKind;
-use crate::syntax::parse::starts_statement;
+use rulec_syntax::ast::StatementKind;
+use rulec_syntax::parse::starts_statement;
 use std::fmt;
 
 /// The word that a statement begins with, and its name; empty where it has none.

@@ -1,8 +1,9 @@
 //! The jumps between tables of routes: they may not lead in a circle, nor too deep.
 
-use crate::diag::{Code, Message};
-use crate::sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 use hashbrown::HashMap;
+use rulec_base::diag::{Code, Message};
+use rulec_base::message;
+use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
 /// A jump from a table to another.
 pub(super) type Jump = (TableId, TableId);
@@ -71,11 +72,11 @@ impl Jumps {
         };
         let (behind, ahead) = (longest(to, true), longest(from, false));
         if behind.contains_key(&from) {
-            return Err((Code::JumpCycle, said!("these jumps go round in a circle")));
+            return Err((Code::JumpCycle, message!("these jumps go round in a circle")));
         }
         let deepest = |depths: &HashMap<TableId, usize>| depths.values().copied().max().unwrap_or(0);
         if deepest(&behind) + deepest(&ahead) + 1 > MAX_JUMPS {
-            return Err((Code::JumpsTooDeep, said!("jumps lead through more than {MAX_JUMPS} tables")));
+            return Err((Code::JumpsTooDeep, message!("jumps lead through more than {MAX_JUMPS} tables")));
         }
         Ok(())
     }

@@ -11,9 +11,9 @@ use super::statements;
 use super::writer::Writer;
 use super::{Shared, table_of};
 use crate::engine::Compiler;
-use crate::sema::hir::ROUTES;
-use crate::syntax::ast::StatementKind;
-use crate::threads::Threads;
+use rulec_base::parallel::Threads;
+use rulec_sema::hir::ROUTES;
+use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
 /// So few logged edits are made while others wait.

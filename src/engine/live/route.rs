@@ -2,17 +2,17 @@
 
 use super::error::EditError;
 use super::head::Head;
-use crate::diag::Diagnostic;
 use crate::engine::CompileError;
 use crate::engine::compile::fails;
-use crate::sema::check::RouteUses;
-use crate::sema::hir::TableId;
-use crate::source::SourceMap;
-use crate::span::{FileId, Span};
-use crate::syntax::ast::{self, Statement, StatementKind};
-use crate::syntax::parse;
-use crate::threads::Threads;
 use hashbrown::Equivalent;
+use rulec_base::diag::Diagnostic;
+use rulec_base::parallel::Threads;
+use rulec_base::source::SourceMap;
+use rulec_base::span::{FileId, Span};
+use rulec_sema::check::RouteUses;
+use rulec_sema::hir::TableId;
+use rulec_syntax::ast::{self, Statement, StatementKind};
+use rulec_syntax::parse;
 use std::sync::Arc;
 
 /// A route that came later, as it was written.

@@ -4,8 +4,8 @@
 
 use super::route::Route;
 use crate::engine::Rules;
-use crate::index::tombstones::Tombstones;
-use crate::sema::hir::{Outcome, RuleId, Table, TableId};
+use rulec_sema::hir::{Outcome, RuleId, Table, TableId};
+use rulec_vm::index::tombstones::Tombstones;
 use std::cmp::Reverse;
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@ use super::error::{EditError, UnknownStatement};
 use super::head::Head;
 use super::texts::{Splice, appended, put, spliced};
 use crate::engine::UnknownEntry;
-use crate::span::FileId;
-use crate::syntax::ast::{Statement, StatementKind};
-use crate::syntax::parse;
-use crate::threads::Threads;
+use rulec_base::parallel::Threads;
+use rulec_base::span::FileId;
+use rulec_syntax::ast::{Statement, StatementKind};
+use rulec_syntax::parse;
 use std::ops::Range;
 
 /// The texts of the files, by their names, with edits made in them; the main file is where statements go without

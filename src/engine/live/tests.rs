@@ -3,9 +3,9 @@
 mod statements;
 
 use super::{EditError, LiveRules};
-use crate::diag::Code;
 use crate::engine::Compiler;
-use crate::loader::MemoryLoader;
+use rulec_base::diag::Code;
+use rulec_syntax::loader::MemoryLoader;
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

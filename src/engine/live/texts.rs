@@ -1,13 +1,14 @@
 //! The texts behind live rules, which are the truth: statements are taken out of them, put in another's
 //! place, and appended, as an author would edit the files.
 
-use crate::engine::{DiskLoader, Rules};
-use crate::loader::{LoadError, Loader, Unit};
-use crate::sema::hir::{RuleId, TableId};
-use crate::source::SourceMap;
-use crate::span::{FileId, Span};
-use crate::syntax::ast::{Statement, StatementKind};
+use crate::engine::Rules;
+use crate::files::DiskLoader;
 use hashbrown::HashMap;
+use rulec_base::source::SourceMap;
+use rulec_base::span::{FileId, Span};
+use rulec_sema::hir::{RuleId, TableId};
+use rulec_syntax::ast::{Statement, StatementKind};
+use rulec_syntax::loader::{LoadError, Loader, Unit};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -124,7 +125,7 @@ impl Changes {
                 edits.entry(file).or_default().push(appended(at, *table != TableId(0), text));
             }
         }
-        let edited = |(id, file): (FileId, &crate::source::SourceFile)| {
+        let edited = |(id, file): (FileId, &rulec_base::source::SourceFile)| {
             let text = match edits.remove(&id) {
                 Some(edits) => spliced(&file.text, edits),
                 None => file.text.clone(),

@@ -11,14 +11,15 @@ use super::route::{Draft, Named, Route, RouteKey, refusal};
 use super::segment::{INSERTED, Place, Segment};
 use super::snapshot::Snapshot;
 use super::texts::Changes;
-use crate::diag::Diagnostic;
 use crate::engine::set::next_generation;
 use crate::engine::{CompileError, Compiler, Rules};
-use crate::sema::check::{Counted, CountedUses, RouteUses};
-use crate::sema::hir::{RuleId, TableId};
-use crate::text;
-use crate::threads::Threads;
 use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_base::text;
+use rulec_sema::check::{Counted, CountedUses, RouteUses};
+use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
 /// A route that is there: its segment, and its number in it.
@@ -231,7 +232,7 @@ impl Writer {
             && let Err((code, message)) = self.jumps.check(table, to, old_jump)
         {
             let wrong = Diagnostic::new(code, span, message)
-                .help(said!("let tables jump to their goal directly, and never back"));
+                .help(message!("let tables jump to their goal directly, and never back"));
             return Err(refusal(base.sources(), &route.draft.text, vec![wrong]));
         }
         Ok((route, rules))

@@ -2,7 +2,7 @@
 
 use super::super::random::Random;
 use super::{ANALYSIS, Generated, Generator, Kind};
-use rulec::internals::limits::TABLE;
+use rulec_lang::limits::TABLE;
 
 impl Generator<'_> {
     /// A random program with small limits in its settings.

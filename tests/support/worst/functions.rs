@@ -2,7 +2,7 @@
 
 use super::Table::Function;
 use super::{Case, Size, Task, ask, each, indexed, list, pairs, text};
-use rulec::internals::limits::{Limit, VALUES_IN_QUANTIFIERS};
+use rulec_lang::limits::{Limit, VALUES_IN_QUANTIFIERS};
 use serde_json::{Map, Value as Json, json};
 
 /// A condition about the whole of a text `text`.

@@ -2,7 +2,7 @@
 
 use super::Table::Operator;
 use super::{Case, Size, Task, ask, each, indexed, list, pairs, searched_bytes, text};
-use rulec::internals::limits::Limit;
+use rulec_lang::limits::Limit;
 use serde_json::json;
 
 /// The letters of each text, where two lists of as many as a nest reads are one message.

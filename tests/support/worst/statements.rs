@@ -2,7 +2,7 @@
 
 use super::Table::Statement;
 use super::{Case, Size, Task, ask, list, searched_bytes, text};
-use rulec::internals::limits::Limit;
+use rulec_lang::limits::Limit;
 use serde_json::{Map, Value as Json, json};
 
 /// Statements that decide nothing by themselves.

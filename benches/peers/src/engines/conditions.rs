@@ -4,10 +4,10 @@
 use super::{Engine, Ready, Sample};
 use crate::view::View;
 use ::rulec::Rules;
-use ::rulec::internals::ops::{Op, Quantity, TestMode};
-use ::rulec::internals::sema::hir::{Const, SlotId};
-use ::rulec::internals::sema::normal::{Ask, ExprId, NCond, NExpr, NPred, Normal};
-use ::rulec::internals::text::{Form, regex, word_edges_ok};
+use rulec_lang::operators::{Op, Quantity, TestMode};
+use rulec_sema::hir::{Const, SlotId};
+use rulec_sema::normal::{Ask, ExprId, NCond, NExpr, NPred, Normal};
+use rulec_base::text::{Form, regex, word_edges_ok};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem::Finder;
 use serde_json::Value as Json;
@@ -33,7 +33,7 @@ impl Conditions {
         let preds: Vec<Cond> = preds.collect::<Result<_, _>>()?;
         let mut conds: Vec<Cond> = Vec::with_capacity(normal.conds.len());
         for cond in &normal.conds {
-            let of = |ids: &[::rulec::internals::sema::normal::CondId]| -> Vec<Cond> {
+            let of = |ids: &[rulec_sema::normal::CondId]| -> Vec<Cond> {
                 ids.iter().map(|id| conds[id.index()].clone()).collect()
             };
             let cond: Cond = match cond {

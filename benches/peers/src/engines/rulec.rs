@@ -2,7 +2,7 @@
 
 use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
-use ::rulec::internals::decision::Chosen;
+use rulec_eval::decision::Chosen;
 use ::rulec::{Indexing, Record, Rules, Session, Tier};
 use std::hint::black_box;
 use std::sync::Mutex;

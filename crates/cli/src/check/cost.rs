@@ -8,9 +8,9 @@ use crate::report::Format;
 use crate::term::{Out, Term, grouped};
 use rulec::Message;
 use rulec::cost::TableCost;
-use rulec::internals::diag::said;
-use rulec::internals::text::on_one_line;
-use rulec_settings::Settings;
+use rulec_base::message;
+use rulec_base::text::on_one_line;
+use rulec_config::Settings;
 use serde::Serialize;
 
 /// Says what decisions may cost in the worst case, where that is asked; the number of tables over what is allowed.
@@ -40,7 +40,7 @@ pub fn tell(
             let (steps, most) = (grouped(table.steps), grouped(most));
             let name = on_one_line(&table.table);
             let what =
-                said!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
+                message!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
             match args.format {
                 Format::Github => out.line(&format!("::error file={file}::{}", language::tell(&what)))?,
                 _ => term.error(&what),
@@ -62,12 +62,12 @@ const DEAREST: usize = 20;
 fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {
     let calls = |calls: u64| match calls {
         0 => Message::default(),
-        1 => said!(", 1 call of functions of the embedding program"),
-        calls => said!(", {calls} calls of functions of the embedding program"),
+        1 => message!(", 1 call of functions of the embedding program"),
+        calls => message!(", {calls} calls of functions of the embedding program"),
     };
     let name = on_one_line(&table.table);
     let steps = grouped(table.steps);
-    out.tell(&said!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
+    out.tell(&message!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
     for statement in table.statements.iter().take(DEAREST) {
         let name = on_one_line(&statement.name);
         out.line(&format!(
@@ -77,7 +77,7 @@ fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliErr
         ))?;
     }
     if table.statements.len() > DEAREST {
-        out.tell(&said!("                   … and {} more", table.statements.len() - DEAREST))?;
+        out.tell(&message!("                   … and {} more", table.statements.len() - DEAREST))?;
     }
     Ok(())
 }

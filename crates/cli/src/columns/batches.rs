@@ -10,11 +10,11 @@ use crate::summary::Summary;
 use crate::term::{Out, Term};
 use crate::turns::{self, Turns};
 use crate::{CliError, files, signals, standard};
-use rulec::internals::diag::said;
 use rulec::{Entry, Rules};
-use rulec_columns::formats::{self, Format, FormatError, Sink, Source};
-use rulec_columns::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
-use rulec_inspect::files::Replacement;
+use rulec_arrow::formats::{self, Format, FormatError, Sink, Source};
+use rulec_arrow::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
+use rulec_base::message;
+use rulec_report::files::Replacement;
 use serde_json::json;
 use std::fmt::Display;
 use std::fs::File;
@@ -141,7 +141,7 @@ impl Output<'_> {
 }
 
 fn unwritten(error: impl Display) -> CliError {
-    CliError::usage(said!("the answers cannot be written: {}", error.to_string()))
+    CliError::usage(message!("the answers cannot be written: {}", error.to_string()))
 }
 
 /// Standard output, for columns. When its reader has gone away, what is written goes nowhere.
@@ -220,7 +220,7 @@ impl ColumnArgs {
         let answered = answer_all(hands, || source.job(), Some(&messages), &mut output)?;
         match source.source.cut() {
             Some(cut) if signals::caught().is_none() => {
-                Err(CliError::usage(said!("`{}`: {cut}", name(stream))))
+                Err(CliError::usage(message!("`{}`: {cut}", name(stream))))
             }
             _ => Ok(answered),
         }
@@ -230,7 +230,7 @@ impl ColumnArgs {
     fn refuse_the_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
         let whole = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
         match (whole(stream.path()), whole(self.output.as_deref())) {
-            (Some(input), Some(output)) if input == output => Err(CliError::usage(said!(
+            (Some(input), Some(output)) if input == output => Err(CliError::usage(message!(
                 "`{}` holds the messages; name another file with `--output`",
                 name(stream)
             ))),
@@ -283,7 +283,7 @@ impl ColumnArgs {
             return Ok(Output { form: written.map_or(Form::Standard(out), Form::Lines), file });
         }
         if file.is_none() && form != "csv" && io::stdout().is_terminal() {
-            return Err(CliError::usage(said!("{form} is no text; name a file with `--output`")));
+            return Err(CliError::usage(message!("{form} is no text; name a file with `--output`")));
         }
         let out: Box<dyn Write + Send> = match written {
             Some(written) => Box::new(written),
@@ -318,7 +318,7 @@ fn answer_all<W: Worker>(
 fn format(name: &str) -> Result<Format, CliError> {
     let mut all = Format::ALL.into_iter();
     all.find(|format| format.name() == name)
-        .ok_or_else(|| CliError::usage(said!("`{name}` is no form of columns")))
+        .ok_or_else(|| CliError::usage(message!("`{name}` is no form of columns")))
 }
 
 fn name(stream: &StreamArgs) -> String {

@@ -2,7 +2,7 @@
 //! order of the text; edges to a row above bend around the side.
 
 use crate::markup::escaped;
-use rulec_inspect::drawing::{Drawing, Shape};
+use rulec_report::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! Drawings as text: for Mermaid, which Markdown pages show, and for Graphviz.
 
-use rulec_inspect::drawing::{Drawing, Edge, Shape, one_line};
+use rulec_report::drawing::{Drawing, Edge, Shape, one_line};
 use std::fmt::Write;
 
 pub fn mermaid(drawing: &Drawing) -> String {

@@ -2,12 +2,12 @@
 
 use super::{Done, Last, Reader, err};
 use rulec::Message;
-use rulec::internals::diag::said;
+use rulec_base::message;
 
 impl Reader<'_> {
     /// Reads what stands after `[`.
     pub(super) fn class(&mut self) -> Done<Last> {
-        const OPEN: Message = said!("a class in it is not closed");
+        const OPEN: Message = message!("a class in it is not closed");
         self.out.push('[');
         if self.eat('^') {
             self.out.push('^');
@@ -38,7 +38,7 @@ impl Reader<'_> {
                         self.out.push('-');
                         self.write_member(&Member::One(high));
                     }
-                    _ => return err(said!("a class in it has a range that is none")),
+                    _ => return err(message!("a class in it has a range that is none")),
                 },
             }
         }
@@ -48,7 +48,7 @@ impl Reader<'_> {
         if c != '\\' {
             return Ok(Member::One(c));
         }
-        let Some(c) = self.chars.next() else { return err(said!("it ends with a `\\`")) };
+        let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         match self.category(c) {
             Some(category) => Ok(Member::Category(category)),
             None => Ok(Member::One(self.escaped(c, true)?)),

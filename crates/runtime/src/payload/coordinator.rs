@@ -6,7 +6,7 @@ use crate::events::{Bus, BusBuilder, MiddlewareError, Published};
 use crate::task::{self, Function};
 use crate::workflow::{Node, ProcessError, Processor, from_fn};
 use arc_swap::ArcSwap;
-use rulec::internals::sema::hir::Payload;
+use rulec_sema::hir::Payload;
 use serde_json::{Map, Value as Json, json};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;

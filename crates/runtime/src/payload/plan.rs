@@ -2,8 +2,9 @@
 
 use super::NodeFailure;
 use rulec::condition::Condition;
-use rulec::internals::builtins::{self, Function};
-use rulec::internals::{arena::Arena, value::Value as View};
+use rulec_lang::arena::Arena;
+use rulec_lang::builtins::{self, Function};
+use rulec_lang::value::Value as View;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, HashSet};
@@ -210,7 +211,7 @@ impl Plan {
         let before = serde_json::to_value(&self.nodes[at]).unwrap_or(Json::Null);
         let changes = Json::Object(changes.clone());
         // As the rules that judged the changes make them.
-        let limits = rulec::internals::limits::Limits::default();
+        let limits = rulec_lang::limits::Limits::default();
         let arena = Arena::new(&limits);
         let updated = builtins::TABLE[Function::Updated as usize].meaning;
         let after = updated(&[View::from_json(&before), View::from_json(&changes)], &arena).to_json();

@@ -3,8 +3,8 @@
 
 use super::{Router, RouterError};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use rulec::internals::loader::{LoadError, Loader};
 use rulec::{CompileError, Compiler, DiskLoader, LiveRules};
+use rulec_syntax::loader::{LoadError, Loader};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -5,8 +5,8 @@ use super::node::{Node, NodeId};
 use super::plan::{Plan, Step};
 use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
-use rulec::internals::diag::said;
-use rulec::internals::graph::{self, Finding, FindingKind, Severity, Vertex};
+use rulec_base::message;
+use rulec_lang::graph::{self, Finding, FindingKind, Severity, Vertex};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -166,7 +166,7 @@ impl WorkflowBuilder {
         let mut numbers = HashMap::with_capacity(self.nodes.len());
         for node in std::mem::take(&mut self.nodes) {
             if numbers.contains_key(&node.id) {
-                let message = said!("there are two nodes `{}`", node.id);
+                let message = message!("there are two nodes `{}`", node.id);
                 findings.push(Finding::new(FindingKind::DuplicateNode, vec![node.id], message));
                 continue;
             }
@@ -179,7 +179,7 @@ impl WorkflowBuilder {
         }
         let start = numbers.get(&self.start).copied();
         if start.is_none() {
-            let message = said!("the workflow starts at `{}`, which is no node", self.start);
+            let message = message!("the workflow starts at `{}`, which is no node", self.start);
             findings.push(Finding::new(FindingKind::UnknownStart, vec![self.start.clone()], message));
         }
         let mut strangers: Vec<&NodeId> = self
@@ -191,7 +191,7 @@ impl WorkflowBuilder {
         strangers.sort();
         strangers.dedup();
         findings.extend(strangers.into_iter().map(|id| {
-            let message = said!("a processor or router is given for `{id}`, which is no node");
+            let message = message!("a processor or router is given for `{id}`, which is no node");
             Finding::new(FindingKind::UnknownNode, vec![id.clone()], message)
         }));
         let Some(start) = start.filter(|_| findings.is_empty()) else { return Err(BuildError { findings }) };
@@ -215,11 +215,13 @@ impl WorkflowBuilder {
             (false, Some(processor), _) => Some(processor.clone()),
             (false, None, Some(factory)) => Some(factory(&node).map_err(|error| {
                 let error = error.to_string();
-                missing(said!("the processor of `{id}` cannot be made: {error}"))
+                missing(message!("the processor of `{id}` cannot be made: {error}"))
             })?),
             (false, None, None) => {
                 let kind = &node.kind;
-                return Err(missing(said!("`{id}` has no processor: the kind `{kind}` is not registered")));
+                return Err(missing(message!(
+                    "`{id}` has no processor: the kind `{kind}` is not registered"
+                )));
             }
         };
         Ok(Step {

@@ -1,6 +1,6 @@
 //! The nodes that a workflow is written down as, each with the nodes that come next.
 
-pub use rulec::internals::graph::NodeId;
+pub use rulec_lang::graph::NodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use super::merge::MergeStrategy;
 use super::node::NodeId;
 use super::processor::Processor;
 use super::router::ConditionalRouter;
-use rulec::internals::graph::Vertex;
+use rulec_lang::graph::Vertex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

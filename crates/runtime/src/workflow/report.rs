@@ -1,7 +1,7 @@
 //! The report of a run, as plain data.
 
 use super::node::NodeId;
-use rulec::internals::graph::names;
+use rulec_lang::graph::names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;

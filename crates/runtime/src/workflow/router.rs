@@ -1,7 +1,7 @@
 //! Routers decide where an output goes. A router names targets; the engine looks them up. Whether an
 //! edge is a loop-back is declared by the rule that takes it, never guessed from its position.
 
-use rulec::internals::graph::{NodeId, Route, Target};
+use rulec_lang::graph::{NodeId, Route, Target};
 use serde_json::Value;
 
 /// Chooses among a node's next nodes by its output.

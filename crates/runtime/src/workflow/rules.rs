@@ -4,9 +4,9 @@
 use super::build::{Workflow, WorkflowBuilder};
 use super::node::{Node, NodeId};
 use super::router::ConditionalRouter;
-use rulec::internals::graph::{Route, Target};
-use rulec::internals::sema::hir::{NEXT, OUTPUT, TableId, TableKind};
 use rulec::{Rules, UnknownEntry};
+use rulec_lang::graph::{Route, Target};
+use rulec_sema::hir::{NEXT, OUTPUT, TableId, TableKind};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use super::rounds::Rounds;
 use crate::task::{self, Broken};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rulec::internals::graph::names;
+use rulec_lang::graph::names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};

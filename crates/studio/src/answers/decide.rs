@@ -8,8 +8,8 @@ use crate::language::{language, words};
 use crate::refusal::Answer;
 use crate::state::Studio;
 use rulec::choice::Question;
-use rulec::internals::trace::MASK;
 use rulec::{Entry, Rules, TableKind};
+use rulec_eval::trace::MASK;
 use serde_json::Value as Json;
 use std::sync::Arc;
 

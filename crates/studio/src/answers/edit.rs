@@ -10,11 +10,11 @@ use crate::refusal::{Answer, Refused};
 use crate::state::{CLASSES, Studio};
 use axum::Json;
 use axum::extract::Path;
-use rulec::internals::diag::said;
-use rulec::internals::ide::complete::ItemKind;
-use rulec::internals::ide::{Edit, Entry, actions, tokens};
-use rulec::internals::syntax::format as formatter;
 use rulec::{Code, FileId, RenderOptions, Rules, Severity, TestOutcome, run_tests};
+use rulec_base::message;
+use rulec_ide::complete::ItemKind;
+use rulec_ide::{Edit, Entry, actions, tokens};
+use rulec_syntax::format as formatter;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ pub(crate) fn complete(studio: &Arc<Studio>, asked: At) -> Answer<Completions> {
     let (known, file, offset) = at(studio, asked)?;
     let found = known.analysis.complete(file, offset);
     let (from, to) = known.range(found.replaces);
-    let item = |item: rulec::internals::ide::complete::Item| CompletionItem {
+    let item = |item: rulec_ide::complete::Item| CompletionItem {
         label: item.label,
         kind: match item.kind {
             ItemKind::Field => "field",
@@ -200,7 +200,7 @@ pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
 
 /// The page of a code.
 pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
-    let found = Code::parse(&code).ok_or_else(|| Refused::missing(said!("there is no code `{code}`")))?;
+    let found = Code::parse(&code).ok_or_else(|| Refused::missing(message!("there is no code `{code}`")))?;
     let page = found.page_in(language());
     // The comments mark tables that are written from the source.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));

@@ -1,11 +1,11 @@
 //! The fields of a form, from the declared input or from what the rules read; and an example of a message.
 
 use crate::api::{Control, FormField};
-use rulec::internals::ops::Op;
-use rulec::internals::sema::hir::{
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_sema::hir::{
     Const, Expr, ExprKind, Limits, Object, Operand, Part, Payload, Predicate, Program, Shape, Term,
 };
-use rulec::internals::ty::{KindSet, Record, Ty};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,7 +26,7 @@ impl Compared {
         let mut open: Vec<Part<'_>> = bodies.chain(conditions).collect();
         while let Some(part) = open.pop() {
             if let Part::Cond(cond) = part
-                && let rulec::internals::sema::hir::CondKind::Test(test) = &cond.kind
+                && let rulec_sema::hir::CondKind::Test(test) = &cond.kind
             {
                 compared.test(program, test);
             }
@@ -60,7 +60,7 @@ impl Compared {
 
 /// The fields of a record.
 pub(crate) fn fields(record: &Record, around: &str, compared: &Compared) -> Vec<FormField> {
-    let field = |field: &rulec::internals::ty::Field| {
+    let field = |field: &rulec_lang::ty::Field| {
         let path =
             if around.is_empty() { field.name.to_string() } else { format!("{around}.{}", field.name) };
         FormField {
@@ -82,7 +82,7 @@ pub(crate) fn payload(payload: &Payload) -> Vec<FormField> {
 }
 
 fn objects(object: &Object) -> Vec<FormField> {
-    let field = |field: &rulec::internals::sema::hir::PayloadField| {
+    let field = |field: &rulec_sema::hir::PayloadField| {
         let (ty, control, fields) = match &field.shape {
             Shape::Plain(ty) => (ty.to_string(), control(ty), Vec::new()),
             Shape::Object(inner) => ("{ … }".to_owned(), Control::Record, objects(inner)),
@@ -115,7 +115,7 @@ fn control(ty: &Ty) -> Control {
 
 /// A message to begin with: that of the first test of an entry, else one in which every field has a value of its type.
 pub(crate) fn example(program: &Program, fields: &[FormField]) -> Json {
-    let decides = |test: &&rulec::internals::sema::hir::Test| test.entry.0 == 0;
+    let decides = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
     match program.tests.iter().find(decides) {
         Some(test) => test.message.clone(),
         None => skeleton(fields),

@@ -10,11 +10,9 @@ use crate::known::Known;
 use crate::language::{told, words};
 use crate::refusal::Answer;
 use crate::state::Studio;
-use rulec::internals::sema::hir::{
-    FLOWS, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger,
-};
 use rulec::{Code, Rules, Span};
-use rulec_inspect::{coverage, drawing};
+use rulec_report::{coverage, drawing};
+use rulec_sema::hir::{FLOWS, Outcome, Payload, Program, Rule, RuleId, Table, TableId, TableKind, Trigger};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -46,7 +44,7 @@ pub(crate) fn of(known: &Known) -> Answer<Map> {
     })
 }
 
-fn workflow(rules: &Rules, workflow: &rulec::internals::sema::hir::Workflow) -> MapWorkflow {
+fn workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow {
     let program = rules.program();
     let nodes = workflow.nodes.iter().map(|node| MapNode {
         id: node.id.to_string(),

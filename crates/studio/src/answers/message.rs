@@ -6,7 +6,7 @@ use crate::places::Places;
 use crate::refusal::Answer;
 use crate::state::Studio;
 use rulec::JsonError;
-use rulec::internals::json;
+use rulec_base::json;
 use serde_json::Value as Json;
 
 /// The message of a request: what its author wrote, or that of a row of a replay as it stands in the file.

@@ -10,8 +10,8 @@ use crate::project::{Project, stamp};
 use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
 use rulec::TableKind;
-use rulec::internals::diag::said;
-use rulec::internals::sema::hir::{Program, Table};
+use rulec_base::message;
+use rulec_sema::hir::{Program, Table};
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ fn read_kept(project: &Project) -> Answer<(Option<PathBuf>, String)> {
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok((Some(path), text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Some(path), String::new())),
-        Err(error) => Err(Refused::invalid(said!("`{}` cannot be read: {error}", path.display()))),
+        Err(error) => Err(Refused::invalid(message!("`{}` cannot be read: {error}", path.display()))),
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn kept(studio: &Arc<Studio>, asked: OfRules) -> Answer<KeptMessages>
     } else {
         let name = path.as_ref().map_or_else(String::new, |path| path.display().to_string());
         serde_json::from_str(&text).map_err(|error| {
-            Refused::invalid(said!("`{name}` holds no kept messages: {error}; move it away, or mend it"))
+            Refused::invalid(message!("`{name}` holds no kept messages: {error}; move it away, or mend it"))
         })?
     };
     Ok(KeptMessages { file: path.map(|path| crate::state::file_name(&path)), stamp: stamp(&text), messages })
@@ -121,17 +121,19 @@ pub(crate) fn keep(studio: &Arc<Studio>, asked: KeepMessages) -> Answer<KeptMess
     let project = studio.project(asked.rules)?;
     let (path, text) = read_kept(&project)?;
     let Some(path) = path else {
-        return Err(Refused::invalid(said!("rules that were uploaded have no folder to keep messages in")));
+        return Err(Refused::invalid(message!(
+            "rules that were uploaded have no folder to keep messages in"
+        )));
     };
     if stamp(&text) != asked.stamp {
         let name = crate::state::file_name(&path);
-        return Err(Refused::changed(said!("`{name}` has changed since it was read; read it again")));
+        return Err(Refused::changed(message!("`{name}` has changed since it was read; read it again")));
     }
     let mut text =
         serde_json::to_string_pretty(&asked.messages).map_err(|error| Refused::broken(as_it_is(error)))?;
     text.push('\n');
-    rulec_inspect::files::replace(&path, text.as_bytes())
-        .map_err(|error| Refused::invalid(said!("`{}` cannot be written: {error}", path.display())))?;
+    rulec_report::files::replace(&path, text.as_bytes())
+        .map_err(|error| Refused::invalid(message!("`{}` cannot be written: {error}", path.display())))?;
     Ok(KeptMessages {
         file: Some(crate::state::file_name(&path)),
         stamp: stamp(&text),

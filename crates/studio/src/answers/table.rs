@@ -8,10 +8,10 @@ use crate::known::Known;
 use crate::language::{told, words};
 use crate::refusal::{Answer, Refused};
 use crate::state::Studio;
-use rulec::internals::diag::said;
-use rulec::internals::sema::hir::{Cond, CondKind, Part, ROUTES, Rule, TableKind};
 use rulec::{Code, Rules};
-use rulec_inspect::drawing::{leads_to, one_line};
+use rulec_base::message;
+use rulec_report::drawing::{leads_to, one_line};
+use rulec_sema::hir::{Cond, CondKind, Part, ROUTES, Rule, TableKind};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     let found = program.table_named(name).map(|id| &program.tables[id.index()]);
     let table = found
         .filter(|table| table.kind != TableKind::Requirements)
-        .ok_or_else(|| Refused::missing(said!("there is no table `{name}`")))?;
+        .ok_or_else(|| Refused::missing(message!("there is no table `{name}`")))?;
     let rows: Vec<&Rule> = table.order.iter().map(|id| &program.rules[id.index()]).collect();
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| parts(rules, rule)).collect();
     let columns = columns(&conjuncts);
@@ -79,7 +79,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
         _ => rules.overlaps(name).map_err(|error| Refused::missing(error.in_words().clone()))?,
     };
     let gap = overlaps.untaken.iter().map(|message| Gap {
-        message: words(&said!("no row takes this message")),
+        message: words(&message!("no row takes this message")),
         example: Some(message.to_string()),
     });
     let gap = gap.collect();

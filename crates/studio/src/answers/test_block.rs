@@ -6,13 +6,13 @@ use super::message::message;
 use crate::api::{MadeTest, MakeTest};
 use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
-use rulec::internals::diag::said;
-use rulec::internals::sema::hir::{ROUTES, TableKind};
-use rulec::internals::syntax::write;
-use rulec::internals::ty::{KindSet, Record, Ty};
-use rulec::internals::value::Value;
 use rulec::payload::Judge;
 use rulec::{Entry, Explanation, Rules, run_tests};
+use rulec_base::message;
+use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_lang::value::Value;
+use rulec_sema::hir::{ROUTES, TableKind};
+use rulec_syntax::write;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -27,14 +27,14 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     let message = message(studio, &asked.message, asked.row.as_ref())?
         .map_err(|mistake| Refused::invalid(as_it_is(mistake.message)))?;
     if !studio.show_private && rules.masked_message(&message) != message {
-        return Err(Refused::invalid(said!(
+        return Err(Refused::invalid(message!(
             "the message holds values of private fields, which a test would show; open the studio with `--show-private`"
         )));
     }
     let file = project.main().to_owned();
     let before = known
         .analysis
-        .text(known.analysis.file(&file).ok_or_else(|| Refused::missing(said!("there is no main file")))?);
+        .text(known.analysis.file(&file).ok_or_else(|| Refused::missing(message!("there is no main file")))?);
     let mut tried: Option<MadeTest> = None;
     for (given, expected) in candidates(&known, rules, &asked, &message)? {
         let name = free_name(rules, asked.name.as_deref(), &message, &expected);
@@ -51,7 +51,7 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     }
     // One that fails is what a person wants who says what should come out.
     tried.ok_or_else(|| {
-        Refused::invalid(said!(
+        Refused::invalid(message!(
             "no `test` block can be made of this message: its values do not fit the rules' `input`"
         ))
     })

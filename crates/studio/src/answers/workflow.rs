@@ -4,11 +4,11 @@
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
 use crate::refusal::{Answer, Refused, as_it_is};
 use rulec::Rules;
-use rulec::internals::diag::said;
-use rulec::internals::graph::{NodeId, Route};
-use rulec::internals::sema::hir::{NEXT, OUTPUT, PARALLEL, TableId};
+use rulec_base::message;
+use rulec_lang::graph::{NodeId, Route};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{ConditionalRouter, RulesRouter, Severity, Workflow};
+use rulec_sema::hir::{NEXT, OUTPUT, PARALLEL, TableId};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     let declared = rules
         .program()
         .workflow_named(name)
-        .ok_or_else(|| Refused::missing(said!("there is no workflow `{name}`")))?;
+        .ok_or_else(|| Refused::missing(message!("there is no workflow `{name}`")))?;
     let builder = Workflow::from_rules(rules, name).map_err(|error| Refused::missing(as_it_is(error)))?;
     let mut builder = builder
         .kind("echo", echo)
@@ -42,7 +42,7 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     let workflow = builder.build().map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
         let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
-        Refused::invalid(said!("the workflow cannot be run: {}", errors.join("; ")))
+        Refused::invalid(message!("the workflow cannot be run: {}", errors.join("; ")))
     })?;
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| Refused::broken(as_it_is(error)))?;

@@ -4,10 +4,10 @@ use super::decider::{Came, Decider};
 use super::{NOTHING, Replay, Row, Tally};
 use crate::api::ReplayState;
 use rulec::Message;
-use rulec::internals::diag::said;
-use rulec::internals::json;
-use rulec::internals::trace::MASK;
-use rulec_inspect::log::{self, Line, Logged};
+use rulec_base::json;
+use rulec_base::message;
+use rulec_eval::trace::MASK;
+use rulec_report::log::{self, Line, Logged};
 use serde_json::Value as Json;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -32,9 +32,11 @@ impl Replay {
             Ok(Ok(true)) => self.end(ReplayState::Done, None),
             Ok(Ok(false)) => self.end(ReplayState::Cancelled, None),
             Ok(Err(error)) => {
-                self.fail(said!("`{}` cannot be read: {error}", self.source.about.name));
+                self.fail(message!("`{}` cannot be read: {error}", self.source.about.name));
             }
-            Err(_) => self.fail(said!("the studio made a mistake at one of the messages; please report it")),
+            Err(_) => {
+                self.fail(message!("the studio made a mistake at one of the messages; please report it"))
+            }
         }
     }
 
@@ -106,7 +108,7 @@ impl<'r> Job<'r> {
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
             if read.too_long {
-                job.refuse(number, said!("the line is longer than a message may be"));
+                job.refuse(number, message!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
                 job.line(offset, number, text);
             }

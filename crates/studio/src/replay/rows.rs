@@ -4,9 +4,9 @@ use super::sums::{by_time, moment};
 use super::{NOTHING, Replay, Row};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::refusal::{Answer, Refused};
-use rulec::internals::diag::said;
-use rulec::internals::json;
-use rulec_inspect::log::{self, Line};
+use rulec_base::json;
+use rulec_base::message;
+use rulec_report::log::{self, Line};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -95,12 +95,14 @@ impl Replay {
     }
 
     fn open(&self) -> Answer<BufReader<File>> {
-        let refused = |error| Refused::missing(said!("`{}` cannot be read: {error}", self.source.about.name));
+        let refused =
+            |error| Refused::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
         File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(refused)
     }
 
     fn line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
-        let refused = |error| Refused::missing(said!("`{}` cannot be read: {error}", self.source.about.name));
+        let refused =
+            |error| Refused::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
         // Lines that follow one another are read without a jump, which would empty the buffer.
         let now = file.stream_position().map_err(refused)?;
         file.seek_relative(offset as i64 - now as i64).map_err(refused)?;
@@ -113,7 +115,7 @@ impl Replay {
     fn parsed(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
         let line = self.line(file, offset)?;
         let changed = |_| {
-            Refused::changed(said!(
+            Refused::changed(message!(
                 "`{}` has changed since it was replayed; replay it again",
                 self.source.about.name
             ))
@@ -156,7 +158,7 @@ impl Replay {
     fn of_line(&self, line: u64) -> Answer<Row> {
         let tally = self.tally();
         let found = tally.rows.binary_search_by_key(&line, |row| row.line);
-        let at = found.map_err(|_| Refused::missing(said!("line {line} is no message of this replay")))?;
+        let at = found.map_err(|_| Refused::missing(message!("line {line} is no message of this replay")))?;
         Ok(tally.rows[at])
     }
 
@@ -188,7 +190,7 @@ impl Replay {
     /// The message of a line as it stands in the file, to be decided.
     pub fn message(&self, line: u64) -> Answer<Json> {
         let (_, message) = self.parsed(&mut self.open()?, self.of_line(line)?.offset)?;
-        message.ok_or_else(|| Refused::invalid(said!("the log holds no message at line {line}")))
+        message.ok_or_else(|| Refused::invalid(message!("the log holds no message at line {line}")))
     }
 
     /// The message of a line, to show.

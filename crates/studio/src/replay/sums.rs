@@ -4,8 +4,8 @@ use super::{NOTHING, Replay, Row, Tally};
 use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
 use crate::keys::NONE;
 use crate::language::{told, words};
-use rulec::internals::diag::said;
 use rulec::{Code, Finding};
+use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parts that time is cut into, and the statements that are told one by one.
@@ -109,7 +109,7 @@ impl Replay {
             let outcomes =
                 table.order.iter().map(|id| &program.rules[id.index()].outcome).chain(&table.default);
             for outcome in outcomes {
-                if let rulec::internals::sema::hir::Outcome::Goto(inner) = outcome {
+                if let rulec_sema::hir::Outcome::Goto(inner) = outcome {
                     let inner = program.tables[inner.index()].name.to_string();
                     if reached.insert(inner.clone()) {
                         open.push(inner);
@@ -139,7 +139,7 @@ impl Replay {
         };
         match self.known.findings_so_far().iter().find(about) {
             Some(finding) => told(&finding.diagnostic).message.to_string(),
-            None => words(&said!("none of these messages came to it")),
+            None => words(&message!("none of these messages came to it")),
         }
     }
 }

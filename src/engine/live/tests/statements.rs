@@ -3,7 +3,7 @@
 use super::{live, refused, target};
 use crate::engine::live::background::LEFT_ALONE;
 use crate::engine::{Compiler, Edit, EditError, Guard, LiveRules};
-use crate::loader::MemoryLoader;
+use rulec_syntax::loader::MemoryLoader;
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

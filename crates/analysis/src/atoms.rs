@@ -1,0 +1,373 @@
+//! The predicates of a program under numbers of their own, *atoms*, with what each is about: a *term*, the operand beside
+//! a constant, and the *paths*, the places of the message that it reads.
+
+use super::raise::{self, Raise};
+use super::shape::{Shape, shape};
+use hashbrown::HashMap;
+use rulec_eval::evaluator::Evaluator;
+use rulec_eval::host::HostCalls;
+use rulec_lang::arena::Arena;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, Outcome};
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{Cond, Program, Slot, SlotId};
+use rulec_sema::normal::{CondId, ExprId, NExpr, Normal, Part, PredId};
+use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The truth values that an atom may have: a set of bits.
+pub(super) type Truths = u8;
+pub(super) const TRUE: Truths = 1;
+pub(super) const FALSE: Truths = 2;
+pub(super) const UNKNOWN: Truths = 4;
+
+pub(super) fn bit(truth: Tri) -> Truths {
+    match truth {
+        Tri::True => TRUE,
+        Tri::False => FALSE,
+        Tri::Unknown => UNKNOWN,
+    }
+}
+
+/// An atom that has one of some truth values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Literal {
+    pub atom: usize,
+    pub allowed: Truths,
+}
+
+/// A predicate, or a quantifier, of which only "true" and "not true" are told apart.
+pub(super) struct Atom {
+    /// The condition that the reference evaluator is asked about a message.
+    cond: Cond,
+    /// The operand beside the constant, and what is asked about its value.
+    pub term: Option<(usize, Cond)>,
+    pub shape: Option<Shape>,
+    /// The paths it reads.
+    pub paths: SmallVec<[usize; 2]>,
+    pub slots: SmallVec<[SlotId; 2]>,
+    /// True when more than the message decides it: host functions, bindings of a payload.
+    pub outside: bool,
+    /// The slot of which it asks whether it is missing.
+    pub missing: Option<SlotId>,
+    /// The predicate; `None` for a quantifier.
+    pub pred: Option<PredId>,
+}
+
+/// An operand that is compared with constants.
+pub(super) struct Term {
+    pub expr: ExprId,
+    pub kinds: KindSet,
+    pub range: Range,
+    /// True for a field as it stands.
+    pub is_slot: bool,
+    pub paths: SmallVec<[usize; 2]>,
+    /// The field without which it is missing, and with which it is there.
+    pub missing_with: Option<SlotId>,
+    /// The slot that stands for it when it is asked about alone.
+    value: SlotId,
+}
+
+/// The values that a function may have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Range {
+    pub low: Option<i64>,
+    pub high: Option<i64>,
+    /// The function that changes none of its own results.
+    pub fixed_by: Option<Function>,
+}
+
+/// A place of the message that some atom reads.
+pub(super) struct Path {
+    pub keys: Vec<Arc<str>>,
+    /// The kinds that some slot reads there.
+    pub kinds: KindSet,
+}
+
+/// The name of the field that holds a value that is asked about alone.
+const VALUE: &str = "$value";
+
+/// The atoms of a program, as far as they were asked for.
+pub(super) struct Atoms {
+    pub atoms: Vec<Atom>,
+    pub terms: Vec<Term>,
+    pub paths: Vec<Path>,
+    by_pred: HashMap<PredId, usize>,
+    by_cond: HashMap<CondId, usize>,
+    by_expr: HashMap<ExprId, usize>,
+    by_keys: HashMap<Vec<Arc<str>>, usize>,
+    value_slots: HashMap<KindSet, SlotId>,
+    /// The fields of the program, and those of values that are asked about alone; nothing else.
+    fields: Program,
+    externs: Vec<KindSet>,
+}
+
+impl Atoms {
+    pub fn new(program: &Program) -> Atoms {
+        Atoms {
+            atoms: Vec::new(),
+            terms: Vec::new(),
+            paths: Vec::new(),
+            by_pred: HashMap::new(),
+            by_cond: HashMap::new(),
+            by_expr: HashMap::new(),
+            by_keys: HashMap::new(),
+            value_slots: HashMap::new(),
+            fields: Program { slots: program.slots.clone(), limits: program.limits, ..Program::default() },
+            externs: program.externs.iter().map(|host| host.result.kinds).collect(),
+        }
+    }
+
+    /// The atom of a predicate.
+    pub fn of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
+        if let Some(known) = self.by_pred.get(&id) {
+            return *known;
+        }
+        let pred = normal.pred(id);
+        let raise = Raise { normal, instead: None };
+        let cond = raise.pred(pred);
+        let mut reads = Reads::default();
+        reads.add(normal, Part::Pred(id.0));
+        let constants = (normal.constant(pred.left), pred.right.map(|right| normal.constant(right)));
+        let (operand, constant, reversed) = match constants {
+            (None, Some(Some(constant))) => (Some(pred.left), Some(constant), false),
+            (None, None) => (Some(pred.left), None, false),
+            (Some(constant), Some(None)) => (pred.right, Some(constant), true),
+            _ => (None, None, false),
+        };
+        let op = raise::op(pred);
+        let term = operand.map(|operand| {
+            let term = self.term(normal, operand);
+            let value = self.terms[term].value;
+            (term, Raise { normal, instead: Some((operand, value)) }.pred(pred))
+        });
+        let shape = term.as_ref().and_then(|_| shape(op, pred.mode, constant, reversed));
+        let missing = match normal.expr(pred.left) {
+            NExpr::Slot(slot) if op == Some(Op::IsMissing) => Some(*slot),
+            _ => None,
+        };
+        let atom = self.add(Atom { shape, term, missing, pred: Some(id), ..self.atom(cond, reads) });
+        self.by_pred.insert(id, atom);
+        atom
+    }
+
+    /// The atom of a quantifier.
+    pub fn of_each(&mut self, normal: &Normal, id: CondId) -> usize {
+        if let Some(known) = self.by_cond.get(&id) {
+            return *known;
+        }
+        let mut reads = Reads::default();
+        reads.add(normal, Part::Cond(id.0));
+        let cond = Raise { normal, instead: None }.cond(id);
+        let atom = self.add(self.atom(cond, reads));
+        self.by_cond.insert(id, atom);
+        atom
+    }
+
+    fn atom(&self, cond: Cond, reads: Reads) -> Atom {
+        let outside =
+            reads.outside || reads.slots.iter().any(|slot| self.fields.slots[slot.index()].root.is_some());
+        Atom {
+            cond,
+            term: None,
+            shape: None,
+            paths: SmallVec::new(),
+            slots: reads.slots,
+            outside,
+            missing: None,
+            pred: None,
+        }
+    }
+
+    fn add(&mut self, mut atom: Atom) -> usize {
+        atom.paths = self.paths_of(&atom.slots);
+        self.atoms.push(atom);
+        self.atoms.len() - 1
+    }
+
+    fn paths_of(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
+        let mut paths = SmallVec::new();
+        for slot in slots {
+            let Slot { path, kinds, .. } = &self.fields.slots[slot.index()];
+            let at = *self.by_keys.entry(path.clone()).or_insert_with(|| {
+                self.paths.push(Path { keys: path.clone(), kinds: KindSet::EMPTY });
+                self.paths.len() - 1
+            });
+            self.paths[at].kinds = self.paths[at].kinds.union(*kinds);
+            if !paths.contains(&at) {
+                paths.push(at);
+            }
+        }
+        paths
+    }
+
+    fn term(&mut self, normal: &Normal, expr: ExprId) -> usize {
+        if let Some(known) = self.by_expr.get(&expr) {
+            return *known;
+        }
+        let kinds = self.kinds(normal, expr);
+        let slots = &mut self.fields.slots;
+        let value = *self.value_slots.entry(kinds).or_insert_with(|| {
+            slots.push(Slot { root: None, path: vec![VALUE.into()], kinds, private: false });
+            SlotId(slots.len() as u32 - 1)
+        });
+        let mut reads = Reads::default();
+        reads.add(normal, Part::Expr(expr.0));
+        let is_slot = matches!(normal.expr(expr), NExpr::Slot(_));
+        let paths = self.paths_of(&reads.slots);
+        let missing_with = self.missing_with(normal, expr);
+        let range = range(normal.expr(expr));
+        self.terms.push(Term { expr, kinds, range, is_slot, paths, missing_with, value });
+        self.by_expr.insert(expr, self.terms.len() - 1);
+        self.terms.len() - 1
+    }
+
+    /// The field that is missing exactly where a term is: itself, or what a function of one operand is computed from
+    /// that has a value for each.
+    fn missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
+        match normal.expr(expr) {
+            NExpr::Slot(slot) => Some(*slot),
+            NExpr::Call(function, args) => {
+                let ([arg], [(_, takes)]) = (&**args, &function.info().params[..1]) else { return None };
+                let total = matches!(
+                    function,
+                    Function::Len
+                        | Function::Lower
+                        | Function::Upper
+                        | Function::Trim
+                        | Function::Hour
+                        | Function::Minute
+                        | Function::Weekday
+                        | Function::Day
+                        | Function::Month
+                        | Function::Year
+                        | Function::Date
+                );
+                match normal.expr(*arg) {
+                    NExpr::Slot(slot) if total && self.fields.slots[slot.index()].kinds.is_subset(*takes) => {
+                        Some(*slot)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The kinds that a value may have.
+    fn kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
+        match normal.expr(expr) {
+            NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::of),
+            NExpr::Slot(slot) => self.fields.slots[slot.index()].kinds,
+            NExpr::Read(_, kinds) => *kinds,
+            NExpr::List(_) => KindSet::LIST,
+            NExpr::Count { .. } => KindSet::INT,
+            NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
+            NExpr::Extern(id, _) => self.externs.get(id.index()).copied().unwrap_or(KindSet::EVERY),
+            NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
+                self.kinds(normal, *then).union(self.kinds(normal, *other))
+            }
+            NExpr::Op(op, ..) => {
+                let results = op.info().forms.iter().map(|form| match form.result {
+                    Outcome::Float => KindSet::FLOAT,
+                    Outcome::Number => KindSet::NUMBER,
+                    Outcome::DateTime => KindSet::DATETIME,
+                    _ => KindSet::EVERY,
+                });
+                results.fold(KindSet::EMPTY, KindSet::union)
+            }
+            NExpr::Call(function, args) => {
+                let args: Vec<Ty> = args.iter().map(|arg| Ty::plain(self.kinds(normal, *arg))).collect();
+                function.info().result_ty(&args).kinds
+            }
+            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::EVERY,
+        }
+    }
+
+    /// The truth of an atom for a message.
+    pub fn truth(&self, atom: usize, message: &Json) -> Truths {
+        self.ask(&self.atoms[atom].cond, message)
+    }
+
+    /// True when a message gives an atom one of its truth values.
+    pub fn holds(&self, literal: Literal, message: &Json) -> bool {
+        self.truth(literal.atom, message) & literal.allowed != 0
+    }
+
+    /// The condition that an atom asks of a message.
+    pub fn cond(&self, atom: usize) -> &Cond {
+        &self.atoms[atom].cond
+    }
+
+    /// True when a value of its term gives an atom one of its truth values; true where it has no term.
+    pub fn holds_for(&self, literal: Literal, value: &Json) -> bool {
+        let Some((_, cond)) = &self.atoms[literal.atom].term else { return true };
+        let message = match value {
+            Json::Null => Map::new(),
+            value => Map::from_iter([(VALUE.to_owned(), value.clone())]),
+        };
+        self.ask(cond, &Json::Object(message)) & literal.allowed != 0
+    }
+
+    fn ask(&self, cond: &Cond, message: &Json) -> Truths {
+        let arena = Arena::new(&self.fields.limits);
+        bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).cond(cond))
+    }
+
+    /// True when two paths are one, or one lies below the other.
+    pub fn touch(&self, path: usize, other: usize) -> bool {
+        let (a, b) = (&self.paths[path].keys, &self.paths[other].keys);
+        a.starts_with(b) || b.starts_with(a)
+    }
+
+    pub fn slot(&self, slot: SlotId) -> &Slot {
+        &self.fields.slots[slot.index()]
+    }
+}
+
+/// The values of a function that its arguments do not decide.
+fn range(expr: &NExpr) -> Range {
+    let between = |low, high| Range { low: Some(low), high: Some(high), fixed_by: None };
+    let from = |low| Range { low: Some(low), ..Range::default() };
+    match expr {
+        NExpr::Count { .. } => from(0),
+        NExpr::Call(function, args) => match function {
+            Function::Hour => between(0, 23),
+            Function::Minute => between(0, 59),
+            Function::Weekday => between(1, 7),
+            Function::Day => between(1, 31),
+            Function::Month => between(1, 12),
+            Function::Similarity => between(0, 1),
+            Function::Bucket if args.len() <= 2 => between(0, 99),
+            Function::Len | Function::Abs | Function::IndexOf | Function::JsonSize => from(0),
+            Function::Lower | Function::Upper | Function::Trim => {
+                Range { fixed_by: Some(*function), ..Range::default() }
+            }
+            _ => Range::default(),
+        },
+        _ => Range::default(),
+    }
+}
+
+/// The fields that a condition reads.
+#[derive(Default)]
+struct Reads {
+    slots: SmallVec<[SlotId; 2]>,
+    outside: bool,
+}
+
+impl Reads {
+    /// Adds those of a part.
+    fn add(&mut self, normal: &Normal, part: Part) {
+        if let Part::Expr(id) = part {
+            match normal.expr(ExprId(id)) {
+                NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
+                NExpr::Extern(..) => self.outside = true,
+                _ => {}
+            }
+        }
+        normal.each_part(part, &mut |part| self.add(normal, part));
+    }
+}

@@ -1,0 +1,139 @@
+//! Two programs under one numbering, so that one solver knows the conditions of both: fields that are read alike are one field,
+//! functions that are declared alike one function.
+
+use rulec_sema::hir::{
+    Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
+};
+
+/// An old and a new program. Conditions of the old one stand for themselves, those of the new one are kept here.
+pub(super) struct Both {
+    /// The fields, `let`s and functions that conditions of either program refer to.
+    pub program: Program,
+    /// The conditions of the new program's rules, by their numbers there.
+    pub conditions: Vec<Cond>,
+    /// The values of the old program, and behind them those of the new one.
+    pub values: Vec<Expr>,
+    /// False where the same condition may mean another thing in each: the limits differ.
+    pub comparable: bool,
+}
+
+impl Both {
+    pub fn new(old: &Program, new: &Program) -> Both {
+        let mut program = Program {
+            slots: old.slots.clone(),
+            lets: old.lets.clone(),
+            externs: old.externs.clone(),
+            limits: old.limits,
+            input: new.input.clone().or_else(|| old.input.clone()),
+            ..Program::default()
+        };
+        let slots =
+            new.slots.iter().map(|slot| SlotId(place(&mut program.slots, slot, |other| other == slot)));
+        let slots: Vec<SlotId> = slots.collect();
+        // What a text is found to mean depends on the declarations behind it.
+        let alike = |a: &Extern, b: &Extern| {
+            (&a.name, &a.params, &a.result, &a.feature) == (&b.name, &b.params, &b.result, &b.feature)
+                && (a.feature.is_none() || old.analysis == new.analysis)
+        };
+        let externs = new.externs.iter();
+        let externs = externs
+            .map(|host| ExternId(place(&mut program.externs, host, |other| alike(other, host))))
+            .collect();
+        let numbers = Numbers { slots, externs, lets: old.lets.len() as u32 };
+        let moved = |cond: &Cond| {
+            let mut cond = cond.clone();
+            numbers.cond(&mut cond);
+            cond
+        };
+        program.lets.extend(new.lets.iter().cloned().map(|mut own| {
+            match &mut own.body {
+                Term::Cond(cond) => numbers.cond(cond),
+                Term::Expr(expr) => numbers.expr(expr),
+            }
+            own
+        }));
+        let values = new.values.iter().cloned().map(|mut value| {
+            numbers.expr(&mut value);
+            value
+        });
+        let values = old.values.iter().cloned().chain(values).collect();
+        let conditions = new.rules.iter().map(|rule| moved(&rule.condition)).collect();
+        Both { program, conditions, values, comparable: old.limits == new.limits }
+    }
+}
+
+/// The place of a value in a list, to which it is added where none is like it.
+fn place<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -> u32 {
+    let at = list.iter().position(is_like).unwrap_or_else(|| {
+        list.push(value.clone());
+        list.len() - 1
+    });
+    at as u32
+}
+
+/// The numbers that those of one program become.
+struct Numbers {
+    slots: Vec<SlotId>,
+    externs: Vec<ExternId>,
+    /// The `let`s before its own.
+    lets: u32,
+}
+
+impl Numbers {
+    fn cond(&self, cond: &mut Cond) {
+        match &mut cond.kind {
+            CondKind::Const(_) => {}
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
+            CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
+            CondKind::Test(test) => {
+                self.expr(&mut test.left);
+                match &mut test.right {
+                    Operand::Nothing => {}
+                    Operand::Value(value) => self.expr(value),
+                    Operand::Range { start, end, .. } => {
+                        [start, end].into_iter().for_each(|end| self.expr(end))
+                    }
+                }
+            }
+            CondKind::Quantifier { list, body, .. } => {
+                self.expr(list);
+                self.cond(body);
+            }
+            CondKind::Let(id) => id.0 += self.lets,
+            CondKind::Branch { conditions, .. } => {
+                for Guarded { usable, cond } in conditions {
+                    [usable, cond].into_iter().for_each(|part| self.cond(part));
+                }
+            }
+        }
+    }
+
+    fn expr(&self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) => {}
+            ExprKind::Slot(id) => *id = self.slots[id.index()],
+            ExprKind::Let(id) => id.0 += self.lets,
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.expr(inner),
+            ExprKind::Index(base, index) => [base, index].into_iter().for_each(|part| self.expr(part)),
+            ExprKind::Op(_, left, right) => {
+                std::iter::once(left).chain(right).for_each(|part| self.expr(part));
+            }
+            ExprKind::List(items) | ExprKind::Call(_, items) => {
+                items.iter_mut().for_each(|item| self.expr(item));
+            }
+            ExprKind::Extern(id, items) => {
+                *id = self.externs[id.index()];
+                items.iter_mut().for_each(|item| self.expr(item));
+            }
+            ExprKind::Count { list, body, .. } => {
+                self.expr(list);
+                self.cond(body);
+            }
+            ExprKind::Cond(cond) => self.cond(cond),
+            ExprKind::If { cond, then, other } => {
+                self.cond(cond);
+                [then, other].into_iter().for_each(|part| self.expr(part));
+            }
+        }
+    }
+}

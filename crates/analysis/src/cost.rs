@@ -1,0 +1,200 @@
+//! The worst-case work of a decision, in steps: a comparison, or a byte or an element that is looked at. It counts as if no condition
+//! were skipped, none shared and nothing found by the index, on the largest values that the limits let conditions look at; so it
+//! bounds what a message can cost, and says nothing of what messages do cost.
+
+use hashbrown::HashMap;
+use rulec_base::text;
+use rulec_lang::builtins::Function;
+use rulec_lang::limits::Limit;
+use rulec_lang::operators::{Cost as Class, Search};
+use rulec_sema::hir::{Program, TableId, TableKind};
+use rulec_sema::normal::{Ask, CondId, NCond, NExpr, NPred, Normal, Part};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// The worst-case work of a decision by one table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TableCost {
+    /// The table's name; `routes` for those outside any table.
+    pub table: String,
+    /// The steps of all its statements, and of the tables that they jump to.
+    pub steps: u64,
+    /// The calls of functions of the embedding program.
+    pub calls: u64,
+    /// Its statements, the dearest first.
+    pub statements: Vec<StatementCost>,
+}
+
+/// The worst-case work of one condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StatementCost {
+    /// The statement's name.
+    pub name: String,
+    /// Its steps; those of a table that it jumps to stand there.
+    pub steps: u64,
+    /// The calls of functions of the embedding program.
+    pub calls: u64,
+}
+
+/// Steps, and calls of functions of the embedding program.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    steps: u64,
+    calls: u64,
+}
+
+impl Work {
+    fn add(&mut self, other: Work) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.calls = self.calls.saturating_add(other.calls);
+    }
+
+    fn times(self, count: u64) -> Work {
+        Work { steps: self.steps.saturating_mul(count), calls: self.calls.saturating_mul(count) }
+    }
+}
+
+/// The cost of each table that is decided by.
+pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
+    let mut walk = Walk { program, normal, known: HashMap::new() };
+    let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
+    for (at, routes) in normal.tables.iter().enumerate() {
+        let mut all = Work::default();
+        let mut statements = Vec::new();
+        for route in routes {
+            let work = walk.cond(route.cond);
+            all.add(work);
+            let name = program.rules[route.route.index()].name.to_string();
+            statements.push(StatementCost { name, steps: work.steps, calls: work.calls });
+        }
+        statements.sort_by_key(|statement| std::cmp::Reverse(statement.steps));
+        let table = program.tables[at].name.to_string();
+        let jumps = routes.iter().filter_map(|route| route.goto).collect();
+        tables.push((TableCost { table, steps: all.steps, calls: all.calls, statements }, jumps));
+    }
+    let reached: Vec<Work> = (0..tables.len()).map(|at| reachable(program, &tables, at)).collect();
+    let entries = tables.into_iter().zip(reached).enumerate().filter(|(at, ((table, _), _))| {
+        program.tables[*at].kind != TableKind::Requirements && !table.statements.is_empty()
+    });
+    entries.map(|(_, ((table, _), all))| TableCost { steps: all.steps, calls: all.calls, ..table }).collect()
+}
+
+/// The work of a table and all that jumps lead to: of those each is searched once.
+fn reachable(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usize) -> Work {
+    let (mut all, mut seen, mut open) = (Work::default(), vec![false; tables.len()], vec![from]);
+    while let Some(at) = open.pop() {
+        if std::mem::replace(&mut seen[at], true) {
+            continue;
+        }
+        let (table, jumps) = &tables[at];
+        all.add(Work { steps: table.steps, calls: table.calls });
+        open.extend(jumps.iter().map(|to| to.index()));
+        if let Some(rulec_sema::hir::Outcome::Goto(to)) = &program.tables[at].default {
+            open.push(to.index());
+        }
+    }
+    all
+}
+
+/// The walk over conditions and values, each known once.
+struct Walk<'a> {
+    program: &'a Program,
+    normal: &'a Normal,
+    known: HashMap<Part, Work>,
+}
+
+impl Walk<'_> {
+    fn cond(&mut self, id: CondId) -> Work {
+        self.part(Part::Cond(id.0))
+    }
+
+    fn part(&mut self, part: Part) -> Work {
+        if let Some(known) = self.known.get(&part) {
+            return *known;
+        }
+        let mut parts = Vec::new();
+        self.normal.each_part(part, &mut |inner| parts.push(inner));
+        let mut work = Work::default();
+        parts.iter().for_each(|inner| work.add(self.part(*inner)));
+        // The body of a quantifier is asked of each element.
+        let looped = match part {
+            Part::Cond(id) => match &self.normal.conds[id as usize] {
+                NCond::Each { nest, .. } => Some(nest.depth),
+                _ => None,
+            },
+            Part::Expr(id) => match &self.normal.exprs[id as usize] {
+                NExpr::Count { nest, .. } | NExpr::Quantifier { nest, .. } => Some(nest.depth),
+                _ => None,
+            },
+            Part::Pred(_) => None,
+        };
+        if let Some(depth) = looped {
+            work = work.times(self.program.limits.elements(depth.max(1)));
+        }
+        work.add(self.own(part));
+        self.known.insert(part, work);
+        work
+    }
+
+    /// The work of a part beside that of what it is made of.
+    fn own(&self, part: Part) -> Work {
+        let steps = |steps| Work { steps, calls: 0 };
+        match part {
+            Part::Pred(id) => steps(self.predicate(&self.normal.preds[id as usize])),
+            Part::Expr(id) => match &self.normal.exprs[id as usize] {
+                NExpr::Call(Function::Similarity, _) => {
+                    let most = self.program.limits.of(Limit::SimilarityCharacters);
+                    steps(most.saturating_mul(most))
+                }
+                NExpr::Call(function, _) => steps(match function.info().cost {
+                    Class::Scalar | Class::Lookup => 1,
+                    _ => self.program.limits.of(Limit::ValueBytes),
+                }),
+                NExpr::Extern(id, _) => match self.program.externs.get(id.index()) {
+                    Some(host) if host.feature.is_some() => steps(self.program.limits.of(Limit::RequestWork)),
+                    _ => Work { steps: 1, calls: 1 },
+                },
+                NExpr::Op(..) | NExpr::List(_) | NExpr::Index(..) => steps(1),
+                _ => Work::default(),
+            },
+            Part::Cond(_) => Work::default(),
+        }
+    }
+
+    fn predicate(&self, pred: &NPred) -> u64 {
+        let Ask::Op(op) = pred.ask else { return 1 };
+        let limits = &self.program.limits;
+        let constant = pred
+            .right
+            .and_then(|right| self.normal.constant(right))
+            .map(|constant| constant.value().to_json());
+        let words: u64 = match &constant {
+            Some(Json::Array(words)) => words.len().max(1) as u64,
+            _ => 1,
+        };
+        match (op.info().search, constant) {
+            (Some(Search::Regex), Some(pattern)) => {
+                let patterns: Vec<&Json> = match &pattern {
+                    Json::Array(patterns) => patterns.iter().collect(),
+                    one => vec![one],
+                };
+                let states = patterns.iter().filter_map(|pattern| {
+                    let hir = text::parsed(pattern.as_str()?, pred.mode.text.fold).ok()?;
+                    Some(text::automaton_states(&hir))
+                });
+                let states = states.fold(0_u64, u64::saturating_add).max(1);
+                limits
+                    .of(Limit::RegexBytes)
+                    .saturating_mul(states)
+                    .min(limits.of(Limit::RegexWork).saturating_mul(words))
+            }
+            (Some(_), Some(_)) => limits.of(Limit::RegexBytes).saturating_mul(words),
+            (_, Some(_)) if matches!(op.info().cost, Class::Scalar | Class::Lookup) => 1,
+            (_, Some(_)) => limits.of(Limit::RegexBytes),
+            (None, None) if op.info().cost == Class::Scalar => 1,
+            (_, None) => limits.of(Limit::SearchWork),
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! The difference between two versions of rules, by meaning: which routes came, went or changed, each with a message that is
+//! answered otherwise before and after. A message that is shown was decided by both versions; that there is
+//! none is said only where it is proven.
+//!
+//! Two versions with the same conditions that lead to the same answers in the same order agree on every message that no other
+//! condition takes. So only routes that have no such twin are asked: for a message that such a route takes, and that the other version
+//! answers otherwise.
+
+use super::both::Both;
+use super::sequence::{Answers, Given, Leaf, Reader, Sequence, is_entry};
+use super::solver::{Answer, Goal, Questions, Solver};
+use super::twins::twins;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_eval::decision::Choice;
+use rulec_lang::value::{Value, identical};
+use rulec_sema::hir::{Program, TableId, TableKind, Trigger};
+use rulec_sema::normal::{Builder, CondId};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+/// The difference between two versions of rules.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Diff {
+    /// The tables that are decided by: the routes outside any table, choices, routers, flows, and tables that no jump leads to. Those that jumps
+    /// lead to count where they are reached.
+    pub entries: Vec<EntryDiff>,
+    /// The parts that were not compared, in words.
+    pub notes: Vec<Message>,
+}
+
+/// The difference in one thing that is decided by.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EntryDiff {
+    /// Its name; `routes` for those outside any table.
+    pub entry: String,
+    /// The verdict on all messages.
+    pub verdict: Verdict,
+    /// The statements before and after, those of tables that are reached by jumps included.
+    pub statements: (usize, usize),
+    /// The statements that came, went or changed, in the order of the new rules; those that went last.
+    pub changes: Vec<Change>,
+    /// The questions that were asked, and those that stayed open.
+    pub asked: usize,
+    /// The number of questions nobody could answer.
+    pub open: usize,
+}
+
+/// The verdict on all messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every message is answered alike: it is proven.
+    Same,
+    /// Some message is answered otherwise.
+    Different,
+    /// No such message was found, and it is not proven that there is none.
+    Undecided,
+}
+
+/// A statement that came, went or changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// The way it changed.
+    pub kind: ChangeKind,
+    /// Its name, behind those of the routes that jump to it; `default` for a default.
+    pub route: String,
+    /// Its name before, where it has another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
+    /// Messages that it makes a difference to; at most one that it took before, and one that it takes now.
+    pub examples: Vec<Example>,
+    /// The verdict on all messages that it takes, before or after.
+    pub verdict: Verdict,
+}
+
+/// The way a statement changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// Its condition or its answer is another.
+    Changed,
+    /// It is tried earlier or later.
+    Moved,
+    /// Only its name is another.
+    Renamed,
+}
+
+/// A message that is answered otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Example {
+    /// The message.
+    pub message: Json,
+    /// The decision before, as [`Decision`](crate::Decision) serializes; null where there was nothing to decide by.
+    pub before: Json,
+    /// The decision after.
+    pub after: Json,
+}
+
+impl Diff {
+    /// The verdict on all that was compared.
+    pub fn verdict(&self) -> Verdict {
+        worst(self.entries.iter().map(|entry| entry.verdict))
+    }
+}
+
+fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    verdicts.fold(Verdict::Same, |worst, verdict| match (worst, verdict) {
+        (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,
+        (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
+        _ => Verdict::Same,
+    })
+}
+
+/// The parts of a decision that a service acts on: two decisions are the same where these are.
+pub fn answer(decision: &Json) -> Json {
+    const PARTS: [&str; 9] =
+        ["target", "args", "metadata", "requires", "branch", "to_user", "flow", "next", "loopback"];
+    let parts = PARTS.iter().filter_map(|part| Some(((*part).to_owned(), decision.get(part)?.clone())));
+    let parts: Map<String, Json> = parts.filter(|(_, value)| !is_nothing(value)).collect();
+    Json::Object(parts)
+}
+
+/// True for what stands where there is nothing to say.
+fn is_nothing(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::Object(map) => map.is_empty(),
+        Json::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// One version of the rules, with the reference evaluator that decides by it.
+pub struct Version<'p> {
+    /// The typed program.
+    pub program: &'p Program,
+    /// The statement that a table chooses for a message, and the decision as JSON.
+    pub decide: &'p dyn Fn(TableId, &Json) -> (Choice, Json),
+}
+
+/// The rounds of one question, and the questions of one comparison.
+const ROUNDS: usize = 300;
+const QUESTIONS: usize = 20_000;
+
+/// Compares two versions.
+pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
+    let both = Both::new(old.program, new.program);
+    let mut solver = Solver::new(&both.program);
+    let mut answers = Answers::default();
+    let mut diff = Diff::default();
+    let mut left = QUESTIONS;
+    for (name, kind, tables) in entries(old.program, new.program) {
+        let halves = both.values.split_at(old.program.values.len());
+        let mut read = |program, table, conditions, values| {
+            Reader { program, conditions, values, solver: &mut solver, answers: &mut answers }.read(table)
+        };
+        let before = read(old.program, tables.0, None, halves.0);
+        let after = read(new.program, tables.1, Some(&*both.conditions), halves.1);
+        let (Some(before), Some(after)) = (before, after) else {
+            diff.notes.push(message!("`{name}` is not compared: too many ways lead through its tables"));
+            continue;
+        };
+        let sides = [
+            Side { version: old, table: tables.0, own: before },
+            Side { version: new, table: tables.1, own: after },
+        ];
+        let questions = Questions::new(&mut solver, &mut left);
+        let mut comparison = Comparison { questions, sides, comparable: both.comparable, open: 0 };
+        let mut entry = comparison.entry(name);
+        if kind == TableKind::Flows {
+            intents(old.program, new.program, &mut entry);
+        }
+        diff.entries.push(entry);
+    }
+    notes(old.program, new.program, &mut diff.notes);
+    diff
+}
+
+/// The name and kind of a table, and its number in each version that has it.
+type Named = (String, TableKind, (Option<TableId>, Option<TableId>));
+
+/// The tables that are decided by in either version.
+fn entries(old: &Program, new: &Program) -> Vec<Named> {
+    let ids = |program: &Program| {
+        let all = (0..program.tables.len() as u32).map(TableId);
+        all.filter(|id| is_entry(program, *id)).collect::<Vec<_>>()
+    };
+    let mut found: Vec<Named> = Vec::new();
+    for id in ids(new) {
+        let table = &new.tables[id.index()];
+        let before = old.table_named(&table.name).filter(|id| old.tables[id.index()].kind == table.kind);
+        found.push((table.name.to_string(), table.kind, (before, Some(id))));
+    }
+    for id in ids(old) {
+        let table = &old.tables[id.index()];
+        if !found.iter().any(|(name, kind, _)| **name == *table.name && *kind == table.kind) {
+            let after = new.table_named(&table.name).filter(|id| new.tables[id.index()].kind == table.kind);
+            found.push((table.name.to_string(), table.kind, (Some(id), after)));
+        }
+    }
+    found
+}
+
+/// Intent flows are found by likeness, so only what they are learnt from can be compared.
+fn intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
+    let all = |program: &Program| -> Vec<(String, Trigger, String)> {
+        let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
+        flows.map(|flow| (flow.name.to_string(), flow.trigger.clone(), flow.id.to_string())).collect()
+    };
+    let (before, after) = (all(old), all(new));
+    let mut say = |kind, route: &str| {
+        let (route, verdict) = (route.to_owned(), Verdict::Undecided);
+        entry.changes.push(Change { kind, route, was: None, examples: Vec::new(), verdict });
+    };
+    for flow in &after {
+        match before.iter().find(|other| other.0 == flow.0) {
+            None => say(ChangeKind::Added, &flow.0),
+            Some(other) if other != flow => say(ChangeKind::Changed, &flow.0),
+            _ => {}
+        }
+    }
+    before.iter().filter(|flow| !after.iter().any(|other| other.0 == flow.0)).for_each(|flow| {
+        say(ChangeKind::Removed, &flow.0);
+    });
+    if before != after {
+        entry.verdict = worst([entry.verdict, Verdict::Undecided].into_iter());
+    }
+}
+
+fn notes(old: &Program, new: &Program, notes: &mut Vec<Message>) {
+    let any = |has: fn(&Program) -> bool| has(old) || has(new);
+    let mut left_out = Vec::new();
+    if any(|program| !program.payloads.is_empty()) {
+        left_out.push(message!("payload kinds"));
+    }
+    if any(|program| !program.workflows.is_empty()) {
+        left_out.push(message!("workflows"));
+    }
+    if let Some(left_out) = left_out
+        .into_iter()
+        .reduce(|one, other| message!("{first} and {second}", first = one, second = other))
+    {
+        notes.push(message!("{left_out} are not compared"));
+    }
+    if old.limits != new.limits {
+        notes.push(message!("the limits of a decision differ, so nothing is proven"));
+    }
+    if old.analysis != new.analysis {
+        notes.push(message!("what `request` is made of differs: conditions that ask it are taken to differ"));
+    }
+    if any(|program| program.externs.iter().any(|host| host.feature.is_none())) {
+        notes.push(message!(
+            "host functions are taken to be the same before and after, and to be missing where a message is tried"
+        ));
+    }
+}
+
+/// One version of a table.
+struct Side<'v, 'p> {
+    version: &'v Version<'p>,
+    table: Option<TableId>,
+    own: Sequence,
+}
+
+impl Side<'_, '_> {
+    /// The place of the statement that takes a message, and the decision.
+    fn decide(&self, message: &Json) -> Option<(usize, Json)> {
+        let (choice, decision) = match self.table {
+            Some(table) => (self.version.decide)(table, message),
+            None => (Choice::nothing(), Json::Null),
+        };
+        Some((self.own.place(&choice)?, decision))
+    }
+}
+
+/// The comparison of two versions of a table.
+struct Comparison<'c, 'v, 'p, 's> {
+    questions: Questions<'c, 's>,
+    sides: [Side<'v, 'p>; 2],
+    comparable: bool,
+    open: usize,
+}
+
+impl Comparison<'_, '_, '_, '_> {
+    fn entry(&mut self, entry: String) -> EntryDiff {
+        let twins = twins(&self.sides[0].own.leaves, &self.sides[1].own.leaves, &mut self.questions);
+        let mut kept_old = vec![false; self.sides[0].own.leaves.len()];
+        for (new, old) in twins.of_new.iter().enumerate() {
+            if let (Some(old), true) = (old, twins.kept[new]) {
+                kept_old[*old] = true;
+            }
+        }
+        let mut changes = Vec::new();
+        let mut verdicts = Vec::new();
+        let mut told = vec![false; kept_old.len()];
+        for new in 0..twins.of_new.len() {
+            let old = twins.of_new[new];
+            old.into_iter().for_each(|old| told[old] = true);
+            let names = (old.map(|old| self.leaf(0, old).name.clone()), self.leaf(1, new).name.clone());
+            let was = names.0.filter(|name| *name != names.1);
+            let kind = match (old, twins.same[new], twins.kept[new]) {
+                (None, ..) => ChangeKind::Added,
+                (_, true, true) if was.is_some() => ChangeKind::Renamed,
+                (_, _, true) => continue,
+                (_, true, _) => ChangeKind::Moved,
+                _ => ChangeKind::Changed,
+            };
+            let places = [old, Some(new)];
+            let (examples, verdict) = match kind {
+                ChangeKind::Renamed => (Vec::new(), Verdict::Same),
+                _ => self.examples(places),
+            };
+            verdicts.push(verdict);
+            changes.push(Change { kind, route: names.1, was, examples, verdict });
+        }
+        for old in (0..told.len()).filter(|old| !told[*old]).collect::<Vec<_>>() {
+            let (examples, verdict) = self.examples([Some(old), None]);
+            verdicts.push(verdict);
+            let (kind, route) = (ChangeKind::Removed, self.leaf(0, old).name.clone());
+            changes.push(Change { kind, route, was: None, examples, verdict });
+        }
+        // That nothing holds is no statement of the author's.
+        let last = |side: usize| self.sides[side].own.leaves.len() - 1;
+        let statements = (last(0), last(1));
+        changes.retain(|change| change.route != "nothing" || !change.examples.is_empty());
+        let verdict = worst(verdicts.into_iter());
+        let verdict = if verdict == Verdict::Same && !self.comparable { Verdict::Undecided } else { verdict };
+        EntryDiff { entry, verdict, statements, changes, asked: self.questions.asked, open: self.open }
+    }
+
+    fn leaf(&self, side: usize, at: usize) -> &Leaf {
+        &self.sides[side].own.leaves[at]
+    }
+
+    /// Messages that a statement took before, or takes now, and that are answered otherwise.
+    fn examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
+        let mut examples: Vec<Example> = Vec::new();
+        let mut verdict = Verdict::Same;
+        for side in [0, 1] {
+            let Some(at) = places[side] else { continue };
+            match self.difference(side, at) {
+                Some(Some(example)) => {
+                    if !examples.iter().any(|other| other.message == example.message) {
+                        examples.push(example);
+                    }
+                }
+                Some(None) => {}
+                None => {
+                    self.open += 1;
+                    verdict = Verdict::Undecided;
+                }
+            }
+        }
+        (examples.clone(), if examples.is_empty() { verdict } else { Verdict::Different })
+    }
+
+    /// A message that a statement of one side takes and that the other side answers otherwise; `Some(None)` where there is none,
+    /// `None` where nobody knows.
+    fn difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
+        let mut goals: Vec<Goal> = vec![(self.leaf(side, at).cond, true)];
+        let mut proves = true;
+        for _ in 0..ROUNDS {
+            let message = match self.questions.ask(&goals) {
+                Answer::Never(_) => return proves.then_some(None),
+                Answer::Unknown => return None,
+                Answer::Yes(message) => message,
+            };
+            let [before, after] = [self.sides[0].decide(&message)?, self.sides[1].decide(&message)?];
+            let places = [before.0, after.0];
+            if places[side] != at {
+                // What is tried earlier takes it: the message must be another.
+                let earlier = (self.leaf(side, places[side]).cond, false);
+                if places[side] > at || goals.contains(&earlier) {
+                    return None;
+                }
+                goals.push(earlier);
+                continue;
+            }
+            if !alike(&before.1, &after.1) {
+                return Some(Some(Example { message, before: before.1, after: after.1 }));
+            }
+            let (other, comparable) = self.otherwise((side, at), places[1 - side]);
+            proves &= comparable;
+            let other = (other, true);
+            if goals.contains(&other) {
+                return None;
+            }
+            goals.push(other);
+        }
+        None
+    }
+
+    /// The condition that a statement of the other side does not take a message with the same answer: it does not hold, or one before it
+    /// that answers otherwise does, or the values differ that both answers are completed by. False beside it where it leaves out messages
+    /// that both statements may answer otherwise, so that it proves nothing.
+    fn otherwise(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
+        let own = self.leaf(side, at);
+        let (answer, form, args) = (own.answer, own.form, own.args.clone());
+        let leaves = &self.sides[1 - side].own.leaves;
+        let leaf = &leaves[other];
+        let builder = &mut self.questions.solver.builder;
+        let mut ways = vec![builder.complement(leaf.cond)];
+        ways.extend(leaves[..other].iter().filter(|leaf| leaf.answer != answer).map(|leaf| leaf.cond));
+        let comparable = leaf.form == form;
+        if comparable {
+            ways.extend(apart(builder, &args, &leaf.args));
+        }
+        (builder.join(ways, false), comparable)
+    }
+}
+
+/// The conditions on which two answers are completed otherwise.
+fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondId> {
+    let like = |given: &Given, among: &[Given]| among.iter().find(|like| like.name == given.name).cloned();
+    let mut ways = Vec::new();
+    for given in one {
+        let Some(like) = like(given, other) else {
+            ways.push(told(builder, given));
+            continue;
+        };
+        let mut same = builder.alike(given.value, like.value);
+        if given.optional != like.optional {
+            // What is missing is left out by one and null in the other.
+            let present = builder.present(given.value);
+            same = builder.join([same, present], true);
+        }
+        ways.push(builder.complement(same));
+    }
+    let own = other.iter().filter(|given| like(given, one).is_none());
+    ways.extend(own.map(|given| told(builder, given)));
+    ways
+}
+
+/// The condition that an answer has this argument.
+fn told(builder: &mut Builder<'_>, given: &Given) -> CondId {
+    if given.optional { builder.present(given.value) } else { builder.constant_cond(true) }
+}
+
+fn alike(before: &Json, after: &Json) -> bool {
+    identical(Value::from_json(&answer(before)), Value::from_json(&answer(after)))
+}

@@ -1,0 +1,133 @@
+//! Negations over what may be missing: what is missing makes neither a condition nor its negation hold, which surprises
+//! those who read `not` as everyday language does.
+
+use super::conditions::{Facts, with};
+use super::report::{Report, input};
+use super::solver::{Answer, Solver};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{Record, Ty};
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
+
+/// Looks for a message that falls through a rule because a field is missing that the author negates something about.
+pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
+    let Some(record) = &report.program.input else { return };
+    if facts.never || facts.always {
+        return;
+    }
+    let mut units: Vec<&Cond> = Vec::new();
+    negated(&rule.condition, true, &mut units);
+    for unit in units {
+        for (slot, place) in report.program.reads(part(unit)) {
+            let field = &report.program.slots[slot.index()];
+            if field.root.is_none()
+                && is_optional(record, &field.path)
+                && tell(solver, report, rule, facts, (unit, slot, place))
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// Looks for a message for which a branch holds although one of its conditions is left out, because an optional field is missing.
+pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
+    let Some(record) = &report.program.input else { return };
+    let CondKind::Branch { all: true, conditions } = &rule.condition.kind else { return };
+    if facts.never || facts.always || conditions.len() < 2 {
+        return;
+    }
+    for part in conditions {
+        let slots = fields(report.program, &part.usable);
+        let path = |slot: &SlotId| &report.program.slots[slot.index()].path;
+        let Some(slot) = slots.iter().find(|slot| is_optional(record, path(slot))) else { continue };
+        let usable = solver.builder.cond(&part.usable, true);
+        let Answer::Yes(message) = solver.ask(&[(facts.holds, true), (usable, false)]) else { continue };
+        if report.truth(&rule.condition, &message) != Tri::True
+            || report.truth(&part.usable, &message) == Tri::True
+        {
+            continue;
+        }
+        let (name, quoted) = (report.program.slots[slot.index()].name(), report.quote(part.cond.span));
+        let found = Diagnostic::new(
+            Code::WinsWithout,
+            part.cond.span,
+            message!("`{}` wins without `{quoted}` where `{name}` is missing", rule.name),
+        )
+        .here(message!("left out then"))
+        .help(message!("{} goes there: add `{name} is present` to require it", input(&message)));
+        return report.say(found, Some(message));
+    }
+}
+
+/// Says so where a message shows it; true then.
+fn tell(
+    solver: &mut Solver<'_>,
+    report: &mut Report<'_>,
+    rule: &Rule,
+    facts: &Facts,
+    (unit, slot, place): (&Cond, SlotId, rulec_base::span::Span),
+) -> bool {
+    let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span: place };
+    let missing = Predicate::plain(Op::IsMissing, field, Operand::Nothing).at(place);
+    let gone = solver.builder.cond(&missing, true);
+    // With it the rule would hold: what is missing alone keeps it from that.
+    let otherwise = with(solver, &rule.condition, true, &[(unit, true)]);
+    let Answer::Yes(message) = solver.ask(&[(gone, true), (facts.holds, false), (otherwise, true)]) else {
+        return false;
+    };
+    let truth = |cond: &Cond| report.truth(cond, &message);
+    if truth(&rule.condition) == Tri::True || truth(unit) != Tri::Unknown || truth(&missing) != Tri::True {
+        return false;
+    }
+    let name = report.program.slots[slot.index()].name();
+    let quoted = report.quote(unit.span);
+    let found = Diagnostic::new(
+        Code::NegationFallsThrough,
+        unit.span,
+        message!("`{quoted}` does not hold where `{name}` is missing, so `{}` is passed over", rule.name),
+    )
+    .here(message!("neither true nor false without `{name}`"))
+    .help(message!(
+        "{} falls through: write `({name} is missing or {quoted})` to take it as well, or `{name} is present and …` to say that it is meant so",
+        input(&message)
+    ));
+    report.say(found, Some(message));
+    true
+}
+
+/// The parts that are negated, from the outside; those under `NotTrue` hold where something is missing.
+fn negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
+    match &cond.kind {
+        CondKind::Not(_) if plain => found.push(cond),
+        CondKind::And(parts) | CondKind::Or(parts) => {
+            parts.iter().for_each(|part| negated(part, plain, found))
+        }
+        CondKind::Test(test) if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) => {
+            found.push(cond);
+        }
+        _ => {}
+    }
+}
+
+fn is_presence(test: &Predicate) -> bool {
+    matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
+}
+
+fn part(cond: &Cond) -> Part<'_> {
+    Part::Cond(cond)
+}
+
+/// The fields that a condition reads.
+pub(super) fn fields(program: &Program, cond: &Cond) -> Vec<SlotId> {
+    program.reads(part(cond)).into_iter().map(|(slot, _)| slot).collect()
+}
+
+/// True when the input says of a field, or of a record it lies in, that it may be missing.
+fn is_optional(record: &Record, path: &[std::sync::Arc<str>]) -> bool {
+    let Some((first, rest)) = path.split_first() else { return false };
+    let Some(field) = record.get(first) else { return false };
+    field.optional || field.ty.fields().is_some_and(|inner| is_optional(inner, rest))
+}

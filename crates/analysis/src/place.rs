@@ -1,0 +1,235 @@
+//! Values put where they belong: a value of a term into the field that the term is computed from, fields into a message
+//! that keeps the promises of `input` as far as it can.
+
+use super::atoms::{Atoms, Literal};
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Record, Ty};
+use rulec_lang::value::{Value, format_datetime, parse_datetime};
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Program};
+use rulec_sema::normal::{ExprId, NExpr, Normal};
+use serde_json::{Map, Value as Json, json};
+use time::Duration;
+
+/// The value of a field for which a term has a value, where that can be told.
+pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
+    let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
+    match normal.expr(term) {
+        NExpr::Slot(_) => Some(value),
+        NExpr::Read(inner, _) | NExpr::Op(Op::Coalesce, inner, _) => place(normal, *inner, value),
+        NExpr::Field(base, name) => place(normal, *base, json!({ &**name: value })),
+        NExpr::Index(base, index) => match constant(*index)? {
+            Json::String(key) => place(normal, *base, json!({ key: value })),
+            Json::Number(at) => {
+                let at = usize::try_from(at.as_i64()?).ok().filter(|at| *at < 100)?;
+                let mut list = vec![Json::Null; at];
+                list.push(value);
+                place(normal, *base, Json::Array(list))
+            }
+            _ => None,
+        },
+        NExpr::Op(Op::Neg, inner, _) => place(normal, *inner, minus(&json!(0), &value)?),
+        NExpr::Op(op, left, Some(right)) => match (constant(*left), constant(*right)) {
+            (None, Some(other)) => place(normal, *left, undone(*op, value, &other)?),
+            (Some(other), None) => place(normal, *right, undone(*op, value, &other)?),
+            _ => None,
+        },
+        NExpr::Call(function, args) => {
+            let inner = *args.first()?;
+            let value = match (function, &value) {
+                (_, Json::Null) => value,
+                (Function::Len, length) => {
+                    let length = usize::try_from(length.as_i64()?).ok().filter(|length| *length < 5_000)?;
+                    return [json!("a".repeat(length)), Json::Array(vec![json!("a"); length])]
+                        .into_iter()
+                        .find_map(|value| place(normal, inner, value));
+                }
+                (Function::First | Function::Last | Function::Join, _) => json!([value]),
+                (Function::Number, _) => json!(value.to_string()),
+                (Function::Date, Json::String(date)) => json!(format!("{date}T09:00:00Z")),
+                _ => value,
+            };
+            place(normal, inner, value)
+        }
+        _ => None,
+    }
+}
+
+/// The operand beside a constant for which an operator has a value.
+fn undone(op: Op, value: Json, other: &Json) -> Option<Json> {
+    if let (Some(at), Op::Add | Op::Sub, Some(seconds)) =
+        (value.as_str().and_then(parse_datetime), op, other.as_f64())
+    {
+        let step = Duration::checked_seconds_f64(if op == Op::Add { -seconds } else { seconds })?;
+        return Some(format_datetime(at.checked_add(step)?).into());
+    }
+    match op {
+        Op::Add => minus(&value, other),
+        Op::Sub => minus(&value, &minus(&json!(0), other)?),
+        Op::Mul => number(value.as_f64()? / other.as_f64()?),
+        Op::Div => number(value.as_f64()? * other.as_f64()?),
+        Op::Rem => Some(value),
+        _ => None,
+    }
+}
+
+fn minus(left: &Json, right: &Json) -> Option<Json> {
+    match (left.as_i64(), right.as_i64()) {
+        (Some(left), Some(right)) => left.checked_sub(right).map(Json::from),
+        _ => number(left.as_f64()? - right.as_f64()?),
+    }
+}
+
+fn number(number: f64) -> Option<Json> {
+    let whole = number.trunc() == number && number.abs() < 9e15;
+    if whole {
+        Some((number as i64).into())
+    } else {
+        Some(number.into()).filter(|json: &Json| json.is_number())
+    }
+}
+
+/// Values of a field that functions tell apart, which their results do not lead back to.
+pub(super) fn samples(normal: &Normal, term: ExprId) -> Vec<Json> {
+    let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
+    let at = |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
+    let values: Vec<Json> = match function {
+        Function::Hour | Function::Weekday | Function::Day => {
+            (1..=31).flat_map(|day| (0..24).map(move |hour| at(day, hour, 0))).collect()
+        }
+        Function::Minute => (0..60).map(|minute| at(5, 9, minute)).collect(),
+        Function::Month => (1..=12).map(|month| json!(format!("2026-{month:02}-05T09:00:00Z"))).collect(),
+        Function::Bucket => (0..400).map(|user| json!(format!("u{user}"))).collect(),
+        _ => Vec::new(),
+    };
+    let Some(inner) = args.first() else { return Vec::new() };
+    values.into_iter().filter_map(|value| place(normal, *inner, value)).collect()
+}
+
+/// Lists of one element that a quantifier may be about: of each constant in it, and its neighbours.
+pub(super) fn lists(atoms: &Atoms, atom: usize) -> Vec<Json> {
+    let mut found = Vec::new();
+    if let CondKind::Quantifier { body, .. } = &atoms.cond(atom).kind {
+        elements(Part::Cond(body), &mut found);
+    }
+    found.into_iter().map(|element| json!([element])).chain([json!([null])]).collect()
+}
+
+fn elements(part: Part<'_>, found: &mut Vec<Json>) {
+    if let Part::Cond(Cond { kind: CondKind::Test(test), .. }) = part
+        && let Operand::Value(Expr { kind: ExprKind::Const(constant), .. }) = &test.right
+    {
+        let constant = constant.value().to_json();
+        let near = constant.as_i64().into_iter().flat_map(|int| [int - 1, int + 1]).map(Json::from);
+        let values: Vec<Json> = match &constant {
+            Json::Array(items) => items.clone(),
+            other => near.chain([other.clone(), json!("other")]).collect(),
+        };
+        for value in values {
+            let mut wrapped = value;
+            let mut place = &test.left;
+            while let ExprKind::Field(base, name) = &place.kind {
+                wrapped = json!({ &**name: wrapped });
+                place = base;
+            }
+            found.push(wrapped);
+        }
+    }
+    part.parts().into_iter().for_each(|part| elements(part, found));
+}
+
+/// A message before anything is put in: the required fields of the input.
+pub(super) struct Sketch {
+    required: Json,
+}
+
+impl Sketch {
+    pub fn new(program: &Program) -> Sketch {
+        Sketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
+    }
+
+    /// A message with values put in at some paths; at the shorter ones first.
+    pub fn message<'v>(
+        &self,
+        atoms: &Atoms,
+        mut message: Json,
+        values: impl Iterator<Item = (usize, &'v Json)>,
+    ) -> Json {
+        let mut values: Vec<(usize, &Json)> = values.collect();
+        values.sort_by_key(|(path, _)| atoms.paths[*path].keys.len());
+        for (path, value) in values {
+            let keys: Vec<&str> = atoms.paths[path].keys.iter().map(|key| &**key).collect();
+            put(&mut message, &keys, value);
+        }
+        message
+    }
+
+    /// The message with the required fields that it lacks, where that changes none of the literals.
+    pub fn promised(&self, atoms: &Atoms, message: Json, literals: &[Literal]) -> Json {
+        let mut whole = message.clone();
+        fill(&mut whole, &self.required);
+        if literals.iter().all(|literal| atoms.holds(*literal, &whole)) { whole } else { message }
+    }
+}
+
+fn put(message: &mut Json, keys: &[&str], value: &Json) {
+    let Some((first, rest)) = keys.split_first() else {
+        *message = value.clone();
+        return;
+    };
+    if !message.is_object() {
+        // What stands there is no record and was wanted so.
+        if value.is_null() || !message.is_null() {
+            return;
+        }
+        *message = json!({});
+    }
+    let Some(map) = message.as_object_mut() else { return };
+    if rest.is_empty() && value.is_null() {
+        map.remove(*first);
+    } else if !value.is_null() || map.contains_key(*first) {
+        put(map.entry((*first).to_owned()).or_insert(Json::Null), rest, value);
+    }
+}
+
+fn fill(message: &mut Json, required: &Json) {
+    if let (Json::Object(message), Json::Object(required)) = (message, required) {
+        for (key, value) in required {
+            fill(message.entry(key.clone()).or_insert_with(|| value.clone()), value);
+        }
+    }
+}
+
+fn sample_record(record: &Record) -> Json {
+    let required = record.fields.iter().filter(|field| !field.optional);
+    let fields: Map<String, Json> =
+        required.map(|field| (field.name.to_string(), sample(&field.ty))).collect();
+    Json::Object(fields)
+}
+
+/// The plainest value of a type.
+fn sample(ty: &Ty) -> Json {
+    let has = |kinds: KindSet| ty.kinds.overlaps(kinds);
+    match ty.fields() {
+        Some(record) => sample_record(record),
+        None if has(KindSet::STRING) => json!(""),
+        None if has(KindSet::NUMBER) => json!(0),
+        None if has(KindSet::BOOL) => json!(false),
+        None if has(KindSet::DATETIME) => json!("2026-01-05T09:00:00Z"),
+        None if has(KindSet::LIST) => json!([]),
+        None => Value::Missing.to_json(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_as_such_while_floats_tell_them_apart() {
+        assert_eq!(number(3.0), Some(json!(3)));
+        assert_eq!(number(2.5), Some(json!(2.5)));
+        assert_eq!(number(1e16), Some(json!(1e16)));
+        assert_eq!(number(f64::NAN), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Conditions of the normal form as conditions of the typed program again: what the reference evaluator can be asked. A
+//! predicate is asked of a message, or of a value alone that stands in place of its operand.
+
+use rulec_base::span::{FileId, Span};
+use rulec_lang::operators::Op;
+use rulec_lang::ty::Ty;
+use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, SlotId, Var, VarId};
+use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
+use std::sync::Arc;
+
+/// Raised parts stand in no text.
+const NOWHERE: Span = Span { file: FileId(0), start: 0, end: 0 };
+
+/// The way back from the normal form, where a value may be put in the place of an operand.
+pub(super) struct Raise<'n> {
+    pub normal: &'n Normal,
+    /// The operand that a slot stands for.
+    pub instead: Option<(ExprId, SlotId)>,
+}
+
+fn at(kind: CondKind) -> Cond {
+    Cond { kind, span: NOWHERE }
+}
+
+impl Raise<'_> {
+    /// A predicate: true, false or unknown.
+    pub fn pred(&self, pred: &NPred) -> Cond {
+        let op = match pred.ask {
+            Ask::Truth => None,
+            Ask::Op(op) => Some(op),
+        };
+        let right = match pred.right {
+            Some(right) => Operand::Value(self.expr(right)),
+            None => Operand::Nothing,
+        };
+        let left = self.expr(pred.left);
+        Predicate { mode: pred.mode, ..Predicate::plain(op, left, right) }.at(NOWHERE)
+    }
+
+    /// A condition, which holds or does not: of what is raised only "true" counts.
+    pub fn cond(&self, id: CondId) -> Cond {
+        let all = |parts: &[CondId]| parts.iter().map(|part| self.cond(*part)).collect();
+        match self.normal.cond(id) {
+            NCond::Const(value) => at(CondKind::Const(*value)),
+            NCond::Test { pred, want } => {
+                let test = self.pred(self.normal.pred(*pred));
+                if *want { test } else { at(CondKind::Not(Box::new(test))) }
+            }
+            NCond::And(parts) => at(CondKind::And(all(parts))),
+            NCond::Or(parts) => at(CondKind::Or(all(parts))),
+            NCond::Not(inner) => at(CondKind::NotTrue(Box::new(self.cond(*inner)))),
+            NCond::Each { all, list, kinds, body, level, .. } => at(CondKind::Quantifier {
+                all: *all,
+                list: Box::new(self.expr(*list)),
+                var: var(*level, *kinds),
+                body: Box::new(self.cond(*body)),
+            }),
+        }
+    }
+
+    fn expr(&self, id: ExprId) -> Expr {
+        let part = |id: &ExprId| Box::new(self.expr(*id));
+        let parts = |ids: &[ExprId]| ids.iter().map(|id| self.expr(*id)).collect();
+        let kind = match self.normal.expr(id) {
+            _ if self.instead.is_some_and(|(operand, _)| operand == id) => {
+                ExprKind::Slot(self.instead.map_or(SlotId(0), |(_, slot)| slot))
+            }
+            NExpr::Const(constant) => ExprKind::Const(constant.0.clone()),
+            NExpr::Slot(slot) => ExprKind::Slot(*slot),
+            NExpr::Var(level) => ExprKind::Var(VarId(*level)),
+            NExpr::Field(base, name) => ExprKind::Field(part(base), name.clone()),
+            NExpr::Index(base, index) => ExprKind::Index(part(base), part(index)),
+            NExpr::List(items) => ExprKind::List(parts(items)),
+            NExpr::Op(op, left, right) => ExprKind::Op(*op, part(left), right.as_ref().map(part)),
+            NExpr::Read(inner, kinds) => ExprKind::Read(part(inner), *kinds),
+            NExpr::Call(function, args) => ExprKind::Call(*function, parts(args)),
+            NExpr::Extern(id, args) => ExprKind::Extern(*id, parts(args)),
+            NExpr::Count { list, kinds, body, level, .. } => ExprKind::Count {
+                list: part(list),
+                var: var(*level, *kinds),
+                body: Box::new(self.cond(*body)),
+            },
+            NExpr::Cond { holds, fails, .. } => value(self.cond(*holds), self.cond(*fails)),
+            NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
+                let each = |all: bool, body: &CondId| {
+                    at(CondKind::Quantifier {
+                        all,
+                        list: part(list),
+                        var: var(*level, *kinds),
+                        body: Box::new(self.cond(*body)),
+                    })
+                };
+                value(each(*all, holds), each(!*all, fails))
+            }
+            NExpr::If { cond, then, other, .. } => {
+                ExprKind::If { cond: Box::new(self.cond(*cond)), then: part(then), other: part(other) }
+            }
+        };
+        value_of(kind)
+    }
+}
+
+/// True where the one condition holds, false where the other does, else missing.
+fn value(holds: Cond, fails: Cond) -> ExprKind {
+    let constant = |json: serde_json::Value| Box::new(value_of(ExprKind::Const(Const::Json(Arc::new(json)))));
+    let missing = constant(serde_json::Value::Null);
+    let other = ExprKind::If { cond: Box::new(fails), then: constant(false.into()), other: missing };
+    ExprKind::If { cond: Box::new(holds), then: constant(true.into()), other: Box::new(value_of(other)) }
+}
+
+fn value_of(kind: ExprKind) -> Expr {
+    Expr { kind, ty: Ty::ANY, optional: true, span: NOWHERE }
+}
+
+/// The variable of the quantifier at a level: of those around a part no two stand at one.
+fn var(level: u32, kinds: rulec_lang::ty::KindSet) -> Var {
+    Var { id: VarId(level), name: "x".into(), kinds }
+}
+
+/// The operator of a predicate, `None` for a truth value.
+pub(super) fn op(pred: &NPred) -> Option<Op> {
+    match pred.ask {
+        Ask::Truth => None,
+        Ask::Op(op) => Some(op),
+    }
+}

@@ -1,0 +1,69 @@
+//! The findings of an analysis, in the author's words.
+
+use super::Finding;
+use rulec_base::diag::Diagnostic;
+use rulec_base::source::SourceMap;
+use rulec_base::span::Span;
+use rulec_base::text::on_one_line;
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{Cond, CondKind, Program};
+use serde_json::Value as Json;
+
+/// The findings so far.
+pub(super) struct Report<'p> {
+    pub program: &'p Program,
+    sources: &'p SourceMap,
+    pub findings: Vec<Finding>,
+}
+
+/// The characters of a quotation or an input at most.
+const QUOTED: usize = 60;
+const INPUT: usize = 300;
+
+impl<'p> Report<'p> {
+    pub fn new(program: &'p Program, sources: &'p SourceMap) -> Report<'p> {
+        Report { program, sources, findings: Vec::new() }
+    }
+
+    pub fn say(&mut self, diagnostic: Diagnostic, witness: Option<Json>) {
+        self.findings.push(Finding { diagnostic, witness });
+    }
+
+    /// The author's text on one line; a long one is cut.
+    pub fn quote(&self, span: Span) -> String {
+        let text = self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or("…");
+        short(&on_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), QUOTED)
+    }
+
+    /// A part of a condition in the author's words; what stands behind `unless` says so.
+    pub fn part(&self, cond: &Cond) -> String {
+        match &cond.kind {
+            CondKind::NotTrue(inner) => format!("unless {}", self.quote(inner.span)),
+            _ => self.quote(cond.span),
+        }
+    }
+
+    /// A condition's truth for a message, as the reference evaluator has it. Host functions are missing.
+    pub fn truth(&self, cond: &Cond, message: &Json) -> Tri {
+        let arena = rulec_lang::arena::Arena::new(&self.program.limits);
+        rulec_eval::evaluator::Evaluator::new(
+            self.program,
+            message,
+            &arena,
+            rulec_eval::host::HostCalls::new(&[]),
+        )
+        .cond(cond)
+    }
+}
+
+/// A message as it is written in a sentence.
+pub(super) fn input(message: &Json) -> String {
+    short(&on_one_line(&message.to_string()), INPUT)
+}
+
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,283 @@
+//! Routes beside each other: those that are never chosen because others take all their inputs, those of equal
+//! priority of which one implies the other, and inputs that no route takes.
+
+use super::Subject;
+use super::conditions::Facts;
+use super::report::{Report, input};
+use super::solver::{Answer, Goal, Solver};
+use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
+use rulec_sema::normal::CondId;
+use serde_json::Value as Json;
+
+/// The routes above one that are looked at together.
+const ABOVE: usize = 40;
+/// The pairs of routes that are held against each other where ties are strict.
+const PAIRS: usize = 20_000;
+
+/// Looks at the routes of a table.
+pub(super) fn table(
+    solver: &mut Solver<'_>,
+    report: &mut Report<'_>,
+    subject: &Subject<'_>,
+    table: TableId,
+    facts: &HashMap<RuleId, Facts>,
+) {
+    let order = &subject.program.tables[table.index()].order;
+    let places: HashMap<RuleId, usize> = order.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    let mut hidden = HashSet::new();
+    for id in order {
+        let Some(known) = facts.get(id).filter(|known| !known.never && known.witness.is_some()) else {
+            continue;
+        };
+        if let Some(above) = hiding(solver, subject, table, (*id, known), (&places, facts)) {
+            hidden.insert(*id);
+            tell_hidden(report, *id, &above, facts);
+        }
+    }
+    if subject.program.tables[table.index()].kind == TableKind::Routes {
+        ties(solver, report, subject, table, (facts, &hidden));
+        no_default(solver, report, subject, table, facts);
+    }
+}
+
+/// The routes that together take all inputs of another, the fewest; `None` where one is left to it, or nobody knows.
+fn hiding(
+    solver: &mut Solver<'_>,
+    subject: &Subject<'_>,
+    table: TableId,
+    (id, known): (RuleId, &Facts),
+    (places, facts): (&HashMap<RuleId, usize>, &HashMap<RuleId, Facts>),
+) -> Option<Vec<RuleId>> {
+    let mut message = known.witness.clone()?;
+    let mut above: Vec<RuleId> = Vec::new();
+    loop {
+        let winner = winner(subject, table, &message)?;
+        if winner == id || above.contains(&winner) || above.len() == ABOVE {
+            return None;
+        }
+        let earlier = places.get(&winner).zip(places.get(&id)).is_some_and(|(winner, id)| winner < id);
+        if !earlier || !surely_chooses(subject.program, &subject.program.rules[winner.index()].outcome) {
+            return None;
+        }
+        above.push(winner);
+        let goals = |above: &[RuleId]| -> Option<Vec<Goal>> {
+            let others = above.iter().map(|other| Some((facts.get(other)?.holds, false)));
+            std::iter::once(Some((known.holds, true))).chain(others).collect()
+        };
+        match solver.ask(&goals(&above)?) {
+            Answer::Yes(next) => message = next,
+            Answer::Unknown => return None,
+            Answer::Never(core) => {
+                above = core.iter().filter_map(|at| above.get(at.checked_sub(1)?).copied()).collect();
+                let mut at = 0;
+                while above.len() > 1 && at < above.len() {
+                    let left_out = above.remove(at);
+                    if !solver.ask(&goals(&above)?).is_never() {
+                        above.insert(at, left_out);
+                        at += 1;
+                    }
+                }
+                return Some(above).filter(|above| !above.is_empty());
+            }
+        }
+    }
+}
+
+/// The route of the table that takes a message, perhaps by a jump.
+fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
+    let choice = (subject.decide)(table, message);
+    let first = choice.path.first().copied();
+    first.or(match choice.chosen {
+        Some(rulec_eval::decision::Chosen::Rule(id)) => Some(id),
+        _ => None,
+    })
+}
+
+/// True when a route that holds ends the search: a jump does where its table has a default.
+fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Goto(table) => program.tables[table.index()]
+            .default
+            .as_ref()
+            .is_some_and(|outcome| surely_chooses(program, outcome)),
+        _ => true,
+    }
+}
+
+fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &HashMap<RuleId, Facts>) {
+    // That one always holds is told where it stands.
+    if above.iter().any(|other| facts.get(other).is_some_and(|facts| facts.always)) {
+        return;
+    }
+    let program = report.program;
+    let rule = &program.rules[id.index()];
+    let kind = program.tables[rule.table.index()].kind;
+    let names: Vec<String> = above.iter().map(|id| format!("`{}`", program.rules[id.index()].name)).collect();
+    let takes = match names.as_slice() {
+        [one] => message!("{one} takes all its inputs"),
+        [first, second] => message!("{first} and {second} together take all its inputs"),
+        _ => message!("{} others together take all its inputs", names.len()),
+    };
+    let mut found = Diagnostic::new(
+        Code::RouteHidden,
+        rule.condition.span,
+        message!("`{}` can never be chosen: {takes}", rule.name),
+    )
+    .here(message!("whenever this holds"));
+    for other in above.iter().take(6) {
+        found = found.label(
+            program.rules[other.index()].condition.span,
+            message!("this is tried before and holds as well"),
+        );
+    }
+    let help = match kind {
+        TableKind::Choice => message!("the last branch that holds wins: move it below those, or narrow them"),
+        TableKind::Routes => message!("put it before those, give it a higher priority, or narrow them"),
+        _ => message!("put it before those, or narrow them"),
+    };
+    report.say(found.help(help), None);
+}
+
+/// Routes of equal priority, one of which holds whenever another does: only their places decide. Strictly, those that hold together
+/// for any input.
+fn ties(
+    solver: &mut Solver<'_>,
+    report: &mut Report<'_>,
+    subject: &Subject<'_>,
+    table: TableId,
+    (facts, hidden): (&HashMap<RuleId, Facts>, &HashSet<RuleId>),
+) {
+    let program = subject.program;
+    let order = &program.tables[table.index()].order;
+    let strict = subject.options.strict_ties;
+    // Where nobody writes a priority the places are meant to decide.
+    if !strict && order.iter().all(|id| program.rules[id.index()].priority == 0) {
+        return;
+    }
+    let mut left = PAIRS;
+    for (at, id) in order.iter().enumerate() {
+        let rule = &program.rules[id.index()];
+        let Some(known) = facts.get(id).filter(|known| !known.never && !known.always) else { continue };
+        let Some(message) = known.witness.clone().filter(|_| !hidden.contains(id)) else { continue };
+        let may_tie = |other: &RuleId| {
+            program.rules[other.index()].priority == rule.priority
+                && !hidden.contains(other)
+                && differ(program, *id, *other)
+        };
+        let matched = (subject.matched)(table, &message);
+        let behind = matched.into_iter().skip_while(|other| other != id).skip(1).filter(may_tie);
+        let implied = behind.into_iter().find(|other| {
+            facts
+                .get(other)
+                .is_some_and(|other| solver.ask(&[(known.holds, true), (other.holds, false)]).is_never())
+        });
+        let (other, message, takes) = match implied {
+            Some(other) => {
+                (other, message, message!("whatever `{}` takes the other would take too", rule.name))
+            }
+            None if strict => {
+                let others = order[at + 1..].iter().filter(|other| may_tie(other)).take(left).copied();
+                let others: Vec<RuleId> = others.collect();
+                left -= others.len();
+                let together = others.into_iter().find_map(|other| {
+                    let holds = facts.get(&other).filter(|other| !other.always)?.holds;
+                    match solver.ask(&[(known.holds, true), (holds, true)]) {
+                        Answer::Yes(message) => Some((other, message)),
+                        _ => None,
+                    }
+                });
+                let Some((other, message)) = together else { continue };
+                (other, message, message!("both hold for some inputs"))
+            }
+            None => continue,
+        };
+        let other = &program.rules[other.index()];
+        if report.truth(&rule.condition, &message) != Tri::True
+            || report.truth(&other.condition, &message) != Tri::True
+        {
+            continue;
+        }
+        let message_text =
+            message!("`{}` and `{}` have the same priority, and {takes}", rule.name, other.name);
+        let found = Diagnostic::new(Code::EqualPriority, rule.condition.span, message_text)
+            .here(message!("tried first, because it stands first"))
+            .label(other.condition.span, message!("this holds as well"))
+            .help(message!(
+                "both hold for {}: give `{}` a higher priority, so that moving it changes nothing",
+                input(&message),
+                rule.name
+            ));
+        report.say(found, Some(message));
+    }
+}
+
+/// True when two routes lead to different places.
+pub(super) fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
+    match (&program.rules[a.index()].outcome, &program.rules[b.index()].outcome) {
+        (Outcome::Handler { name: a, .. }, Outcome::Handler { name: b, .. }) => a != b,
+        (Outcome::Goto(a), Outcome::Goto(b)) => a != b,
+        _ => true,
+    }
+}
+
+/// An input that no route takes, where the routes outside any table have no default.
+fn no_default(
+    solver: &mut Solver<'_>,
+    report: &mut Report<'_>,
+    subject: &Subject<'_>,
+    table: TableId,
+    facts: &HashMap<RuleId, Facts>,
+) {
+    let own = &subject.program.tables[table.index()];
+    if table != TableId(0) || own.default.is_some() || own.order.is_empty() {
+        return;
+    }
+    let takes = |message: &Json| winner(subject, table, message);
+    let Some(message) = untaken(solver, takes, |id| facts.get(&id).map(|known| known.holds)) else { return };
+    let held =
+        |id: &RuleId| report.truth(&subject.program.rules[id.index()].condition, &message) == Tri::True;
+    if own
+        .order
+        .iter()
+        .any(|id| held(id) && surely_chooses(subject.program, &subject.program.rules[id.index()].outcome))
+    {
+        return;
+    }
+    let last = own.order.iter().map(|id| subject.program.rules[id.index()].span).max_by_key(place);
+    let Some(last) = last else { return };
+    let found = Diagnostic::new(
+        Code::NoDefault,
+        last,
+        message!("there is no `default`, and some inputs are taken by no route"),
+    )
+    .here(message!("the last route"))
+    .help(message!("write `default -> …` for the rest; {} is taken by none", input(&message)));
+    report.say(found, Some(message));
+}
+
+/// A message that nothing takes: `takes` tells what takes one, `holds` the condition of that.
+pub(super) fn untaken(
+    solver: &mut Solver<'_>,
+    takes: impl Fn(&Json) -> Option<RuleId>,
+    holds: impl Fn(RuleId) -> Option<CondId>,
+) -> Option<Json> {
+    let mut goals: Vec<Goal> = Vec::new();
+    loop {
+        let Answer::Yes(message) = solver.ask(&goals) else { return None };
+        let Some(id) = takes(&message) else { return Some(message) };
+        let goal = (holds(id)?, false);
+        if goals.contains(&goal) || goals.len() == ABOVE {
+            return None;
+        }
+        goals.push(goal);
+    }
+}
+
+fn place(span: &Span) -> (u32, u32) {
+    (span.file.0, span.start)
+}

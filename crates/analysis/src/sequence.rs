@@ -1,0 +1,225 @@
+//! A table as one sequence of conditions, each with the answer it leads to: jumps are put in, a default is a condition that
+//! always holds, and behind all stands the answer that nothing is chosen. So two tables can be compared whatever
+//! they are divided into.
+
+use super::solver::Solver;
+use hashbrown::HashMap;
+use rulec_eval::decision::{Choice, Chosen};
+use rulec_sema::hir::{
+    Argument, Cond, Destination, Expr, Outcome, Program, RuleId, TableId, TableKind, ValueId,
+};
+use rulec_sema::normal::{CondId, ExprId};
+use smallvec::SmallVec;
+
+/// The leaves of one sequence at most: what is reached by many ways counts for each.
+const LEAVES: usize = 100_000;
+
+/// A statement with all that leads to it.
+pub(super) struct Leaf {
+    /// Its name, behind those of the jumps to it.
+    pub name: String,
+    /// The condition: that of the statement, and of each jump.
+    pub cond: CondId,
+    /// All leaves with the same number answer alike.
+    pub answer: u32,
+    /// Leaves with the same number here that answer one message alike do so for each that completes their `args` alike.
+    pub form: u32,
+    pub args: Vec<Given>,
+}
+
+/// A value that completes an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Given {
+    /// The argument's name, or the place of a value that has none.
+    pub name: String,
+    /// True when what is missing is left out.
+    pub optional: bool,
+    pub value: ExprId,
+}
+
+/// A way to a statement: the routes jumped by, and what was chosen.
+type Way = (SmallVec<[RuleId; 4]>, Option<Chosen>);
+
+#[derive(Default)]
+pub(super) struct Sequence {
+    pub leaves: Vec<Leaf>,
+    places: HashMap<Way, usize>,
+}
+
+impl Sequence {
+    /// The rules whose conditions must hold on the way to a place: the jumps, and the one there.
+    pub fn way(&self, place: usize) -> Vec<RuleId> {
+        let way = self.places.iter().find(|(_, other)| **other == place);
+        way.map_or_else(Vec::new, |((path, chosen), _)| {
+            let own = match chosen {
+                Some(Chosen::Rule(id)) => Some(*id),
+                _ => None,
+            };
+            path.iter().copied().chain(own).collect()
+        })
+    }
+
+    /// The place of the statement that a decision chose.
+    pub fn place(&self, choice: &Choice) -> Option<usize> {
+        self.places.get(&(choice.path.clone(), choice.chosen)).copied()
+    }
+}
+
+/// Numbers for answers, shared by the sequences that are compared.
+#[derive(Default)]
+pub(super) struct Answers {
+    numbers: HashMap<String, u32>,
+}
+
+impl Answers {
+    fn number(&mut self, key: String) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(key).or_insert(next)
+    }
+}
+
+/// One of two programs, in the numbering of both.
+pub(super) struct Reader<'r, 'p> {
+    pub program: &'r Program,
+    /// Its conditions and values where they are not its own.
+    pub conditions: Option<&'r [Cond]>,
+    pub values: &'r [Expr],
+    pub solver: &'r mut Solver<'p>,
+    pub answers: &'r mut Answers,
+}
+
+/// The way to a table.
+#[derive(Clone)]
+struct Prefix {
+    name: String,
+    conds: Vec<CondId>,
+    path: SmallVec<[RuleId; 4]>,
+}
+
+impl Reader<'_, '_> {
+    /// The sequence of a table, or of none; `None` where it would have too many leaves.
+    pub fn read(&mut self, table: Option<TableId>) -> Option<Sequence> {
+        let mut sequence = Sequence::default();
+        if let Some(table) = table {
+            let start = Prefix { name: String::new(), conds: Vec::new(), path: SmallVec::new() };
+            self.table(table, &start, &mut sequence)?;
+        }
+        let always = self.solver.builder.constant_cond(true);
+        let [nothing, constant] = ["nothing", "constant"].map(|key| self.answers.number(key.to_owned()));
+        sequence.places.entry((SmallVec::new(), None)).or_insert(sequence.leaves.len());
+        let name = "nothing".to_owned();
+        sequence.leaves.push(Leaf { name, cond: always, answer: nothing, form: constant, args: Vec::new() });
+        Some(sequence)
+    }
+
+    fn table(&mut self, id: TableId, prefix: &Prefix, sequence: &mut Sequence) -> Option<()> {
+        let table = &self.program.tables[id.index()];
+        for rule in &table.order {
+            let own = match self.conditions {
+                Some(conditions) => &conditions[rule.index()],
+                None => &*self.program.rules[rule.index()].condition,
+            };
+            let cond = self.solver.builder.cond(own, true);
+            let outcome = &self.program.rules[rule.index()].outcome;
+            self.outcome(outcome, Chosen::Rule(*rule), Some(cond), (prefix, sequence))?;
+        }
+        match &table.default {
+            Some(outcome) => self.outcome(outcome, Chosen::Default(id), None, (prefix, sequence)),
+            None => Some(()),
+        }
+    }
+
+    fn outcome(
+        &mut self,
+        outcome: &Outcome,
+        chosen: Chosen,
+        cond: Option<CondId>,
+        (prefix, sequence): (&Prefix, &mut Sequence),
+    ) -> Option<()> {
+        if sequence.leaves.len() >= LEAVES {
+            return None;
+        }
+        let mut way = prefix.clone();
+        way.conds.extend(cond);
+        if let Outcome::Goto(inner) = outcome {
+            if let Chosen::Rule(rule) = chosen {
+                way.path.push(rule);
+            }
+            way.name = format!("{}{} → ", prefix.name, chosen.name(self.program));
+            return self.table(*inner, &way, sequence);
+        }
+        let (form, args) = self.form(outcome, chosen);
+        let answer = self.answers.number(format!("{form} {args:?}"));
+        // What a handler, a branch or a flow answers beside its arguments is the same for every message.
+        let form = self.answers.number(match outcome {
+            Outcome::Next { .. } => form,
+            _ => "constant".to_owned(),
+        });
+        let cond = self.solver.builder.join(way.conds, true);
+        let name = match outcome {
+            // The patterns of a flow have one name.
+            Outcome::Flow { pattern, .. } => format!("{} `{pattern}`", chosen.name(self.program)),
+            _ => format!("{}{}", prefix.name, chosen.name(self.program)),
+        };
+        sequence.places.entry((way.path, Some(chosen))).or_insert(sequence.leaves.len());
+        sequence.leaves.push(Leaf { name, cond, answer, form, args });
+        Some(())
+    }
+
+    /// The part of an answer that is constant, in words of its own, and the values it is completed by.
+    fn form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<Given>) {
+        let mut given: Vec<Given> = Vec::new();
+        let mut value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {
+            given.push(Given {
+                name: name.map_or_else(|| given.len().to_string(), |argument| argument.name.to_string()),
+                optional: name.is_some_and(|argument| argument.optional),
+                value: this.solver.builder.value(&this.values[id.index()]),
+            });
+        };
+        let form = match outcome {
+            Outcome::Handler { name, args, metadata } => {
+                let mut args: Vec<_> = args.iter().collect();
+                args.sort_by_key(|arg| &arg.name);
+                args.iter().for_each(|arg| value(self, arg.value, Some(arg)));
+                let metadata = serde_json::to_string(&**metadata).unwrap_or_default();
+                format!("handler {name} {metadata} {:?}", self.program.required(name))
+            }
+            Outcome::Branch { .. } => {
+                let table = &self.program.tables[chosen.table(self.program).index()];
+                format!("branch {} {}", chosen.name(self.program), table.to_user)
+            }
+            Outcome::Flow { flow, .. } => format!("flow {}", self.program.flows[flow.index()].id),
+            Outcome::Next { destinations, next, loopback } => {
+                value(self, *next, None);
+                let written: Vec<String> = destinations.iter().map(|one| one.to_string()).collect();
+                for destination in destinations {
+                    if let Destination::Named(id) = destination {
+                        value(self, *id, None);
+                    }
+                }
+                format!("next {written:?} {loopback}")
+            }
+            // A jump has no answer of its own.
+            Outcome::Goto(table) => format!("goto {}", table.0),
+        };
+        (form, given)
+    }
+}
+
+/// True for tables that are decided by alone: the routes outside any table, choices, routers, flows, and tables that
+/// no jump leads to.
+pub(super) fn is_entry(program: &Program, id: TableId) -> bool {
+    let table = &program.tables[id.index()];
+    if table.order.is_empty() && table.default.is_none() {
+        return false;
+    }
+    let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+    let mut outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
+    match table.kind {
+        TableKind::Requirements => false,
+        TableKind::Routes if id.0 > 0 => {
+            !outcomes.any(|outcome| matches!(outcome, Outcome::Goto(to) if *to == id))
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,319 @@
+//! The way a predicate with a constant depends on its other operand: which values tell it apart from what it is for
+//! others, and the language of the texts for which it is true. What is not known here is never claimed.
+
+use super::texts::{Language, language};
+use regex_syntax::hir::Hir;
+use rulec_base::text::{Form, is_word_char, word};
+use rulec_lang::operators::modifiers::{Quantity, TestMode};
+use rulec_lang::operators::{Anchor, Op, Search};
+use rulec_lang::value::{Value, format_datetime, parse_datetime};
+use rulec_sema::hir::Const;
+use serde_json::{Value as Json, json};
+use std::rc::Rc;
+use std::sync::Arc;
+use time::Duration;
+
+/// The shape of a predicate in one operand, the other being constant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shape {
+    /// The values it compares with.
+    pub constants: Vec<Json>,
+    /// True when it holds for the constants alone, compared as they stand.
+    pub finite: bool,
+    pub on_text: OnText,
+    /// The elements that it looks for in a list.
+    pub elements: Option<Elements>,
+    /// The key that it looks for in a dict.
+    pub key: Option<Arc<str>>,
+    /// True when lists or dicts are among the constants.
+    pub nested: bool,
+    /// True when a number is too large for its neighbours to be told apart.
+    pub huge: bool,
+}
+
+/// The truth of a predicate about a text.
+#[derive(Clone, Debug, Default)]
+pub(super) enum OnText {
+    /// It is the same for every text.
+    #[default]
+    Constant,
+    /// It is true for the texts of some languages, else false.
+    Texts(Texts),
+    /// It depends on the order of the text and constants, and nothing else.
+    Order,
+    Opaque,
+}
+
+/// The texts for which a predicate is true.
+#[derive(Clone, Debug)]
+pub(super) struct Texts {
+    /// The way they are searched; `None` where they are compared.
+    search: Option<Search>,
+    keywords: Vec<String>,
+    /// True when all keywords must be found, else one.
+    all: bool,
+    mode: TestMode,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Elements {
+    pub values: Vec<Json>,
+    /// True when all of them are wanted, else one.
+    pub all: bool,
+    pub mode: TestMode,
+}
+
+/// Texts longer than this are not told to automata.
+const LONGEST: usize = 2_000;
+/// The keywords of one language at most.
+const MOST: usize = 3_000;
+
+/// The shape of a predicate; `None` when it is none of those known. `reversed` where the constant stands on the left.
+pub(super) fn shape(
+    op: Option<Op>,
+    mode: TestMode,
+    constant: Option<&Const>,
+    reversed: bool,
+) -> Option<Shape> {
+    let (Some(op), Some(constant)) = (op, constant) else {
+        return matches!(op, None | Some(Op::IsMissing)).then(Shape::default);
+    };
+    let value = json(constant)?;
+    match op {
+        Op::Eq => Some(equal(&value, mode)),
+        Op::Lt | Op::Le => {
+            let on_text = if value.is_string() && !matches!(constant, Const::DateTime(_)) {
+                OnText::Order
+            } else {
+                OnText::Constant
+            };
+            Some(Shape { on_text, ..with_constants(vec![value]) })
+        }
+        Op::In if reversed => {
+            let elements = Elements { values: vec![value], all: false, mode };
+            Some(Shape { elements: Some(elements), ..Shape::default() })
+        }
+        Op::In => {
+            let Json::Array(values) = value else { return None };
+            let on_text = texts(None, values.iter().filter_map(Json::as_str), mode);
+            let finite = mode.text.is_plain();
+            Some(Shape { on_text, finite, ..with_constants(values) })
+        }
+        Op::HasKey if !reversed => {
+            value.as_str().map(|key| Shape { key: Some(key.into()), ..Shape::default() })
+        }
+        _ if !reversed => op.info().search.map(|search| searching(search, op, mode, value)),
+        _ => None,
+    }
+}
+
+/// A constant as a message could hold it.
+fn json(constant: &Const) -> Option<Json> {
+    match constant {
+        Const::Json(json) => Some((**json).clone()),
+        Const::DateTime(at) => Some(format_datetime(*at).into()),
+        Const::Version(_) => None,
+    }
+}
+
+fn with_constants(constants: Vec<Json>) -> Shape {
+    let nested = constants.iter().any(|value| value.is_array() || value.is_object());
+    let huge = constants.iter().any(|value| value.as_f64().is_some_and(|number| number.abs() > 9e15));
+    Shape { constants, nested, huge, ..Shape::default() }
+}
+
+fn equal(value: &Json, mode: TestMode) -> Shape {
+    let on_text = match value.as_str() {
+        Some(text) => texts(None, [text].into_iter(), mode),
+        None => OnText::Constant,
+    };
+    Shape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
+}
+
+/// A predicate that searches a text, or a list for elements.
+fn searching(search: Search, op: Op, mode: TestMode, value: Json) -> Shape {
+    let values = match (mode.quantity, value) {
+        (Some(_), Json::Array(values)) => values,
+        (_, value) => vec![value],
+    };
+    let all = mode.quantity == Some(Quantity::All);
+    let on_text = match values.iter().all(Json::is_string) {
+        true => texts(Some(search), values.iter().filter_map(Json::as_str), mode),
+        false if mode.quantity.is_none() => OnText::Constant,
+        false => OnText::Opaque,
+    };
+    let elements = (op == Op::Contains).then(|| Elements { values: values.clone(), all, mode });
+    let nested = op == Op::Contains
+        && values.iter().any(|value| value.is_array() || value.is_object() || value.is_null());
+    // The keywords themselves are texts worth trying.
+    let constants = values.into_iter().filter(Json::is_string).collect();
+    Shape { constants, on_text, elements, nested, ..Shape::default() }
+}
+
+/// The truth of a predicate about texts that looks for keywords.
+fn texts<'k>(search: Option<Search>, keywords: impl Iterator<Item = &'k str>, mode: TestMode) -> OnText {
+    let keywords: Vec<String> = keywords.map(str::to_owned).collect();
+    if mode.text.form != Form::None || keywords.len() > MOST {
+        return OnText::Opaque;
+    }
+    OnText::Texts(Texts { search, keywords, all: mode.quantity == Some(Quantity::All), mode })
+}
+
+impl Texts {
+    /// The languages that a text must lie in, every one; `None` where they are too large to be told.
+    pub fn languages(&self) -> Option<Vec<Language>> {
+        let of = |keyword: &String| match self.search {
+            Some(search) => found(search, keyword, self.mode),
+            None => literal(keyword, self.mode, "", ""),
+        };
+        let parts: Vec<Hir> = self.keywords.iter().map(of).collect::<Option<_>>()?;
+        Some(match self.all {
+            true => parts.into_iter().map(|part| Language(Rc::new(part))).collect(),
+            false => vec![Language(Rc::new(Hir::alternation(parts)))],
+        })
+    }
+}
+
+fn parsed(pattern: &str) -> Option<Hir> {
+    language(pattern).map(|language| (*language.0).clone())
+}
+
+/// Texts that are a keyword with something before and behind it.
+fn literal(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir> {
+    if text.len() > LONGEST {
+        return None;
+    }
+    let flags = if mode.text.fold { "(?i:" } else { "(?:" };
+    parsed(&format!("{before}{flags}{}){behind}", regex_syntax::escape(text)))
+}
+
+const ANY: &str = "(?s:.*)";
+
+/// The texts in which something is found.
+fn found(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
+    match search {
+        Search::Literal(anchor) => {
+            let edge = |c: Option<char>| mode.word && c.is_some_and(is_word_char);
+            // Where the keyword has the edge of a word, no character of a word may stand there.
+            let before = if edge(text.chars().next()) {
+                format!("(?:{ANY}[^{}])?", word::TABLE)
+            } else {
+                ANY.to_owned()
+            };
+            let behind = if edge(text.chars().last()) {
+                format!("(?:[^{}]{ANY})?", word::TABLE)
+            } else {
+                ANY.to_owned()
+            };
+            match anchor {
+                Anchor::Anywhere => literal(text, mode, &before, &behind),
+                Anchor::Start => literal(text, mode, "", &behind),
+                Anchor::End => literal(text, mode, &before, ""),
+            }
+        }
+        Search::Glob => glob(text, mode),
+        Search::Regex => {
+            let hir = regex_syntax::ParserBuilder::new()
+                .case_insensitive(mode.text.fold)
+                .build()
+                .parse(text)
+                .ok()?;
+            let around = parsed(ANY)?;
+            Some(Hir::concat(vec![around.clone(), hir, around]))
+        }
+    }
+}
+
+/// The texts that a pattern of `like` fits.
+fn glob(pattern: &str, mode: TestMode) -> Option<Hir> {
+    if pattern.len() > LONGEST {
+        return None;
+    }
+    let mut written = String::from(if mode.text.fold { "(?is:" } else { "(?s:" });
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        let plain = match c {
+            '*' => {
+                written.push_str(".*");
+                continue;
+            }
+            '?' => {
+                written.push('.');
+                continue;
+            }
+            '\\' => chars.next_if(|c| matches!(c, '*' | '?' | '\\')).unwrap_or('\\'),
+            c => c,
+        };
+        written.push_str(&regex_syntax::escape(plain.encode_utf8(&mut [0; 4])));
+    }
+    parsed(&(written + ")"))
+}
+
+impl Shape {
+    /// Values among which every combination of such predicates that numbers, times and texts in an order can have
+    /// is met: the constants, and their nearest neighbours.
+    pub fn candidates(&self, found: &mut Vec<Json>) {
+        for constant in &self.constants {
+            found.push(constant.clone());
+            match constant {
+                Json::Number(number) => around(number, found),
+                Json::String(text) => {
+                    if matches!(self.on_text, OnText::Order) {
+                        found.extend([
+                            json!(format!("{text}a")),
+                            json!(format!("{text}\0")),
+                            json!(""),
+                            json!("\0"),
+                        ]);
+                    }
+                    if let Some(at) = parse_datetime(text) {
+                        for step in [Duration::SECOND, Duration::NANOSECOND] {
+                            let near = [at.checked_add(step), at.checked_sub(step)];
+                            found
+                                .extend(near.into_iter().flatten().map(|at| Json::from(format_datetime(at))));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(Elements { values, all, .. }) = &self.elements {
+            found.extend(values.iter().take(3).map(|value| json!([value])));
+            if *all {
+                found.push(values.clone().into());
+            }
+        }
+        if let Some(key) = &self.key {
+            found.push(json!({ &**key: true }));
+        }
+    }
+}
+
+/// The neighbours of a number, and itself as a float.
+fn around(number: &serde_json::Number, found: &mut Vec<Json>) {
+    if let Value::Int(int) = Value::from_json(&number.clone().into()) {
+        found.extend([int.checked_add(1), int.checked_sub(1)].into_iter().flatten().map(Json::from));
+    }
+    let Some(float) = number.as_f64() else { return };
+    for whole in [float.floor(), float.ceil()] {
+        found.extend(
+            [whole as i64, (whole as i64).saturating_add(1), (whole as i64).saturating_sub(1)]
+                .map(Json::from),
+        );
+    }
+    found.extend([float + 0.5, float - 0.5, float.next_up(), float.next_down(), float].map(Json::from));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_on_either_side_of_a_number_is_tried() {
+        let mut found = Vec::new();
+        around(&3.into(), &mut found);
+        for neighbour in [json!(2), json!(3), json!(4), json!(2.5), json!(3.0), json!(3.5)] {
+            assert!(found.contains(&neighbour), "{neighbour} among {found:?}");
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! The search for messages for which conditions of the normal form hold, or do not, together. A SAT solver proposes which predicates are true, false or
+//! unknown; the theory looks for a message of that kind, or says which of them cannot be together, which the solver
+//! learns. What the theory cannot decide is set aside under an assumption: nothing is proven that rests on it.
+
+use super::atoms::{FALSE, Literal, TRUE, Truths, UNKNOWN};
+use super::theory::{Base, Conflict, Theory};
+use batsat::{BasicSolver, Lit, SolverInterface, lbool};
+use hashbrown::{HashMap, HashSet};
+use rulec_sema::hir::Program;
+use rulec_sema::normal::{Builder, CondId, NCond, Normal};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// A condition of the normal form that is to hold, or not to.
+pub(super) type Goal = (CondId, bool);
+
+/// The answer to whether goals can be met together.
+#[derive(Clone, Debug)]
+pub(super) enum Answer {
+    /// By this message.
+    Yes(Json),
+    /// By none; these goals alone, by their places, exclude each other.
+    Never(Vec<usize>),
+    Unknown,
+}
+
+impl Answer {
+    pub fn is_never(&self) -> bool {
+        matches!(self, Answer::Never(_))
+    }
+}
+
+/// The proposals that are tried for one question.
+const ROUNDS: usize = 60;
+
+/// Conditions of a program, and the search for messages.
+pub(super) struct Solver<'p> {
+    pub builder: Builder<'p>,
+    pub theory: Theory,
+    /// Lemmas, by their atoms: literals that no message has together.
+    lemmas: HashMap<usize, Vec<Vec<Literal>>>,
+}
+
+impl<'p> Solver<'p> {
+    pub fn new(program: &'p Program) -> Solver<'p> {
+        Solver { builder: Builder::new(program), theory: Theory::new(program), lemmas: HashMap::new() }
+    }
+
+    /// Looks for a message that meets all goals.
+    pub fn ask(&mut self, goals: &[Goal]) -> Answer {
+        self.search(goals, None).0
+    }
+
+    /// Looks for a message that meets all goals and is like another one but in some places. Where there is none, also says which
+    /// of the other places keep it from that: one of them must change.
+    pub fn ask_near(&mut self, goals: &[Goal], base: &Base<'_>) -> (Answer, Vec<usize>) {
+        self.search(goals, Some(base))
+    }
+
+    fn search(&mut self, goals: &[Goal], base: Option<&Base<'_>>) -> (Answer, Vec<usize>) {
+        let mut question = Question::new();
+        let mut wanted: Vec<Lit> = Vec::new();
+        for (cond, value) in goals {
+            let lit = question.lit(self.builder.normal(), &mut self.theory, *cond);
+            wanted.push(if *value { lit } else { !lit });
+        }
+        question.missing(self.builder.normal(), &self.theory);
+        for lemma in question.known(&self.lemmas) {
+            question.learn(&lemma, true);
+        }
+        let held = base.map(|base| question.hold(&self.theory, base)).unwrap_or_default();
+        let mut assumed: Vec<Lit> = wanted.iter().copied().chain([question.certain]).collect();
+        assumed.extend(held.iter().map(|(_, lit)| *lit));
+        for _ in 0..ROUNDS {
+            match question.solver.solve_limited(&assumed) {
+                result if result == lbool::TRUE => {}
+                result if result == lbool::FALSE => {
+                    let core =
+                        held.iter().filter(|(_, lit)| question.solver.unsat_core_contains_var(lit.var()));
+                    return (question.never(&wanted), core.map(|(path, _)| *path).collect());
+                }
+                _ => break,
+            }
+            let literals = question.proposal(self.builder.normal(), goals);
+            match self.theory.message(self.builder.normal(), &literals, base) {
+                Ok(message) => return (Answer::Yes(message), Vec::new()),
+                Err(Conflict { literals, proven }) => {
+                    question.learn(&literals, proven);
+                    if proven && literals.len() > 1 {
+                        self.lemmas.entry(literals[0].atom).or_default().push(literals);
+                    }
+                }
+            }
+        }
+        (Answer::Unknown, Vec::new())
+    }
+}
+
+/// The questions about messages, which are counted.
+pub(super) struct Questions<'c, 's> {
+    pub solver: &'c mut Solver<'s>,
+    /// Those that may still be asked.
+    left: &'c mut usize,
+    pub asked: usize,
+}
+
+impl<'c, 's> Questions<'c, 's> {
+    pub fn new(solver: &'c mut Solver<'s>, left: &'c mut usize) -> Questions<'c, 's> {
+        Questions { solver, left, asked: 0 }
+    }
+
+    pub fn never(&mut self, goals: &[Goal]) -> bool {
+        self.ask(goals).is_never()
+    }
+
+    pub fn ask(&mut self, goals: &[Goal]) -> Answer {
+        if *self.left == 0 {
+            return Answer::Unknown;
+        }
+        *self.left -= 1;
+        self.asked += 1;
+        self.solver.ask(goals)
+    }
+}
+
+/// One question to the SAT solver.
+struct Question {
+    solver: BasicSolver,
+    conds: HashMap<CondId, Lit>,
+    /// For each atom the variables "is true" and "is false".
+    atoms: BTreeMap<usize, (Lit, Lit)>,
+    /// The atom of each of these variables.
+    owners: HashMap<u32, usize>,
+    /// Holds as long as nothing undecided is set aside.
+    certain: Lit,
+}
+
+impl Question {
+    fn new() -> Question {
+        let mut solver = BasicSolver::default();
+        let certain = Lit::new(solver.new_var_default(), true);
+        Question { solver, conds: HashMap::new(), atoms: BTreeMap::new(), owners: HashMap::new(), certain }
+    }
+
+    fn fresh(&mut self) -> Lit {
+        Lit::new(self.solver.new_var(lbool::FALSE, true), true)
+    }
+
+    fn clause(&mut self, lits: impl IntoIterator<Item = Lit>) {
+        self.solver.add_clause_reuse(&mut lits.into_iter().collect());
+    }
+
+    /// The variable of a condition.
+    fn lit(&mut self, normal: &Normal, theory: &mut Theory, cond: CondId) -> Lit {
+        if let Some(known) = self.conds.get(&cond) {
+            return *known;
+        }
+        let lit = match normal.cond(cond) {
+            NCond::Const(value) => {
+                let lit = self.fresh();
+                self.clause([if *value { lit } else { !lit }]);
+                lit
+            }
+            NCond::Test { pred, want } => {
+                let atom = theory.values.atoms.of_pred(normal, *pred);
+                let (holds, fails) = self.atom(atom);
+                if *want { holds } else { fails }
+            }
+            NCond::Each { .. } => {
+                let atom = theory.values.atoms.of_each(normal, cond);
+                self.atom(atom).0
+            }
+            NCond::Not(inner) => !self.lit(normal, theory, *inner),
+            NCond::And(parts) | NCond::Or(parts) => {
+                let all = matches!(normal.cond(cond), NCond::And(_));
+                let parts: Vec<Lit> = parts.iter().map(|part| self.lit(normal, theory, *part)).collect();
+                let lit = self.fresh();
+                let sign = |lit: Lit| if all { lit } else { !lit };
+                for part in &parts {
+                    self.clause([!sign(lit), sign(*part)]);
+                }
+                self.clause(parts.iter().map(|part| !sign(*part)).chain([sign(lit)]));
+                lit
+            }
+        };
+        self.conds.insert(cond, lit);
+        lit
+    }
+
+    fn atom(&mut self, atom: usize) -> (Lit, Lit) {
+        if let Some(known) = self.atoms.get(&atom) {
+            return *known;
+        }
+        let (holds, fails) = (self.fresh(), self.fresh());
+        self.clause([!holds, !fails]);
+        self.atoms.insert(atom, (holds, fails));
+        self.owners.extend([holds, fails].map(|lit| (lit.var().idx(), atom)));
+        (holds, fails)
+    }
+
+    /// Excludes that a field is missing and predicates that read nothing else have another truth than without it.
+    fn missing(&mut self, normal: &Normal, theory: &Theory) {
+        let _ = normal;
+        let atoms: Vec<usize> = self.atoms.keys().copied().collect();
+        let absent: Vec<usize> =
+            atoms.iter().copied().filter(|atom| theory.values.atoms.atoms[*atom].missing.is_some()).collect();
+        for missing in absent {
+            let Some(slot) = theory.values.atoms.atoms[missing].missing else { continue };
+            let own = theory.values.atoms.slot(slot);
+            for &atom in atoms.iter().filter(|atom| **atom != missing) {
+                let read = &theory.values.atoms.atoms[atom];
+                let below = |other| {
+                    let other = theory.values.atoms.slot(other);
+                    other.path.len() > own.path.len()
+                        && other.path.starts_with(&own.path)
+                        && rulec_lang::ty::KindSet::DICT.is_subset(own.kinds)
+                };
+                let depends = !read.slots.is_empty()
+                    && !read.outside
+                    && read.pred.is_some()
+                    && read.slots.iter().all(|other| *other == slot || below(*other));
+                if depends {
+                    let truth = theory.values.atoms.truth(atom, &Json::Object(serde_json::Map::new()));
+                    self.learn(
+                        &[
+                            Literal { atom: missing, allowed: TRUE },
+                            Literal { atom, allowed: (TRUE | FALSE | UNKNOWN) & !truth },
+                        ],
+                        true,
+                    );
+                }
+            }
+        }
+    }
+
+    /// Holds on to what a message says in the places that may not change: for each a variable "it is as it was".
+    fn hold(&mut self, theory: &Theory, base: &Base<'_>) -> Vec<(usize, Lit)> {
+        let all = &theory.values.atoms;
+        let mut held: BTreeMap<usize, Lit> = BTreeMap::new();
+        let atoms: Vec<(usize, (Lit, Lit))> = self.atoms.iter().map(|(atom, lits)| (*atom, *lits)).collect();
+        for (atom, (holds, fails)) in atoms {
+            let read = &all.atoms[atom];
+            if read.outside || read.paths.is_empty() || read.paths.iter().any(|path| base.is_free(all, *path))
+            {
+                continue;
+            }
+            let mut unless: Vec<Lit> = Vec::new();
+            for path in &read.paths {
+                let lit = *held.entry(*path).or_insert_with(|| self.fresh());
+                unless.push(!lit);
+            }
+            let truth = all.truth(atom, base.message);
+            for (lit, is) in [(holds, TRUE), (fails, FALSE)] {
+                self.clause(unless.iter().copied().chain([if truth == is { lit } else { !lit }]));
+            }
+        }
+        held.into_iter().collect()
+    }
+
+    /// The lemmas about atoms that all are part of the question.
+    fn known(&self, lemmas: &HashMap<usize, Vec<Vec<Literal>>>) -> Vec<Vec<Literal>> {
+        let about = self.atoms.keys().filter_map(|atom| lemmas.get(atom)).flatten();
+        about
+            .filter(|lemma| lemma.iter().all(|literal| self.atoms.contains_key(&literal.atom)))
+            .cloned()
+            .collect()
+    }
+
+    /// Excludes literals from being together; those that are merely undecided under the assumption.
+    fn learn(&mut self, literals: &[Literal], proven: bool) {
+        let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
+        for literal in literals {
+            let (holds, fails) = self.atom(literal.atom);
+            match literal.allowed {
+                TRUE => clause.push(!holds),
+                FALSE => clause.push(!fails),
+                UNKNOWN => clause.extend([holds, fails]),
+                allowed if allowed & TRUE == 0 => clause.push(holds),
+                allowed if allowed & FALSE == 0 => clause.push(fails),
+                // Neither unknown.
+                _ => {
+                    let either = self.fresh();
+                    self.clause([!either, holds, fails]);
+                    self.clause([either, !holds]);
+                    self.clause([either, !fails]);
+                    clause.push(!either);
+                }
+            }
+        }
+        self.clause(clause);
+    }
+
+    /// The goals that cannot be met, unless that rests on what is undecided.
+    fn never(&self, wanted: &[Lit]) -> Answer {
+        if self.solver.unsat_core_contains_var(self.certain.var()) {
+            return Answer::Unknown;
+        }
+        let core =
+            wanted.iter().enumerate().filter(|(_, lit)| self.solver.unsat_core_contains_var(lit.var()));
+        Answer::Never(core.map(|(at, _)| at).collect())
+    }
+
+    /// The truth values that suffice for the goals, of those that the solver proposes.
+    fn proposal(&self, normal: &Normal, goals: &[Goal]) -> Vec<Literal> {
+        let mut found: HashMap<usize, Truths> = HashMap::new();
+        let mut seen = HashSet::new();
+        let mut open: Vec<Goal> = goals.to_vec();
+        let is = |cond: CondId| {
+            self.conds.get(&cond).is_some_and(|lit| self.solver.value_lit(*lit) == lbool::TRUE)
+        };
+        while let Some((cond, value)) = open.pop() {
+            if !seen.insert((cond, value)) {
+                continue;
+            }
+            match normal.cond(cond) {
+                NCond::Const(_) => {}
+                NCond::Not(inner) => open.push((*inner, !value)),
+                NCond::And(parts) | NCond::Or(parts) => {
+                    if matches!(normal.cond(cond), NCond::And(_)) == value {
+                        open.extend(parts.iter().map(|part| (*part, value)));
+                    } else {
+                        // One suffices; one that is needed anyway is best.
+                        let fitting = || parts.iter().copied().filter(|part| is(*part) == value);
+                        let part = fitting()
+                            .find(|part| seen.contains(&(*part, value)))
+                            .or_else(|| fitting().next());
+                        open.extend(part.map(|part| (part, value)));
+                    }
+                }
+                NCond::Test { .. } | NCond::Each { .. } => {
+                    let Some((atom, true_side)) = self.side(normal, cond) else { continue };
+                    let truth = if true_side { TRUE } else { FALSE };
+                    let allowed = if value { truth } else { !truth & (TRUE | FALSE | UNKNOWN) };
+                    *found.entry(atom).or_insert(TRUE | FALSE | UNKNOWN) &= allowed;
+                }
+            }
+        }
+        let mut literals: Vec<Literal> =
+            found.into_iter().map(|(atom, allowed)| Literal { atom, allowed }).collect();
+        literals.sort_unstable();
+        literals
+    }
+
+    /// The atom of a condition, and whether it asks for "true".
+    fn side(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
+        let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
+        Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))
+    }
+}

@@ -1,0 +1,301 @@
+//! Texts that lie in some languages and not in others: the product of the automata of regular expressions, walked
+//! breadth first, so that what is found is short. What cannot be decided within the bound is said to be unknown.
+
+use hashbrown::{HashMap, HashSet};
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input, MatchKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
+use rulec_lang::builtins::Function;
+use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// The steps of automata that one search takes at most, and those of all searches of an analysis.
+const STEPS: usize = 300_000;
+const ALL_STEPS: usize = 10_000_000;
+/// The memory that the states of one automaton take at most, in bytes.
+const MEMORY: usize = 16 << 20;
+
+/// A set of texts: those that the whole of the expression fits. Two are the same where they are one in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Language(pub Rc<Hir>);
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Language) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Language {}
+
+impl Hash for Language {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Rc::as_ptr(&self.0).hash(state);
+    }
+}
+
+/// The result of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Text(String),
+    /// There is no such text.
+    Nothing,
+    Unknown,
+}
+
+/// Automata that were made, and the work that is left.
+pub(super) struct Texts {
+    automata: HashMap<Language, Option<Rc<DFA>>>,
+    left: usize,
+    /// All texts.
+    every: Language,
+}
+
+impl Default for Texts {
+    fn default() -> Texts {
+        let every = language("(?s:.*)").unwrap_or_else(|| Language(Rc::new(Hir::empty())));
+        Texts { automata: HashMap::new(), left: ALL_STEPS, every }
+    }
+}
+
+/// The language of an expression that is written here or was checked before.
+pub(super) fn language(pattern: &str) -> Option<Language> {
+    regex_syntax::parse(pattern).ok().map(|hir| Language(Rc::new(hir)))
+}
+
+/// The texts that a function leaves as they are, which are all that it answers with.
+pub(super) fn fixed(function: Function) -> Option<Language> {
+    match function {
+        Function::Lower => Some(unchanged(char::to_lowercase)),
+        Function::Upper => Some(unchanged(char::to_uppercase)),
+        Function::Trim => language(r"(?s:\S(?:.*\S)?)?"),
+        _ => None,
+    }
+}
+
+/// The texts of characters that are their own lower or upper case.
+fn unchanged<C: Iterator<Item = char>>(case: fn(char) -> C) -> Language {
+    let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
+    let mut open: Option<(char, char)> = None;
+    for c in ('\0'..=char::MAX).filter(|c| case(*c).eq([*c])) {
+        open = match open {
+            Some((start, end)) if u32::from(end) + 1 == u32::from(c) => Some((start, c)),
+            other => {
+                ranges.extend(other.map(|(start, end)| ClassUnicodeRange::new(start, end)));
+                Some((c, c))
+            }
+        };
+    }
+    ranges.extend(open.map(|(start, end)| ClassUnicodeRange::new(start, end)));
+    let class = Box::new(Hir::class(Class::Unicode(ClassUnicode::new(ranges))));
+    Language(Rc::new(Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: class })))
+}
+
+/// A text of a language, short, as far as looking at each part alone tells: of alternatives the one of that number.
+pub(super) fn sample(hir: &Hir, alternative: usize) -> String {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => String::new(),
+        HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
+        HirKind::Class(Class::Unicode(class)) => {
+            let nice = ['a', '1', ' ', '-', 'x', 'A'].into_iter();
+            let holds = |c: &char| class.iter().any(|range| range.start() <= *c && *c <= range.end());
+            let found = nice.clone().find(holds).or_else(|| class.iter().next().map(|range| range.start()));
+            found.map_or_else(String::new, String::from)
+        }
+        HirKind::Class(Class::Bytes(_)) => "a".to_owned(),
+        HirKind::Repetition(part) => sample(&part.sub, alternative).repeat(part.min.min(1_000) as usize),
+        HirKind::Capture(part) => sample(&part.sub, alternative),
+        HirKind::Concat(parts) => parts.iter().map(|part| sample(part, alternative)).collect(),
+        HirKind::Alternation(parts) => sample(&parts[alternative % parts.len()], alternative),
+    }
+}
+
+/// The bytes in the order they are tried: what reads well first.
+fn bytes() -> impl Iterator<Item = u8> {
+    let nice = (b'a'..=b'z').chain(b'0'..=b'9').chain([b' ', b'-', b'.', b'_']).chain(b'A'..=b'Z');
+    let rest = (0x21..=0x7e).chain(0x80..=0xff).chain(0..=0x20).chain([0x7f]);
+    nice.chain(rest)
+}
+
+type Product = SmallVec<[LazyStateID; 6]>;
+
+impl Texts {
+    fn automaton(&mut self, language: &Language) -> Option<Rc<DFA>> {
+        self.automata.entry(language.clone()).or_insert_with(|| automaton(&language.0).map(Rc::new)).clone()
+    }
+
+    /// A text that lies in the languages marked true and in none of the others.
+    pub fn find(&mut self, languages: &[(Language, bool)]) -> Found {
+        let every = (self.every.clone(), true);
+        let wanted: Vec<bool> = languages.iter().map(|(_, wanted)| *wanted).chain([true]).collect();
+        let all = languages.iter().chain([&every]).map(|(language, _)| self.automaton(language));
+        let Some(automata) = all.collect::<Option<Vec<_>>>() else { return Found::Unknown };
+        let most = STEPS.min(self.left);
+        let mut search = Search::new(&automata, &wanted, most);
+        let found = search.run().unwrap_or(Found::Unknown);
+        self.left -= search.taken.min(self.left);
+        found
+    }
+}
+
+fn automaton(hir: &Hir) -> Option<DFA> {
+    let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(8 << 20));
+    let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
+    let config = DFA::config()
+        .match_kind(MatchKind::All)
+        // Beyond ASCII the boundary of a word is not decided: the automaton stops there.
+        .unicode_word_boundary(true)
+        .cache_capacity(MEMORY)
+        .skip_cache_capacity_check(true);
+    DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
+}
+
+/// `None` where an automaton took more memory than it may, and has forgotten states that were reached.
+fn kept(cache: &Cache) -> Option<()> {
+    (cache.clear_count() == 0).then_some(())
+}
+
+/// One walk over a product.
+struct Search<'a> {
+    automata: &'a [Rc<DFA>],
+    wanted: &'a [bool],
+    caches: Vec<Cache>,
+    /// Each state that was reached: the one before it, and the byte that led there.
+    steps: Vec<(usize, u8)>,
+    states: Vec<Product>,
+    seen: HashSet<Product>,
+    /// The steps taken, and those that may be.
+    taken: usize,
+    most: usize,
+    /// True when an automaton stopped at a byte.
+    gave_up: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(automata: &'a [Rc<DFA>], wanted: &'a [bool], most: usize) -> Search<'a> {
+        let caches = automata.iter().map(|automaton| automaton.create_cache()).collect();
+        let (steps, states, seen) = (Vec::new(), Vec::new(), HashSet::new());
+        Search { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
+    }
+
+    /// One byte of each group that no automaton tells apart.
+    fn alphabet(&self) -> Vec<u8> {
+        let mut seen: HashSet<SmallVec<[u8; 8]>> = HashSet::new();
+        let group =
+            |byte: u8| self.automata.iter().map(|automaton| automaton.byte_classes().get(byte)).collect();
+        bytes().filter(|byte| seen.insert(group(*byte))).collect()
+    }
+
+    fn run(&mut self) -> Option<Found> {
+        let input = Input::new("").anchored(Anchored::Yes);
+        let automata = self.automata.iter().zip(&mut self.caches);
+        let start = automata.map(|(automaton, cache)| automaton.start_state_forward(cache, &input).ok());
+        let start = start.collect::<Option<Product>>()?;
+        self.reach(start, 0, 0);
+        let alphabet = self.alphabet();
+        let mut at = 0;
+        while at < self.states.len() {
+            if self.accepts(at)? {
+                return Some(self.text(at).map_or(Found::Unknown, Found::Text));
+            }
+            for &byte in &alphabet {
+                if let Some(next) = self.next(at, byte)? {
+                    self.reach(next, at, byte);
+                }
+                if self.taken >= self.most {
+                    return Some(Found::Unknown);
+                }
+            }
+            at += 1;
+        }
+        Some(if self.gave_up { Found::Unknown } else { Found::Nothing })
+    }
+
+    fn reach(&mut self, state: Product, from: usize, byte: u8) {
+        if self.seen.insert(state.clone()) {
+            self.states.push(state);
+            self.steps.push((from, byte));
+        }
+    }
+
+    /// The state behind a byte; `None` where nothing can be found behind it.
+    fn next(&mut self, at: usize, byte: u8) -> Option<Option<Product>> {
+        let mut next = Product::new();
+        self.taken += self.automata.len();
+        for (place, automaton) in self.automata.iter().enumerate() {
+            let state = self.states[at][place];
+            let state = automaton.next_state(&mut self.caches[place], state, byte).ok()?;
+            kept(&self.caches[place])?;
+            if state.is_quit() {
+                self.gave_up = true;
+                return Some(None);
+            }
+            if state.is_dead() && self.wanted[place] {
+                return Some(None);
+            }
+            next.push(state);
+        }
+        Some(Some(next))
+    }
+
+    fn accepts(&mut self, at: usize) -> Option<bool> {
+        for (place, automaton) in self.automata.iter().enumerate() {
+            let end = automaton.next_eoi_state(&mut self.caches[place], self.states[at][place]).ok()?;
+            kept(&self.caches[place])?;
+            if end.is_match() != self.wanted[place] {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// The text that leads to a state.
+    fn text(&self, mut at: usize) -> Option<String> {
+        let mut bytes = Vec::new();
+        while at != 0 {
+            let (from, byte) = self.steps[at];
+            bytes.push(byte);
+            at = from;
+        }
+        bytes.reverse();
+        String::from_utf8(bytes).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// States that an automaton forgot were once asked for what follows them, which panicked.
+    #[test]
+    fn an_automaton_that_outgrows_its_memory_is_unknown() {
+        let large = language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");
+        let other = language(r"(?s:.*)b(?s:.{14})").expect("it parses");
+        let none = language("[^a]*").expect("it parses");
+        let found = Texts::default().find(&[(large, true), (other, true), (none, true)]);
+        assert!(found != Found::Text(String::new()));
+    }
+
+    #[test]
+    fn products_are_exact() {
+        let check = |wanted: &[(&str, bool)], expected: Found| {
+            let languages: Vec<_> = wanted
+                .iter()
+                .map(|(pattern, wanted)| (language(pattern).expect("it parses"), *wanted))
+                .collect();
+            assert_eq!(Texts::default().find(&languages), expected, "{wanted:?}");
+        };
+        let text = |text: &str| Found::Text(text.to_owned());
+        check(&[("(?s:.*)ab(?s:.*)", true), ("(?s:.*)b(?s:.*)", false)], Found::Nothing);
+        check(&[("(?s:.*)ab(?s:.*)", true), ("a(?s:.*)", false)], text("bab"));
+        check(&[("(?i:ab)", true), ("ab", false)], text("aB"));
+        check(&[("[0-9]{3}", true), ("(?s:.*)7(?s:.*)", true)], text("007"));
+        check(&[("(?s:.*)é(?s:.*)", true), ("é(?s:.*)", false)], text("aé"));
+        check(&[("", false), ("(?s:.)+", false)], Found::Nothing);
+        check(&[(r"(?s:.*)\bfoo\b(?s:.*)", true), ("(?s:.*)foo(?s:.*)", false)], Found::Unknown);
+        check(&[(r"(?s:.*)\bfoo\b(?s:.*)", true), ("foo", false)], text("foo "));
+    }
+}

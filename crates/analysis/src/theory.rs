@@ -1,0 +1,251 @@
+//! A message for a set of literals, or the few of them that no message can have together. Each term is asked for a value
+//! alone, which is exact for what [`Shape`](super::shape::Shape) knows; then values are put into one message, and the
+//! reference evaluator has the last word. What fails only there is not known to be impossible.
+
+use super::atoms::{Atoms, Literal, TRUE};
+use super::place::{Sketch, place};
+use super::values::{Solved, Values};
+use hashbrown::HashSet;
+use rulec_lang::ty::KindSet;
+use rulec_sema::hir::Program;
+use rulec_sema::normal::Normal;
+use serde_json::{Value as Json, json};
+
+/// Literals that were not found together.
+pub(super) struct Conflict {
+    pub literals: Vec<Literal>,
+    /// True when no message has them all.
+    pub proven: bool,
+}
+
+/// A message that may be changed in some places only.
+pub(super) struct Base<'m> {
+    pub message: &'m Json,
+    /// The paths that may change, with all above and below them.
+    pub free: &'m [usize],
+}
+
+impl Base<'_> {
+    pub fn is_free(&self, atoms: &Atoms, path: usize) -> bool {
+        self.free.iter().any(|free| atoms.touch(*free, path))
+    }
+}
+
+/// The search for messages, with what it remembers.
+pub(super) struct Theory {
+    pub values: Values,
+    sketch: Sketch,
+}
+
+/// The ways tried to satisfy an atom of several paths.
+const COMBINED: usize = 600;
+
+impl Theory {
+    pub fn new(program: &Program) -> Theory {
+        Theory { values: Values::new(program), sketch: Sketch::new(program) }
+    }
+
+    /// A message that has all the literals, each of another atom; one like the `base` where there is one.
+    pub fn message(
+        &mut self,
+        normal: &Normal,
+        literals: &[Literal],
+        base: Option<&Base<'_>>,
+    ) -> Result<Json, Conflict> {
+        let mut by_term: Vec<(usize, Vec<Literal>)> = Vec::new();
+        for literal in literals {
+            let Some((term, _)) = &self.values.atoms.atoms[literal.atom].term else { continue };
+            match by_term.iter_mut().find(|(other, _)| other == term) {
+                Some((_, list)) => list.push(*literal),
+                None => by_term.push((*term, vec![*literal])),
+            }
+        }
+        let mut values: Vec<(usize, Json)> = Vec::new();
+        for (term, literals) in &mut by_term {
+            literals.sort_unstable();
+            match self.values.value(*term, literals, false) {
+                Solved::Value(value) => values.push((*term, value)),
+                Solved::Unknown => {}
+                Solved::Never => {
+                    let literals = self.values.fewest(*term, literals.clone(), false);
+                    return Err(Conflict { literals, proven: true });
+                }
+            }
+        }
+        if let Some(literals) = self.half_missing(&by_term) {
+            return Err(Conflict { literals, proven: true });
+        }
+        let unproven = || Conflict { literals: literals.to_vec(), proven: false };
+        if literals.iter().any(|literal| self.values.atoms.atoms[literal.atom].outside) {
+            return Err(unproven());
+        }
+        let mut choices = self.choices(normal, literals, &values, base)?;
+        if let Some(message) = self.whole(literals, &choices, base) {
+            return Ok(message);
+        }
+        self.combined(literals, &mut choices, base).ok_or_else(unproven)
+    }
+
+    /// The message of the values at hand, if it has the literals.
+    fn whole(&self, literals: &[Literal], choices: &[Choices], base: Option<&Base<'_>>) -> Option<Json> {
+        let atoms = &self.values.atoms;
+        let values = choices.iter().map(|choice| (choice.path, choice.value()));
+        let start = base.map_or_else(|| json!({}), |base| base.message.clone());
+        let message = self.sketch.message(atoms, start, values);
+        if !literals.iter().all(|literal| atoms.holds(*literal, &message)) {
+            return None;
+        }
+        Some(if base.is_some() { message } else { self.sketch.promised(atoms, message, literals) })
+    }
+
+    /// Literals of two terms that are missing with the same field, of which one must be there and the other must not.
+    fn half_missing(&mut self, by_term: &[(usize, Vec<Literal>)]) -> Option<Vec<Literal>> {
+        for (a, needing) in by_term {
+            let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
+            let atoms = &self.values.atoms;
+            let Some(needs) =
+                needing.iter().find(|literal| !atoms.holds_for(**literal, &Json::Null)).copied()
+            else {
+                continue;
+            };
+            for (b, literals) in by_term.iter().filter(|(b, _)| b != a) {
+                if self.values.atoms.terms[*b].missing_with == Some(slot)
+                    && matches!(self.values.value(*b, literals, true), Solved::Never)
+                {
+                    let mut conflict = self.values.fewest(*b, literals.clone(), true);
+                    conflict.push(needs);
+                    return Some(conflict);
+                }
+            }
+        }
+        None
+    }
+
+    /// For each path that is read the values that its literals allow.
+    fn choices(
+        &self,
+        normal: &Normal,
+        literals: &[Literal],
+        values: &[(usize, Json)],
+        base: Option<&Base<'_>>,
+    ) -> Result<Vec<Choices>, Conflict> {
+        let mut paths: Vec<usize> = literals
+            .iter()
+            .flat_map(|literal| self.values.atoms.atoms[literal.atom].paths.iter().copied())
+            .collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let mut choices = Vec::new();
+        for path in paths {
+            if let Some(base) = base.filter(|base| !base.is_free(&self.values.atoms, path)) {
+                let keys = &self.values.atoms.paths[path].keys;
+                let own = keys.iter().try_fold(base.message, |json, key| json.get(&**key));
+                choices.push(Choices { path, values: vec![own.cloned().unwrap_or_default()], at: 0 });
+                continue;
+            }
+            let here = |slots: &[usize]| slots == [path];
+            let own: Vec<Literal> = literals
+                .iter()
+                .copied()
+                .filter(|literal| here(&self.values.atoms.atoms[literal.atom].paths))
+                .collect();
+            let mut tried: Vec<Json> = Vec::new();
+            for (term, value) in values.iter().filter(|(term, _)| here(&self.values.atoms.terms[*term].paths))
+            {
+                tried.extend(place(normal, self.values.atoms.terms[*term].expr, value.clone()));
+            }
+            let mut terms: Vec<usize> = own
+                .iter()
+                .filter_map(|literal| Some(self.values.atoms.atoms[literal.atom].term.as_ref()?.0))
+                .collect();
+            terms.sort_unstable();
+            terms.dedup();
+            for term in terms {
+                let expr = self.values.atoms.terms[term].expr;
+                let of_term = own.iter().filter(|literal| self.is_about(literal.atom, term));
+                let found = self
+                    .values
+                    .candidates(&self.values.atoms.terms[term], &of_term.copied().collect::<Vec<_>>());
+                tried.extend(found.into_iter().filter_map(|value| place(normal, expr, value)));
+                tried.extend(super::place::samples(normal, expr));
+            }
+            for literal in &own {
+                tried.extend(super::place::lists(&self.values.atoms, literal.atom));
+            }
+            tried.extend(self.values.plain(self.values.atoms.paths[path].kinds));
+            let mut seen = HashSet::new();
+            let sketch = |value: &Json| {
+                self.sketch.message(&self.values.atoms, json!({}), [(path, value)].into_iter())
+            };
+            let fits = |value: &Json| {
+                let message = sketch(value);
+                own.iter().all(|literal| self.values.atoms.holds(*literal, &message))
+            };
+            // One is enough where no other path stands beside it.
+            let most = if own.len() == literals.len() { 1 } else { 24 };
+            let fitting: Vec<Json> = tried
+                .into_iter()
+                .filter(|value| seen.insert(value.to_string()) && fits(value))
+                .take(most)
+                .collect();
+            if fitting.is_empty() {
+                let proven = self.is_finite(&own);
+                return Err(Conflict { literals: own, proven });
+            }
+            choices.push(Choices { path, values: fitting, at: 0 });
+        }
+        Ok(choices)
+    }
+
+    fn is_about(&self, atom: usize, term: usize) -> bool {
+        self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
+    }
+
+    /// True when one of the literals leaves a field nothing but texts that were all tried.
+    fn is_finite(&self, literals: &[Literal]) -> bool {
+        literals.iter().any(|literal| {
+            let atom = &self.values.atoms.atoms[literal.atom];
+            let (Some((term, _)), Some(shape)) = (&atom.term, &atom.shape) else { return false };
+            literal.allowed == TRUE
+                && shape.finite
+                && self.values.atoms.terms[*term].is_slot
+                && self.values.atoms.terms[*term].kinds == KindSet::STRING
+        }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].outside)
+    }
+
+    /// Tries the values of several paths with each other.
+    fn combined(
+        &self,
+        literals: &[Literal],
+        choices: &mut [Choices],
+        base: Option<&Base<'_>>,
+    ) -> Option<Json> {
+        for _ in 0..COMBINED {
+            let at = choices.iter_mut().find_map(|choice| choice.advance().then_some(()));
+            at?;
+            if let Some(message) = self.whole(literals, choices, base) {
+                return Some(message);
+            }
+        }
+        None
+    }
+}
+
+/// The values that a path may have, and the one at hand.
+struct Choices {
+    path: usize,
+    values: Vec<Json>,
+    at: usize,
+}
+
+impl Choices {
+    fn value(&self) -> &Json {
+        &self.values[self.at]
+    }
+
+    /// Takes the next value; false when it begins anew.
+    fn advance(&mut self) -> bool {
+        self.at = (self.at + 1) % self.values.len();
+        self.at != 0
+    }
+}

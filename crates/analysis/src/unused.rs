@@ -1,0 +1,120 @@
+//! Declarations of the main file that nothing uses, and tests of one name.
+
+use super::report::Report;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span};
+use rulec_sema::hir::{Idle, Outcome, Program, TableId, TableKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The main file is the first.
+const MAIN: FileId = FileId(0);
+
+pub(super) fn declarations(report: &mut Report<'_>) {
+    let program = report.program;
+    let outcomes = || {
+        let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+        program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
+    };
+    let used: BTreeSet<&str> = outcomes()
+        .filter_map(|outcome| match outcome {
+            Outcome::Handler { name, .. } => Some(&**name),
+            _ => None,
+        })
+        .collect();
+    let unused = |what: Message, name: &str, span: Span, help: Message| {
+        Diagnostic::new(Code::UnusedDeclaration, span, message!("{what} `{name}` is not used")).help(help)
+    };
+    // A file that only declares is made to be imported.
+    let decides = program.rules.iter().any(|rule| rule.span.file == MAIN);
+    for handler in program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN) {
+        if !used.contains(&*handler.name) {
+            let help = message!("no route leads to it: remove it, or write the route that does");
+            report.say(unused(message!("the handler"), &handler.name, handler.span, help), None);
+        }
+    }
+    let entered = entered(program);
+    let main = &program.tables[0];
+    for (at, table) in program.tables.iter().enumerate().skip(1) {
+        let id = TableId(at as u32);
+        let Some(span) = table.span.filter(|span| span.file == MAIN && table.kind == TableKind::Routes)
+        else {
+            continue;
+        };
+        if (!main.order.is_empty() || main.default.is_some()) && !entered.contains(&id) {
+            let help = message!(
+                "no `goto` leads to it: write one, or remove the table; where a program decides by the table itself, write `# rulec: allow W0103 reason` before it"
+            );
+            report.say(unused(message!("the table"), &table.name, span, help), None);
+        }
+    }
+    idle(report);
+    same_names(report);
+}
+
+/// The names that a finding about several fields lists.
+const LISTED: usize = 5;
+
+/// Fields of `input` and imports, as the checker noted them. The fields are one finding, however many they are.
+fn idle(report: &mut Report<'_>) {
+    let mut fields = Vec::new();
+    for idle in &report.program.idle {
+        match idle {
+            Idle::Field(name, span) => fields.push((name, *span)),
+            Idle::Import(path, span) => {
+                let message = message!("nothing of `{path}` is used");
+                let help = message!("remove the import, or use what it defines");
+                report.say(Diagnostic::new(Code::UnusedImport, *span, message).help(help), None);
+            }
+        }
+    }
+    let Some((first, rest)) = fields.split_first() else { return };
+    let message = match rest {
+        [] => message!("no rule reads the input field `{}`", first.0),
+        _ => {
+            let names: Vec<String> =
+                fields.iter().take(LISTED).map(|(name, _)| format!("`{name}`")).collect();
+            let more = if fields.len() > LISTED { message!(", …") } else { Message::default() };
+            message!("no rule reads these {} input fields: {}{more}", fields.len(), names.join(", "))
+        }
+    };
+    let help = message!(
+        "remove what messages do not hold; where they do hold it, write `# rulec: allow W0105 reason` before `input`"
+    );
+    let finding = Diagnostic::new(Code::UnreadField, first.1, message).help(help);
+    let others = rest.iter().take(LISTED - 1);
+    let finding = others.fold(finding, |finding, (_, span)| finding.label(*span, message!("nor this one")));
+    report.say(finding, None);
+}
+
+/// The tables that some jump leads to.
+fn entered(program: &Program) -> BTreeSet<TableId> {
+    let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+    let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
+    outcomes
+        .filter_map(|outcome| match outcome {
+            Outcome::Goto(table) => Some(*table),
+            _ => None,
+        })
+        .collect()
+}
+
+fn same_names(report: &mut Report<'_>) {
+    let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+    let tests = &report.program.tests;
+    for test in tests {
+        match first.get(&*test.name) {
+            None => drop(first.insert(&test.name, test.span)),
+            Some(earlier) => {
+                let found = Diagnostic::new(
+                    Code::SameTestName,
+                    test.span,
+                    message!("there is another test `{}`", test.name),
+                )
+                .label(*earlier, message!("the first one"))
+                .help(message!("name each after what it shows, so that a failure says which one failed"));
+                report.say(found, None);
+            }
+        }
+    }
+}

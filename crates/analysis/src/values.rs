@@ -1,0 +1,352 @@
+//! The value of one term under some literals: exact for what [`Shape`](super::shape::Shape) knows. Values that are worth
+//! trying come first; where none fits, each kind of value says whether there is another.
+
+use super::atoms::{Atoms, FALSE, Literal, TRUE, Term};
+use super::shape::{Elements, OnText};
+use super::texts::{Found, Language, Texts, fixed, sample};
+use hashbrown::HashMap;
+use rulec_lang::arena::Arena;
+use rulec_lang::builtins::Function;
+use rulec_lang::ty::{Kind, KindSet};
+use rulec_lang::value::Value;
+use rulec_sema::hir::Program;
+use serde_json::{Value as Json, json};
+use smallvec::SmallVec;
+
+#[derive(Clone, Debug)]
+pub(super) enum Solved {
+    Value(Json),
+    /// There is none.
+    Never,
+    Unknown,
+}
+
+/// The search for values, with what it remembers.
+pub(super) struct Values {
+    pub atoms: Atoms,
+    texts: Texts,
+    solved: HashMap<Asked, Solved>,
+    /// The languages of atoms about texts.
+    languages: HashMap<usize, Option<Vec<Language>>>,
+    /// The texts that functions answer with.
+    fixed: HashMap<Function, Option<Language>>,
+}
+
+/// A term, literals of it, and whether it must be there.
+type Asked = (usize, Vec<Literal>, bool);
+
+/// Literals of one term beyond this number are not made fewer.
+const MINIMISED: usize = 24;
+
+impl Values {
+    pub fn new(program: &Program) -> Values {
+        Values {
+            atoms: Atoms::new(program),
+            texts: Texts::default(),
+            solved: HashMap::new(),
+            languages: HashMap::new(),
+            fixed: HashMap::new(),
+        }
+    }
+
+    /// Leaves out what is not needed for there to be no value.
+    pub fn fewest(&mut self, term: usize, mut literals: Vec<Literal>, present: bool) -> Vec<Literal> {
+        if literals.len() > MINIMISED {
+            return literals;
+        }
+        let mut at = 0;
+        while at < literals.len() && literals.len() > 1 {
+            let left_out = literals.remove(at);
+            if !matches!(self.value(term, &literals, present), Solved::Never) {
+                literals.insert(at, left_out);
+                at += 1;
+            }
+        }
+        literals
+    }
+
+    /// A value of a term, one that is there where it must be `present`.
+    pub fn value(&mut self, term: usize, literals: &[Literal], present: bool) -> Solved {
+        let key = (term, literals.to_vec(), present);
+        if let Some(known) = self.solved.get(&key) {
+            return known.clone();
+        }
+        let solved = self.solve(term, literals, present);
+        self.solved.insert(key, solved.clone());
+        solved
+    }
+
+    fn solve(&mut self, at: usize, literals: &[Literal], present: bool) -> Solved {
+        let term = &self.atoms.terms[at];
+        let fits =
+            |atoms: &Atoms, value: &Json| literals.iter().all(|literal| atoms.holds_for(*literal, value));
+        let of_term = |value: &Json, atoms: &Atoms| {
+            (!present || !value.is_null()) && in_range(atoms, at, value) && fits(atoms, value)
+        };
+        // A field that need not be there is best left out.
+        let found = self.candidates(term, literals).into_iter().find(|value| of_term(value, &self.atoms));
+        let found =
+            found.or_else(|| self.joined(literals).into_iter().find(|value| of_term(value, &self.atoms)));
+        if let Some(value) = found {
+            return Solved::Value(value);
+        }
+        let term = &self.atoms.terms[at];
+        let kinds = term.kinds;
+        if kinds.overlaps(KindSet::VERSION)
+            || (kinds.has(Kind::DateTime) && kinds.has(Kind::String) && !term.is_slot)
+        {
+            return Solved::Unknown;
+        }
+        let mut solved = Solved::Never;
+        for kind in kinds.iter() {
+            // What can be read as a text is no time.
+            if kind == Kind::DateTime && kinds.has(Kind::String) {
+                continue;
+            }
+            match self.of_kind(at, kind, literals) {
+                Solved::Never => {}
+                Solved::Unknown => solved = Solved::Unknown,
+                Solved::Value(value) if fits(&self.atoms, &value) => return Solved::Value(value),
+                Solved::Value(_) => solved = Solved::Unknown,
+            }
+        }
+        solved
+    }
+
+    /// A value of one kind, none of the usual ones being one.
+    fn of_kind(&mut self, term: usize, kind: Kind, literals: &[Literal]) -> Solved {
+        // Where one predicate can have no such truth value for the kind, no other matters.
+        let shapes = || literals.iter().map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
+        let known = shapes().all(|shape| shape.is_some());
+        let never = |exact: bool| if exact { Solved::Never } else { Solved::Unknown };
+        match kind {
+            Kind::Bool => Solved::Never,
+            Kind::Int | Kind::Float => never(known && shapes().flatten().all(|shape| !shape.huge)),
+            Kind::DateTime => never(known),
+            Kind::Version => Solved::Unknown,
+            Kind::List => self.list(literals),
+            Kind::Dict => self.dict(literals),
+            Kind::String => self.text(term, literals),
+        }
+    }
+
+    /// A text, by automata.
+    fn text(&mut self, term: usize, literals: &[Literal]) -> Solved {
+        let mut languages: Vec<(Language, bool)> = Vec::new();
+        let mut exact = true;
+        let ordered = literals.iter().any(|literal| {
+            matches!(
+                self.atoms.atoms[literal.atom].shape.as_ref().map(|shape| &shape.on_text),
+                Some(OnText::Order)
+            )
+        });
+        let mut only_equality = true;
+        for literal in literals {
+            let shape = self.atoms.atoms[literal.atom].shape.as_ref();
+            let Some(shape) = shape else {
+                exact = false;
+                continue;
+            };
+            let (may_hold, may_fail) = (literal.allowed & TRUE != 0, literal.allowed & FALSE != 0);
+            match &shape.on_text {
+                OnText::Constant => {
+                    if !self.atoms.holds_for(*literal, &json!("")) {
+                        return Solved::Never;
+                    }
+                }
+                OnText::Order => {}
+                OnText::Opaque => exact = false,
+                OnText::Texts(_) if may_hold && may_fail => {}
+                OnText::Texts(_) if !may_hold && !may_fail => return Solved::Never,
+                OnText::Texts(texts) => {
+                    only_equality &= shape.finite;
+                    let made = self.languages.entry(literal.atom).or_insert_with(|| texts.languages());
+                    match (may_hold, made.as_deref()) {
+                        (true, Some(parts)) => {
+                            languages.extend(parts.iter().map(|part| (part.clone(), true)));
+                        }
+                        (false, Some([part])) => languages.push((part.clone(), false)),
+                        _ => exact = false,
+                    }
+                }
+            }
+        }
+        if ordered {
+            // The order of texts is told by neighbours, which were tried: a text and the one next to it.
+            let constants =
+                literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
+            let plain = |text: &Json| text.as_str().is_none_or(|text| !text.contains('\0'));
+            exact &= only_equality && constants.flat_map(|shape| &shape.constants).all(plain);
+            if exact && self.atoms.terms[term].range.fixed_by.is_none() {
+                return Solved::Never;
+            }
+            exact = false;
+        }
+        if let Some(function) = self.atoms.terms[term].range.fixed_by {
+            let known = self.fixed.entry(function).or_insert_with(|| fixed(function));
+            languages.extend(known.clone().map(|fixed| (fixed, true)));
+        }
+        match self.texts.find(&languages) {
+            Found::Nothing => Solved::Never,
+            Found::Text(text) if exact => Solved::Value(text.into()),
+            Found::Text(text)
+                if literals.iter().all(|literal| self.atoms.holds_for(*literal, &json!(text))) =>
+            {
+                Solved::Value(text.into())
+            }
+            _ => Solved::Unknown,
+        }
+    }
+
+    /// A dict with the keys that are wanted.
+    fn dict(&self, literals: &[Literal]) -> Solved {
+        let shape = |literal: &Literal| self.atoms.atoms[literal.atom].shape.as_ref();
+        let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.nested));
+        let wanted = literals.iter().filter(|literal| literal.allowed & (TRUE | FALSE) == TRUE);
+        let keys = wanted.filter_map(|literal| shape(literal)?.key.as_ref());
+        let dict = Json::Object(keys.map(|key| (key.to_string(), json!(true))).collect());
+        match literals.iter().all(|literal| self.atoms.holds_for(*literal, &dict)) {
+            true => Solved::Value(dict),
+            false if exact => Solved::Never,
+            false => Solved::Unknown,
+        }
+    }
+
+    /// A list with some elements and without others.
+    fn list(&self, literals: &[Literal]) -> Solved {
+        let wants = |all: bool| {
+            literals.iter().filter_map(move |literal| {
+                let elements = self.atoms.atoms[literal.atom].shape.as_ref()?.elements.as_ref()?;
+                let wanted = match literal.allowed & (TRUE | FALSE) {
+                    TRUE => true,
+                    FALSE => false,
+                    _ => return None,
+                };
+                (wanted == all).then_some(elements)
+            })
+        };
+        let mut exact = true;
+        for literal in literals {
+            match self.atoms.atoms[literal.atom].shape.as_ref() {
+                Some(shape) if shape.nested => exact = false,
+                Some(shape) if shape.elements.is_some() => {
+                    if literal.allowed & (TRUE | FALSE) == 0 {
+                        return Solved::Never;
+                    }
+                }
+                Some(_) if !self.atoms.holds_for(*literal, &json!([])) => return Solved::Never,
+                Some(_) => {}
+                None => exact = false,
+            }
+        }
+        // What must not be in it: of `any` each, of `all` only a single one.
+        let without: Vec<(&Json, &Elements)> = wants(false)
+            .filter(|elements| !elements.all || elements.values.len() == 1)
+            .flat_map(|elements| elements.values.iter().map(move |value| (value, elements)))
+            .collect();
+        let refused = |value: &Json| without.iter().any(|(other, elements)| same(value, other, elements));
+        let mut made: Vec<Json> = Vec::new();
+        for elements in wants(true) {
+            let modes_agree = without.iter().all(|(_, other)| other.mode.text == elements.mode.text);
+            let mut open = elements.values.iter().filter(|value| !refused(value)).cloned();
+            let impossible = if elements.all || elements.values.len() == 1 {
+                elements.values.iter().any(refused)
+            } else {
+                let first = open.next();
+                let none = first.is_none();
+                made.extend(first);
+                none
+            };
+            if impossible {
+                return if exact && modes_agree { Solved::Never } else { Solved::Unknown };
+            }
+            if elements.all || elements.values.len() == 1 {
+                made.extend(elements.values.iter().cloned());
+            }
+        }
+        let list = Json::Array(made);
+        if literals.iter().all(|literal| self.atoms.holds_for(*literal, &list)) {
+            return Solved::Value(list);
+        }
+        Solved::Unknown
+    }
+
+    /// Values that are worth trying for a term, and enough of them where its predicates compare numbers, times and
+    /// texts in an order.
+    pub fn candidates(&self, term: &Term, literals: &[Literal]) -> Vec<Json> {
+        let mut found = vec![Json::Null];
+        for literal in literals {
+            if let Some(shape) = &self.atoms.atoms[literal.atom].shape {
+                shape.candidates(&mut found);
+            }
+        }
+        found.extend([term.range.low, term.range.high].into_iter().flatten().map(Json::from));
+        let fresh = (0..).map(|at| if at == 0 { "other".to_owned() } else { format!("other{at}") });
+        if term.kinds.has(Kind::String) {
+            let fresh = fresh.map(Json::from).take(literals.len() + 1).find(|text| !found.contains(text));
+            found.extend(fresh);
+        }
+        found.extend(self.plain(term.kinds));
+        found
+    }
+
+    /// A few values of each kind.
+    pub fn plain(&self, kinds: KindSet) -> Vec<Json> {
+        let of = |kind: KindSet, values: Vec<Json>| if kinds.overlaps(kind) { values } else { Vec::new() };
+        let mut found = vec![Json::Null];
+        found.extend(of(KindSet::BOOL, vec![json!(true), json!(false)]));
+        found.extend(of(KindSet::NUMBER, vec![json!(0), json!(1), json!(0.5), json!(-1)]));
+        found.extend(of(KindSet::STRING, vec![json!("other"), json!("")]));
+        found.extend(of(KindSet::DATETIME, vec![json!("2026-01-05T09:00:00Z")]));
+        found.extend(of(KindSet::LIST, vec![json!([])]));
+        found.extend(of(KindSet::DICT, vec![json!({})]));
+        found
+    }
+
+    /// Texts with something of each predicate that must hold.
+    fn joined(&mut self, literals: &[Literal]) -> Vec<Json> {
+        let mut parts: SmallVec<[&Language; 4]> = SmallVec::new();
+        for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
+            self.made(literal.atom);
+        }
+        for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
+            parts.extend(self.languages.get(&literal.atom).into_iter().flatten().flatten());
+        }
+        if parts.is_empty() || parts.len() > 12 {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for alternative in 0..4 {
+            let samples: Vec<String> = parts.iter().map(|part| sample(&part.0, alternative)).collect();
+            let turned: Vec<String> = samples.iter().rev().cloned().collect();
+            found.extend(
+                [samples.join(" "), turned.join(" "), samples.concat(), turned.concat()].map(Json::from),
+            );
+        }
+        found
+    }
+
+    /// The languages of an atom about texts.
+    fn made(&mut self, atom: usize) -> Option<&[Language]> {
+        let OnText::Texts(texts) = &self.atoms.atoms[atom].shape.as_ref()?.on_text else { return None };
+        self.languages.entry(atom).or_insert_with(|| texts.languages()).as_deref()
+    }
+}
+
+/// True when two elements of a list are the same to a predicate.
+fn same(value: &Json, other: &Json, elements: &Elements) -> bool {
+    match (value, other) {
+        (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),
+        _ => rulec_lang::value::identical(Value::from_json(value), Value::from_json(other)),
+    }
+}
+
+fn in_range(atoms: &Atoms, at: usize, value: &Json) -> bool {
+    let range = atoms.terms[at].range;
+    if let (Some(function), Json::String(text)) = (range.fixed_by, value) {
+        let arena = Arena::default();
+        return matches!(function.call(&[Value::Str(text)], &arena), Value::Str(same) if same == text);
+    }
+    let Some(number) = value.as_f64() else { return true };
+    range.low.is_none_or(|low| number >= low as f64) && range.high.is_none_or(|high| number <= high as f64)
+}

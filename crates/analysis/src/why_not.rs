@@ -1,0 +1,333 @@
+//! The reason why a message does not lead to a route: the smallest change of the message that would, in words, and the route that takes it
+//! as it is. The change is tried by the reference evaluator before it is named.
+
+use super::near::{Near, Nearest, nearest};
+use super::report::Report;
+use super::sequence::{Answers, Leaf, Reader, Sequence};
+use super::solver::Solver;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_base::source::SourceMap;
+use rulec_eval::decision::Choice;
+use rulec_eval::trace::MASK;
+use rulec_lang::operators::{Op, TestMode};
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program, RuleId, TableId, Term};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// The reason why a message does not lead to a statement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WhyNot {
+    /// The statement that was asked about, behind the routes that jump to it.
+    pub route: String,
+    /// The statement that takes the message; `None` where nothing does.
+    pub taken_by: Option<String>,
+    /// The change that would lead it there.
+    pub remedy: Remedy,
+}
+
+impl WhyNot {
+    /// The same as a log may show it: the values of `@private` fields masked, and the message left out that holds one.
+    #[must_use]
+    pub fn masked(mut self) -> WhyNot {
+        let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
+        for field in fields.iter_mut().filter(|field| field.private) {
+            for value in [&mut field.is, &mut field.would_be] {
+                if !value.is_null() {
+                    *value = MASK.into();
+                }
+            }
+            field.needs.clear();
+            *message = Json::Null;
+        }
+        self
+    }
+}
+
+/// The change by which a message would lead to a statement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Nothing: it does.
+    Chosen,
+    /// The message.
+    Change {
+        /// The fields that differ.
+        fields: Vec<FieldChange>,
+        /// The message as it would lead there.
+        message: Json,
+        /// True when it is proven that no change of fewer fields does.
+        smallest: bool,
+    },
+    /// The rules: no message leads there.
+    Never,
+    /// No change was found, and it is not proven that there is none.
+    Unknown,
+}
+
+/// A field that would have to change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FieldChange {
+    /// The field, as authors write it.
+    pub field: String,
+    /// Its value; null where it is missing.
+    pub is: Json,
+    /// A value that would do; null for none.
+    pub would_be: Json,
+    /// The needs of the rules, in words, such as "more than 3".
+    pub needs: Vec<Message>,
+    /// True when the field is `@private`: its values are not to be shown.
+    pub private: bool,
+}
+
+/// The question.
+pub struct Asked<'p> {
+    /// The typed program.
+    pub program: &'p Program,
+    /// The files that the program was compiled from.
+    pub sources: &'p SourceMap,
+    /// The table that is asked first.
+    pub entry: TableId,
+    /// The name of the statement, or those of the jumps to it as well.
+    pub route: &'p str,
+    /// The message to start from.
+    pub message: &'p Json,
+    /// The statement that the reference evaluator chooses for a message.
+    pub decide: &'p dyn Fn(&Json) -> Choice,
+}
+
+/// Says why not; the names there are where there is no such statement.
+pub fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
+    let mut solver = Solver::new(asked.program);
+    let mut answers = Answers::default();
+    let (program, values) = (asked.program, &*asked.program.values);
+    let mut reader = Reader { program, conditions: None, values, solver: &mut solver, answers: &mut answers };
+    let Some(sequence) = reader.read(Some(asked.entry)) else {
+        let (route, remedy) = (asked.route.to_owned(), Remedy::Unknown);
+        return Ok(WhyNot { route, taken_by: None, remedy });
+    };
+    let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
+    // As tests write it, with the table before it.
+    let qualified = |id: &RuleId| {
+        let rule = &program.rules[id.index()];
+        asked
+            .route
+            .strip_prefix(&*program.tables[rule.table.index()].name)
+            .and_then(|rest| rest.strip_prefix('.'))
+            == Some(&*rule.name)
+    };
+    let is_asked =
+        |at: &usize| is_named(&statements[*at], asked.route) || sequence.way(*at).iter().any(qualified);
+    let places: Vec<usize> = (0..statements.len()).filter(is_asked).collect();
+    if places.is_empty() {
+        let mut names = Vec::new();
+        for name in statements.iter().flat_map(|leaf| leaf.name.split(" → ")) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        return Err(names);
+    }
+    let decide = |message: &Json| sequence.place(&(asked.decide)(message));
+    let taken = decide(asked.message);
+    let name = |place: usize| statements.get(place).map(|leaf| leaf.name.clone());
+    let mut found = WhyNot {
+        route: places.first().copied().and_then(name).unwrap_or_default(),
+        taken_by: taken.and_then(name),
+        remedy: Remedy::Never,
+    };
+    if taken.is_some_and(|taken| places.contains(&taken)) {
+        found.remedy = Remedy::Chosen;
+        return Ok(found);
+    }
+    let mut best: Option<(usize, Near)> = None;
+    let mut open = false;
+    for place in places {
+        match nearest(&mut solver, &sequence, place, asked.message, &decide) {
+            Nearest::Never => {}
+            Nearest::Unknown => open = true,
+            Nearest::Found(near) => {
+                if best.as_ref().is_none_or(|(_, best)| near.changed.len() < best.changed.len()) {
+                    best = Some((place, near));
+                }
+            }
+        }
+    }
+    match best {
+        None if open => found.remedy = Remedy::Unknown,
+        None => {}
+        Some((place, near)) => {
+            found.route = name(place).unwrap_or_default();
+            found.remedy = change(asked, &solver, &sequence, (place, near), open);
+        }
+    }
+    Ok(found)
+}
+
+/// True when a statement has the name, or lies behind a jump that has it.
+fn is_named(leaf: &Leaf, name: &str) -> bool {
+    leaf.name == name || leaf.name.split(" → ").any(|part| part == name)
+}
+
+/// The change that leads to a statement, in words.
+fn change(
+    asked: &Asked<'_>,
+    solver: &Solver<'_>,
+    sequence: &Sequence,
+    (place, near): (usize, Near),
+    open: bool,
+) -> Remedy {
+    let report = Report::new(asked.program, asked.sources);
+    let mut words = Words { report: &report, before: asked.message, after: &near.message, found: Vec::new() };
+    for rule in sequence.way(place) {
+        words.wanted(&asked.program.rules[rule.index()].condition, true);
+    }
+    for beaten in &near.beaten {
+        // Each of the conditions that it needed, of which one is kept from it now.
+        for rule in sequence.way(*beaten) {
+            words.kept_from(
+                &asked.program.rules[rule.index()].condition,
+                &asked.program.rules[rule.index()].name,
+            );
+        }
+    }
+    let at = |message: &Json, keys: &[Arc<str>]| -> Json {
+        keys.iter().try_fold(message, |json, key| json.get(&**key)).cloned().unwrap_or_default()
+    };
+    let fields = near.changed.iter().map(|path| {
+        let keys = &solver.theory.values.atoms.paths[*path].keys;
+        let slots = asked.program.slots.iter();
+        FieldChange {
+            field: keys.join("."),
+            is: at(asked.message, keys),
+            would_be: at(&near.message, keys),
+            needs: words.about(keys),
+            private: slots.filter(|slot| slot.path.starts_with(keys)).any(|slot| slot.private),
+        }
+    });
+    Remedy::Change {
+        fields: fields.collect(),
+        smallest: near.smallest && !open,
+        message: near.message.clone(),
+    }
+}
+
+/// The needs of tests, in words.
+struct Words<'w> {
+    report: &'w Report<'w>,
+    before: &'w Json,
+    after: &'w Json,
+    /// Each with the fields it is about.
+    found: Vec<(Vec<Vec<Arc<str>>>, Message)>,
+}
+
+impl Words<'_> {
+    /// The needs about a field.
+    fn about(&self, keys: &[Arc<str>]) -> Vec<Message> {
+        let mut needs: Vec<Message> = Vec::new();
+        for (fields, need) in &self.found {
+            let touches = |other: &Vec<Arc<str>>| other.starts_with(keys) || keys.starts_with(other);
+            if fields.iter().any(touches) && !needs.contains(need) {
+                needs.push(need.clone());
+            }
+        }
+        needs
+    }
+
+    /// The tests that did not come out as they should, and now do.
+    fn wanted(&mut self, cond: &Cond, want: bool) {
+        self.units(cond, want, &mut |words, unit, want| {
+            if !comes_out_of(words, unit, words.before, want) && comes_out_of(words, unit, words.after, want)
+            {
+                let need = words.need(unit, want);
+                words.found.push((words.fields(unit), need));
+            }
+        });
+    }
+
+    /// The tests by which a statement took the message, and that now do not hold.
+    fn kept_from(&mut self, cond: &Cond, name: &str) {
+        self.units(cond, true, &mut |words, unit, want| {
+            if comes_out_of(words, unit, words.before, want) != comes_out_of(words, unit, words.after, want) {
+                let quoted = words.report.quote(unit.span);
+                let need = message!("another value, since `{name}` is tried before: `{quoted}`");
+                words.found.push((words.fields(unit), need));
+            }
+        });
+    }
+
+    /// Walks over the tests that a condition is made of, each with whether it should hold.
+    fn units(&mut self, cond: &Cond, want: bool, tell: &mut dyn FnMut(&mut Self, &Cond, bool)) {
+        match &cond.kind {
+            CondKind::Const(_) => {}
+            CondKind::Not(inner) | CondKind::NotTrue(inner) => self.units(inner, !want, tell),
+            CondKind::Call(_, inner) => self.units(inner, want, tell),
+            CondKind::And(parts) | CondKind::Or(parts) => {
+                parts.iter().for_each(|part| self.units(part, want, tell));
+            }
+            CondKind::Branch { conditions, .. } => {
+                conditions.iter().for_each(|part| self.units(&part.cond, want, tell));
+            }
+            CondKind::Let(id) => match self.report.program.let_body(*id) {
+                Term::Cond(body) => self.units(body, want, tell),
+                Term::Expr(_) => tell(self, cond, want),
+            },
+            CondKind::Test(_) | CondKind::Quantifier { .. } => tell(self, cond, want),
+        }
+    }
+
+    fn fields(&self, cond: &Cond) -> Vec<Vec<Arc<str>>> {
+        let program = self.report.program;
+        let slots = super::missing::fields(program, cond);
+        slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
+    }
+
+    /// The need of a test: for comparisons with a value in words, else as the author wrote it.
+    fn need(&self, cond: &Cond, want: bool) -> Message {
+        let in_words = match &cond.kind {
+            CondKind::Test(test) => self.comparison(test, want),
+            _ => None,
+        };
+        let quoted = self.report.quote(cond.span);
+        in_words.unwrap_or_else(|| match want {
+            true => message!("`{quoted}`"),
+            false => message!("`{quoted}` not to hold"),
+        })
+    }
+
+    fn comparison(&self, test: &Predicate, want: bool) -> Option<Message> {
+        let is_field = matches!(test.left, Expr { kind: ExprKind::Slot(_), .. });
+        if !is_field || test.mode != TestMode::default() {
+            return None;
+        }
+        let holds = want != test.negated;
+        let right = match &test.right {
+            Operand::Value(right) => self.report.quote(right.span),
+            Operand::Nothing => String::new(),
+            Operand::Range { .. } => return None,
+        };
+        Some(match (test.op, holds) {
+            (None, true) => message!("to be true"),
+            (None, false) => message!("to be false"),
+            (Some(Op::Lt), true) | (Some(Op::Ge), false) => message!("less than {right}"),
+            (Some(Op::Le), true) | (Some(Op::Gt), false) => message!("at most {right}"),
+            (Some(Op::Gt), true) | (Some(Op::Le), false) => message!("more than {right}"),
+            (Some(Op::Ge), true) | (Some(Op::Lt), false) => message!("at least {right}"),
+            (Some(Op::Eq), true) | (Some(Op::Ne), false) => message!("to be {right}"),
+            (Some(Op::Ne), true) | (Some(Op::Eq), false) => message!("to be there, and not {right}"),
+            (Some(Op::IsMissing), true) | (Some(Op::IsPresent), false) => message!("to be missing"),
+            (Some(Op::IsPresent), true) | (Some(Op::IsMissing), false) => message!("to be there"),
+            _ => return None,
+        })
+    }
+}
+
+/// True when a test comes out as it should: `unless` is content with what is unknown.
+fn comes_out_of(words: &Words<'_>, unit: &Cond, message: &Json, want: bool) -> bool {
+    words.report.truth(unit, message) == Tri::from(want)
+}

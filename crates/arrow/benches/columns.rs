@@ -1,0 +1,315 @@
+//! Record batches against JSON lines and against the bare loop of [`Session::choose`](rulec::Session::choose), on the same
+//! messages and rules: first the ratios, all sides in turn, then criterion's figures.
+//!
+//! `columns count SIDE ROUTES TEXTS` decides a batch for callgrind (`--toggle-collect='*decide_all*'`) to count: SIDE is `lines`,
+//! `columns`, `each` (decisions of columns, without columns of answers) or `choose`, TEXTS those of [`Table`].
+
+#[path = "../../../benches/support/mod.rs"]
+mod support;
+
+use arrow_array::builder::{
+    BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, StringDictionaryBuilder,
+};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::Field;
+use criterion::{Criterion, Throughput, criterion_group};
+use rulec::{Rules, Tier};
+use rulec_arrow::{Decider, Options, Part, write_lines};
+use serde_json::Value as Json;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use support::messages::messages;
+use support::mixes::Case;
+use support::rules::{self, Kind, Term};
+
+/// The fields of a message that are of a type, in the order of `support/messages.rs`.
+fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
+    let nulls: NullBuffer = messages.iter().map(Option::is_some).collect();
+    let (names, columns): (Vec<&str>, Vec<ArrayRef>) = fields.into_iter().unzip();
+    let fields =
+        names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    Arc::new(StructArray::new(fields.collect(), columns, Some(nulls)))
+}
+
+fn inside<'m>(messages: &[Option<&'m Json>], key: &str) -> Vec<Option<&'m Json>> {
+    messages.iter().map(|message| message.and_then(|message| message.get(key))).collect()
+}
+
+fn texts(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+    let mut build = StringBuilder::new();
+    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_str)));
+    Arc::new(build.finish())
+}
+
+fn words(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+    let mut build = StringDictionaryBuilder::<Int32Type>::new();
+    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_str)));
+    Arc::new(build.finish())
+}
+
+fn ints(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+    let mut build = Int64Builder::new();
+    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_i64)));
+    Arc::new(build.finish())
+}
+
+fn floats(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+    let mut build = Float64Builder::new();
+    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_f64)));
+    Arc::new(build.finish())
+}
+
+fn bools(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+    let mut build = BooleanBuilder::new();
+    inside(messages, key).iter().for_each(|value| build.append_option(value.and_then(Json::as_bool)));
+    Arc::new(build.finish())
+}
+
+fn lists(messages: &[Option<&Json>], key: &str) -> ArrayRef {
+    let mut build = ListBuilder::new(StringBuilder::new());
+    for value in inside(messages, key) {
+        match value.and_then(Json::as_array) {
+            Some(items) => build.append_value(items.iter().map(Json::as_str)),
+            None => build.append_null(),
+        }
+    }
+    Arc::new(build.finish())
+}
+
+/// The texts of a table; every other text of it is in a dictionary, as tables have them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Table {
+    /// Those of some hundred messages again and again.
+    Repeated,
+    /// The same as a dictionary.
+    Dictionary,
+    /// No text twice.
+    Different,
+    /// No text twice, and rules that read a few columns of few values, each a dictionary.
+    Few,
+}
+
+impl Table {
+    const ALL: [Table; 4] = [Table::Repeated, Table::Dictionary, Table::Different, Table::Few];
+
+    fn messages(self, case: &Case, routes: usize) -> Vec<Json> {
+        match self {
+            Table::Repeated | Table::Dictionary => case.mixed().into_iter().cycle().take(ROWS).collect(),
+            Table::Different | Table::Few => {
+                messages(ROWS, &rules::phrases(&rules::routes(routes, Kind::Mixed, 7)), 23)
+            }
+        }
+    }
+}
+
+/// Routes by the channel, the country and the role alone.
+fn few(routes: usize) -> Rules {
+    let of_few = |term: &Term| match term {
+        Term::Equal(path, _) | Term::NotEqual(path, _) | Term::OneOf(path, _) => {
+            *path != "ctx.last_error.type"
+        }
+        _ => false,
+    };
+    let mut all = rules::routes(400 * routes, Kind::Fields, 7);
+    all.retain(|route| route.terms.iter().all(of_few));
+    all.truncate(routes);
+    assert_eq!(all.len(), routes, "there are as many among many");
+    let source = rules::file(&all, true);
+    Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"))
+}
+
+/// Messages of `support/messages.rs` as columns.
+fn batch(messages: &[Json], table: Table) -> RecordBatch {
+    let all: Vec<Option<&Json>> = messages.iter().map(Some).collect();
+    let ctx = inside(&all, "ctx");
+    let (user, order, error) = (inside(&ctx, "user"), inside(&ctx, "order"), inside(&ctx, "last_error"));
+    let user = object(&user, vec![("role", words(&user, "role")), ("age_days", ints(&user, "age_days"))]);
+    let order = object(&order, vec![("total", floats(&order, "total")), ("items", ints(&order, "items"))]);
+    let error = object(&error, vec![("type", words(&error, "type")), ("count", ints(&error, "count"))]);
+    let fields = vec![
+        ("message_count", ints(&ctx, "message_count")),
+        ("channel", words(&ctx, "channel")),
+        ("country", words(&ctx, "country")),
+        ("score", floats(&ctx, "score")),
+        ("is_new", bools(&ctx, "is_new")),
+        ("tags", lists(&ctx, "tags")),
+        ("user", user),
+        ("order", order),
+        ("last_error", error),
+    ];
+    let text = if table == Table::Dictionary { words(&all, "text") } else { texts(&all, "text") };
+    RecordBatch::try_from_iter([("text", text), ("ctx", object(&ctx, fields))]).expect("a batch")
+}
+
+/// Rows of a batch.
+const ROWS: usize = 8_192;
+
+/// The sides, of the same messages.
+struct Sides {
+    case: Case,
+    messages: Vec<Json>,
+    lines: Vec<String>,
+    batch: RecordBatch,
+}
+
+impl Sides {
+    fn new(routes: usize, table: Table) -> Sides {
+        let mut case = Case::new(routes, Kind::Mixed, true);
+        if table == Table::Few {
+            case.rules = few(routes);
+        }
+        // What the machine would find out after some thousand decisions.
+        if routes <= 10 {
+            case.rules = case.rules.with_tier(Tier::Jit);
+        }
+        case.rules.ready().expect("what decides is made");
+        let messages = table.messages(&case, routes);
+        let lines = messages.iter().map(Json::to_string).collect();
+        let batch = batch(&messages, table);
+        let sides = Sides { case, messages, lines, batch };
+        assert_eq!(sides.by_lines(), sides.by_columns(), "all sides answer alike");
+        sides
+    }
+
+    fn by_lines(&self) -> String {
+        let mut out = String::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            let decision = self.case.rules.main().decide_line(line.as_bytes()).expect("it is JSON");
+            let answer = serde_json::to_string(&decision).expect("JSON");
+            out += &format!("{{\"line\":{},{}\n", at + 1, &answer[1..]);
+        }
+        out
+    }
+
+    fn by_columns(&self) -> String {
+        let mut out = Vec::new();
+        let answers = self.decider().decide(&self.batch).expect("the same columns");
+        write_lines(&answers, 1, &mut out).expect("memory");
+        String::from_utf8(out).expect("JSON is UTF-8")
+    }
+
+    fn decider(&self) -> Decider {
+        let options = Options::default();
+        Decider::new(&self.case.rules, None, self.batch.schema(), &options).expect("the columns suit")
+    }
+}
+
+/// The ways to decide the messages, each a function that decides all of them.
+type Ways<'s> = [(&'static str, Box<dyn FnMut() + 's>); 4];
+
+impl Sides {
+    fn ways(&self) -> Ways<'_> {
+        let (entry, mut out) = (self.case.rules.main(), Vec::new());
+        let lines = move || {
+            out.clear();
+            for line in &self.lines {
+                let decision = entry.decide_line(black_box(line.as_bytes())).expect("it is JSON");
+                serde_json::to_writer(&mut out, &decision).expect("memory");
+                out.push(b'\n');
+            }
+            black_box(out.len());
+        };
+        let mut decider = self.decider();
+        let columns = move || drop(black_box(decider.decide(black_box(&self.batch))));
+        let (mut other, part) = (self.decider(), Part::from(self.batch.clone()));
+        let each = move || {
+            let take = |_, decision| drop(black_box(decision));
+            other.each(black_box(&part), take).expect("the same columns");
+        };
+        let records: Vec<_> = self.messages.iter().map(|message| self.case.rules.prepare(message)).collect();
+        let mut session = self.case.rules.session();
+        let choose = move || {
+            for record in &records {
+                black_box(session.choose(black_box(record)));
+            }
+        };
+        [
+            ("lines", Box::new(lines)),
+            ("columns", Box::new(columns)),
+            ("each", Box::new(each)),
+            ("choose", Box::new(choose)),
+        ]
+    }
+}
+
+/// The function that is counted.
+#[inline(never)]
+fn decide_all(way: &mut dyn FnMut()) {
+    way();
+}
+
+/// Decides one batch twice, the second time to be counted; false when the arguments ask for something else.
+fn count() -> bool {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [count, side, routes, texts] = arguments.as_slice() else { return false };
+    let table = Table::ALL.into_iter().find(|table| format!("{table:?}").eq_ignore_ascii_case(texts));
+    let (Ok(routes), Some(table), "count") = (routes.parse(), table, count.as_str()) else { return false };
+    let sides = Sides::new(routes, table);
+    let mut ways = sides.ways();
+    let Some((_, way)) = ways.iter_mut().find(|(name, _)| name == side) else { return false };
+    way();
+    decide_all(way);
+    println!("{ROWS} rows");
+    true
+}
+
+/// Prints messages a second of all sides, the best of rounds in turn, and the ratios.
+fn ratios() {
+    println!("million messages a second on one core, best of many rounds in turn");
+    println!(
+        "routes  texts       JSON lines  columns  decisions of columns  bare choose  columns/lines  columns/choose"
+    );
+    for (routes, table) in [10, 100, 1_000].into_iter().flat_map(|n| Table::ALL.map(|table| (n, table))) {
+        let sides = Sides::new(routes, table);
+        let mut ways = sides.ways();
+        let mut best = [Duration::MAX; 4];
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(3) {
+            for ((_, way), best) in ways.iter_mut().zip(&mut best) {
+                let start = Instant::now();
+                way();
+                *best = start.elapsed().min(*best);
+            }
+        }
+        let rate = best.map(|time| sides.messages.len() as f64 / time.as_secs_f64() / 1e6);
+        println!(
+            "{routes:>6}  {:<10}  {:>10.2}  {:>7.2}  {:>20.2}  {:>11.2}  {:>13.2}  {:>14.2}",
+            format!("{table:?}"),
+            rate[0],
+            rate[1],
+            rate[2],
+            rate[3],
+            rate[1] / rate[0],
+            rate[1] / rate[3]
+        );
+    }
+}
+
+fn columns(c: &mut Criterion) {
+    // Under `cargo test` nothing is to be timed.
+    if std::env::args().any(|arg| arg == "--bench") {
+        ratios();
+    }
+    for routes in [10, 1_000] {
+        let sides = Sides::new(routes, Table::Repeated);
+        let mut group = c.benchmark_group(format!("columns/{routes}"));
+        group.throughput(Throughput::Elements(sides.messages.len() as u64));
+        group.sample_size(20).warm_up_time(Duration::from_millis(300));
+        group.measurement_time(Duration::from_millis(1500));
+        let mut decider = sides.decider();
+        group.bench_function("batch", |bencher| bencher.iter(|| decider.decide(&sides.batch)));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, columns);
+
+fn main() {
+    if !count() {
+        benches();
+        Criterion::default().configure_from_args().final_summary();
+    }
+}

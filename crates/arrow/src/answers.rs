@@ -1,0 +1,433 @@
+//! Answers as columns. Their names and their order are those of the JSON object that `rulec run` prints; a column that
+//! the rules can never fill is left out.
+
+use crate::build::{Build, Names, Type};
+use crate::rows::RowError;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema, SchemaRef};
+use rulec::{Decision, Entry, Language, Rules, TableKind};
+use rulec_eval::decision::Chosen;
+use rulec_lang::ty::KindSet;
+use rulec_sema::hir::{Outcome, Program};
+use serde_json::{Value as Json, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The columns of the answers by an entry, in the making.
+pub(crate) struct Answers {
+    schema: SchemaRef,
+    columns: Vec<Column>,
+    rows: usize,
+    /// For an entry of routes the answer of each rule and of each table's default.
+    known: Known,
+    /// The language that what is wrong with a row is told in.
+    language: Language,
+}
+
+/// A column in the making. Most rows have nothing in most columns: such nulls are appended many at a time.
+struct Column {
+    role: Role,
+    build: Build,
+    /// The rows that the builder has.
+    rows: usize,
+}
+
+impl Column {
+    /// The builder, for the value of a row.
+    fn at(&mut self, row: usize) -> &mut Build {
+        if self.rows < row {
+            self.build.push_nulls(row - self.rows);
+        }
+        self.rows = row + 1;
+        &mut self.build
+    }
+}
+
+/// The keys of what rules answer with; empty where no entry of routes decides.
+#[derive(Clone, Default)]
+struct Known {
+    rules: Vec<Keys>,
+    defaults: Vec<Keys>,
+    none: Keys,
+}
+
+/// The keys of an answer that is known before.
+#[derive(Clone, Copy, Default)]
+struct Keys {
+    chosen: Option<i32>,
+    target: Option<i32>,
+    metadata: Option<i32>,
+}
+
+/// The error of a row, as a column.
+const ERROR: &str = "error";
+
+impl Answers {
+    /// The answers of an entry; with `matched` also all routes that hold.
+    pub fn of(rules: &Rules, entry: Entry<'_>, matched: bool) -> Answers {
+        let program = rules.program();
+        let (mut columns, known) = match entry.kind() {
+            TableKind::Routes | TableKind::Requirements => routes(program),
+            TableKind::Choice => (choice(program), Known::default()),
+            TableKind::Flows => (flows(program), Known::default()),
+            TableKind::Router => {
+                (vec![("next", Type::list(Type::Text)), ("loopback", Type::Bool)], Known::default())
+            }
+        };
+        columns.insert(0, ("entry", names([entry.name()])));
+        columns.extend(common(program));
+        if entry.kind() == TableKind::Choice {
+            columns.push(("failure", Type::Text));
+            columns.push(("skipped", Type::texts(&["branch", "condition", "reason"])));
+            columns.push(("reason", Type::Text));
+        }
+        if matched {
+            columns.push(("matched", Type::list(Type::Text)));
+        }
+        Answers::new(columns, known)
+    }
+
+    /// The same with a column for how each decision came about.
+    pub fn explained(mut self, explained: bool) -> Answers {
+        if explained {
+            let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
+            let fields: Vec<Field> = fields.chain([Type::Json.field("explanation")]).collect();
+            self.schema = Arc::new(Schema::new(fields));
+            self.columns.push(Column {
+                role: Role::of("explanation"),
+                build: Build::new(&Type::Json),
+                rows: 0,
+            });
+        }
+        self
+    }
+
+    /// The same with what is wrong with a row told in that language.
+    pub fn told_in(self, language: Language) -> Answers {
+        Answers { language, ..self }
+    }
+
+    /// The judgements of payloads.
+    pub fn of_payloads() -> Answers {
+        let violations = || Type::texts(&["rule", "path", "message", "repair"]);
+        let columns = vec![
+            ("decision", Type::Text),
+            ("valid", Type::Bool),
+            ("violations", violations()),
+            ("outcome", Type::Text),
+            ("event", Type::Text),
+            ("corrections", Type::texts(&["kind", "path"])),
+            ("remaining", violations()),
+            ("corrected", Type::Json),
+            ("fallback", Type::Text),
+            ("exceeded", exceeded()),
+            ("warnings", violations()),
+            ("unchecked", Type::texts(&["rule", "path", "message"])),
+        ];
+        Answers::new(columns, Known::default())
+    }
+
+    fn new(mut columns: Columns, known: Known) -> Answers {
+        let error =
+            [("code", Type::Text), ("message", Type::Text), ("column", Type::Count), ("path", Type::Text)];
+        let error = error.into_iter().chain([("help", Type::Text)]);
+        columns.push((ERROR, Type::Record(error.map(|(name, ty)| (name.to_owned(), ty)).collect())));
+        let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name)).collect();
+        Answers {
+            schema: Arc::new(Schema::new(fields)),
+            columns: columns
+                .iter()
+                .map(|(name, ty)| Column { role: Role::of(name), build: Build::new(ty), rows: 0 })
+                .collect(),
+            rows: 0,
+            known,
+            language: Language::default(),
+        }
+    }
+
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Appends a decision, with the routes that hold where they are asked for.
+    pub fn push(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
+        if self.known.is_empty() {
+            return self.push_other(decision, matched);
+        }
+        let keys = self.known.of(decision);
+        let plain = is_plain(decision);
+        let row = self.rows;
+        for column in &mut self.columns {
+            match column.role {
+                Role::Entry => column.at(row).push_key(Some(0)),
+                Role::Chosen => column.at(row).push_key(keys.chosen),
+                Role::Target => column.at(row).push_key(keys.target),
+                Role::Metadata => column.at(row).push_key(keys.metadata),
+                Role::Args => column.at(row).push_record(decision.args()),
+                Role::Requires => match decision.required_permissions() {
+                    [] => {}
+                    some => column.at(row).push_texts(some.iter().map(|one| &**one)),
+                },
+                Role::Path => match decision.path() {
+                    path if path.len() < 2 => {}
+                    path => column.at(row).push_texts(path.into_iter()),
+                },
+                Role::Matched => {
+                    column.at(row).push_texts(matched.unwrap_or_default().iter().map(Cow::as_ref));
+                }
+                Role::Other(_) if plain => {}
+                Role::Other(name) => {
+                    if let Some(value) = rest(name, decision) {
+                        column.at(row).push(Some(&value));
+                    }
+                }
+            }
+        }
+        self.rows += 1;
+    }
+
+    /// Appends a decision of another kind than by routes.
+    fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
+        let mut answer = serde_json::to_value(decision).unwrap_or_default();
+        if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
+            object.insert("matched".to_owned(), json!(matched));
+        }
+        self.push_json(&answer);
+    }
+
+    /// Appends an answer in the form of JSON.
+    pub fn push_json(&mut self, answer: &Json) {
+        let row = self.rows;
+        for column in &mut self.columns {
+            let value = answer.get(column.role.name());
+            column.at(row).push(value);
+        }
+        self.rows += 1;
+    }
+
+    /// Appends the error of a row that is no message.
+    pub fn push_error(&mut self, error: &RowError) {
+        let message = error.message().told_in(self.language);
+        self.push_json(&json!({ ERROR: {"code": error.code().as_str(), "message": message} }));
+    }
+
+    /// The answers so far; the builder is empty again.
+    pub fn finish(&mut self) -> RecordBatch {
+        let rows = std::mem::take(&mut self.rows);
+        let finish = |column: &mut Column| {
+            column.build.push_nulls(rows - column.rows);
+            column.rows = 0;
+            column.build.finish()
+        };
+        let columns = self.columns.iter_mut().map(finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .unwrap_or_else(|_| RecordBatch::new_empty(Arc::clone(&self.schema)))
+    }
+}
+
+/// The part of a decision that a column holds.
+#[derive(Clone, Copy)]
+enum Role {
+    Entry,
+    Chosen,
+    Target,
+    Args,
+    Metadata,
+    Requires,
+    Path,
+    Matched,
+    /// Rare, or of decisions of other kinds.
+    Other(&'static str),
+}
+
+impl Role {
+    fn of(name: &'static str) -> Role {
+        let roles =
+            [Role::Entry, Role::Chosen, Role::Target, Role::Args, Role::Metadata, Role::Requires, Role::Path];
+        let mut roles = roles.into_iter().chain([Role::Matched]);
+        roles.find(|role| role.name() == name).unwrap_or(Role::Other(name))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Role::Entry => "entry",
+            Role::Chosen => "chosen",
+            Role::Target => "target",
+            Role::Args => "args",
+            Role::Metadata => "metadata",
+            Role::Requires => "requires",
+            Role::Path => "path",
+            Role::Matched => "matched",
+            Role::Other(name) => name,
+        }
+    }
+}
+
+/// True when a decision has nothing but what is known of the chosen statement before.
+fn is_plain(decision: &Decision) -> bool {
+    decision.missing_args().next().is_none()
+        && decision.breaches().is_empty()
+        && decision.exceeded().is_empty()
+        && decision.failures().is_empty()
+}
+
+/// The parts that most decisions have none of.
+fn rest(name: &str, decision: &Decision) -> Option<Json> {
+    let list = match name {
+        "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),
+        "breaches" => serde_json::to_value(decision.breaches()).ok()?,
+        "exceeded" => serde_json::to_value(decision.exceeded()).ok()?,
+        "failures" => {
+            let failures = decision.failures().iter();
+            failures.map(|one| json!({"function": &*one.function, "message": one.message})).collect()
+        }
+        _ => return None,
+    };
+    list.as_array().is_some_and(|list| !list.is_empty()).then_some(list)
+}
+
+impl Known {
+    fn is_empty(&self) -> bool {
+        self.defaults.is_empty()
+    }
+
+    fn of(&self, decision: &Decision) -> Keys {
+        let keys = match decision.statement() {
+            Some(Chosen::Rule(rule)) => self.rules.get(rule.index()),
+            Some(Chosen::Default(table)) => self.defaults.get(table.index()),
+            None => None,
+        };
+        *keys.unwrap_or(&self.none)
+    }
+}
+
+/// A column that is one of some names.
+fn names<'n>(texts: impl IntoIterator<Item = &'n str>) -> Type {
+    let mut names = Names::default();
+    for text in texts {
+        names.add(text);
+    }
+    Type::Names(Arc::new(names))
+}
+
+/// The columns of an entry of routes, and what each rule answers.
+fn routes(program: &Program) -> (Columns, Known) {
+    let (mut chosen, mut target) = (Names::default(), Names::default());
+    let mut metadata = Names::of_json();
+    let mut keys = |name: &str, outcome: Option<&Outcome>| match outcome {
+        Some(Outcome::Handler { name: handler, metadata: constants, .. }) => Keys {
+            chosen: Some(chosen.add(name)),
+            target: Some(target.add(handler)),
+            metadata: Some(metadata.add(&Json::Object((**constants).clone()).to_string())),
+        },
+        _ => Keys { chosen: Some(chosen.add(name)), target: None, metadata: Some(metadata.add("{}")) },
+    };
+    let mut known = Known {
+        rules: program.rules.iter().map(|rule| keys(&rule.name, Some(&rule.outcome))).collect(),
+        defaults: program.tables.iter().map(|table| keys("default", table.default.as_ref())).collect(),
+        none: Keys::default(),
+    };
+    known.none.metadata = Some(metadata.add("{}"));
+    let mut columns =
+        vec![("chosen", Type::Names(Arc::new(chosen))), ("target", Type::Names(Arc::new(target)))];
+    columns.extend(arguments(program).map(|args| ("args", args)));
+    columns.push(("metadata", Type::Names(Arc::new(metadata))));
+    if program.handlers.iter().flatten().any(|handler| !handler.requires.is_empty()) {
+        columns.push(("requires", Type::list(Type::Text)));
+    }
+    (columns, known)
+}
+
+type Columns = Vec<(&'static str, Type)>;
+
+/// The outcomes of all routes and defaults.
+fn outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
+    let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+    program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
+}
+
+/// The arguments of all handlers, as one record: an argument that is of several types is JSON.
+fn arguments(program: &Program) -> Option<Type> {
+    let mut types: BTreeMap<&str, Type> = BTreeMap::new();
+    for outcome in outcomes(program) {
+        let Outcome::Handler { args, .. } = outcome else { continue };
+        for argument in args {
+            let kinds =
+                program.values.get(argument.value.index()).map_or(KindSet::EVERY, |value| value.ty.kinds);
+            let ty = of_kinds(kinds);
+            types
+                .entry(&argument.name)
+                .and_modify(|known| {
+                    if *known != ty {
+                        *known = Type::Json
+                    }
+                })
+                .or_insert(ty);
+        }
+    }
+    let fields = types.into_iter().map(|(name, ty)| (name.to_owned(), ty));
+    Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty()).map(Type::Record)
+}
+
+/// The type of a column for values of these kinds. Elements of lists and dicts may be of any kind.
+fn of_kinds(kinds: KindSet) -> Type {
+    let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
+    match kinds {
+        KindSet::BOOL => Type::Bool,
+        KindSet::INT => Type::Int,
+        KindSet::FLOAT => Type::Float,
+        kinds if !kinds.is_empty() && kinds.is_subset(texts) => Type::Text,
+        _ => Type::Json,
+    }
+}
+
+fn choice(program: &Program) -> Columns {
+    let branches = program.rules.iter().map(|rule| &*rule.name).chain([""]);
+    vec![("branch", names(branches)), ("default", Type::Bool), ("to_user", Type::Bool)]
+}
+
+fn flows(program: &Program) -> Columns {
+    let patterns = program.rules.iter().filter_map(|rule| match &rule.outcome {
+        Outcome::Flow { pattern, .. } => Some(&**pattern),
+        _ => None,
+    });
+    let nearest = ["id", "name"].map(|name| (name.to_owned(), Type::Text));
+    let nearest = nearest.into_iter().chain([("score".to_owned(), Type::Float)]).collect();
+    vec![
+        ("flow", names(program.flows.iter().map(|flow| &*flow.id))),
+        ("name", names(program.flows.iter().map(|flow| &*flow.name))),
+        ("pattern", names(patterns)),
+        ("score", Type::Float),
+        ("nearest", Type::list(Type::Record(nearest))),
+    ]
+}
+
+fn exceeded() -> Type {
+    let fields = [("limit", Type::Text), ("amount", Type::Count), ("most", Type::Count)];
+    Type::list(Type::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
+}
+
+/// The columns of every kind of entry.
+fn common(program: &Program) -> Columns {
+    let mut columns: Columns = Vec::new();
+    if outcomes(program).any(|outcome| matches!(outcome, Outcome::Goto(_))) {
+        columns.push(("path", Type::list(Type::Text)));
+    }
+    let has_required = |outcome: &Outcome| match outcome {
+        Outcome::Handler { args, .. } => args.iter().any(|argument| !argument.optional),
+        _ => false,
+    };
+    if outcomes(program).any(has_required) {
+        columns.push(("missing_args", Type::list(Type::Text)));
+    }
+    if program.promised().is_some() {
+        columns.push(("breaches", Type::texts(&["path", "expected", "found", "hint"])));
+    }
+    columns.push(("exceeded", exceeded()));
+    if !program.externs.is_empty() {
+        columns.push(("failures", Type::texts(&["function", "message"])));
+    }
+    columns
+}

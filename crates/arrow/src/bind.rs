@@ -1,0 +1,484 @@
+//! The columns of a schema bound to the places that rules read: once a schema, so that what is missing or of no use is
+//! one error before the first row.
+
+use crate::cell::{Meaning, Reader, is_json};
+use crate::moment::Zone;
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use rulec::{Language, Message, Session, UnknownEntry};
+use rulec_base::diag::{listed, nearest};
+use rulec_base::message;
+use rulec_lang::ty::{Kind, KindSet};
+use rulec_vm::input::{Place, Plan, ROOT};
+use std::collections::BTreeSet;
+
+/// Why columns cannot be decided: those that are missing, and those of a type that rules cannot read there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.in_words())]
+pub struct BindError {
+    problems: Vec<Message>,
+}
+
+impl BindError {
+    /// All that is wrong, one sentence each.
+    pub fn problems(&self) -> &[Message] {
+        &self.problems
+    }
+
+    /// All of it, a line each, which can be told in each language.
+    pub fn in_words(&self) -> Message {
+        let join = |all, next: &Message| message!("{all}\n{next}");
+        let (first, rest) = self
+            .problems
+            .split_first()
+            .map_or((Message::default(), &[][..]), |(one, rest)| (one.clone(), rest));
+        rest.iter().fold(first, join)
+    }
+}
+
+/// Why batches cannot be decided.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ColumnsError {
+    /// The rules have no entry of that name.
+    #[error(transparent)]
+    Entry(#[from] UnknownEntry),
+    /// The columns do not suit the rules.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// A batch has other columns than those that were bound.
+    #[error("the batch has other columns than those that the rules were bound to: {0}")]
+    Schema(String),
+}
+
+impl ColumnsError {
+    /// The reason, which can be told in each language.
+    pub fn in_words(&self) -> Message {
+        match self {
+            ColumnsError::Entry(error) => error.in_words().clone(),
+            ColumnsError::Bind(error) => error.in_words(),
+            ColumnsError::Schema(found) => {
+                message!("the batch has other columns than those that the rules were bound to: {found}")
+            }
+        }
+    }
+}
+
+/// The reading of columns.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    json: BTreeSet<String>,
+    allow_missing: bool,
+    untyped: bool,
+    matched: bool,
+    language: Language,
+}
+
+impl Options {
+    /// Reads the texts of a column as JSON, each one value; a column of the extension type `arrow.json` is read so
+    /// anyway.
+    #[must_use]
+    pub fn json(mut self, column: impl Into<String>) -> Options {
+        self.json.insert(column.into());
+        self
+    }
+
+    /// Decides although columns that the rules read are not there; their values are missing in every row.
+    #[must_use]
+    pub fn allow_missing(self) -> Options {
+        Options { allow_missing: true, ..self }
+    }
+
+    /// Reads columns of text as those of a file without types, such as CSV: where the rules read nothing but text a cell
+    /// is text, elsewhere it is the JSON that it is, or else text.
+    #[must_use]
+    pub fn untyped(self) -> Options {
+        Options { untyped: true, ..self }
+    }
+
+    /// Answers also with the names of all routes that hold.
+    #[must_use]
+    pub fn matched(self) -> Options {
+        Options { matched: true, ..self }
+    }
+
+    /// Tells what is wrong with a row in that language.
+    #[must_use]
+    pub fn language(self, language: Language) -> Options {
+        Options { language, ..self }
+    }
+
+    pub(crate) fn told_in(&self) -> Language {
+        self.language
+    }
+
+    pub(crate) fn wants_matched(&self) -> bool {
+        self.matched
+    }
+}
+
+/// The columns of a schema, and the places that they fill.
+#[derive(Clone, Debug)]
+pub(crate) struct Binding {
+    schema: SchemaRef,
+    /// The fields of the message, each a column or several.
+    columns: Vec<(String, Source)>,
+    /// Those that the rules read, by their number among the columns.
+    pub bound: Vec<Bound>,
+    /// True when all of them can be filled column by column.
+    pub lanes: bool,
+}
+
+/// The column or columns that a field of the message comes from.
+#[derive(Clone, Debug)]
+enum Source {
+    Column(usize, Meaning),
+    /// Columns such as `ctx.n`.
+    Group(Vec<(String, Source)>),
+}
+
+impl Source {
+    fn columns(&self, found: &mut Vec<usize>) {
+        match self {
+            Source::Column(at, _) => found.push(*at),
+            Source::Group(inner) => inner.iter().for_each(|(_, source)| source.columns(found)),
+        }
+    }
+}
+
+/// A field that the rules read.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    /// Its number among those of its object.
+    pub at: usize,
+    pub place: Place,
+    /// The kinds that are read as a whole.
+    pub whole: KindSet,
+    /// True when a time is read as text as well.
+    pub as_text: bool,
+    /// True when it is an object of the same fields in every row.
+    pub is_object: bool,
+    /// Those of its fields that are read.
+    pub inside: Vec<Bound>,
+    /// The kinds of its values.
+    given: KindSet,
+    /// True when all its values are of one type, which the column says.
+    plain: bool,
+}
+
+impl Bound {
+    /// True when its values can surely be read as some kinds.
+    pub fn is_surely(&self, kinds: KindSet) -> bool {
+        self.given.is_subset(kinds)
+    }
+
+    /// True when it can be filled as a whole column, with all that is in it.
+    fn is_lane(&self) -> bool {
+        match self.is_object {
+            true => self.plain && !self.whole.has(Kind::Dict) && self.inside.iter().all(Bound::is_lane),
+            false => self.plain,
+        }
+    }
+}
+
+impl Binding {
+    /// Binds the columns of a schema to what a session's rules read. Without a plan, rows are read as trees and nothing is
+    /// bound.
+    pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
+        let Some(plan) = session.plan() else { return Ok(Binding::whole(schema, options)) };
+        let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
+        let columns = binder.sources();
+        let bound = binder.places(ROOT, &columns, "");
+        let lanes = bound.iter().all(Bound::is_lane) && !plan.wants(ROOT, Kind::Dict);
+        match binder.problems {
+            problems if problems.is_empty() => Ok(Binding { columns, bound, lanes, schema }),
+            problems => Err(BindError { problems }),
+        }
+    }
+
+    /// Binds the columns as the fields of objects, whatever is read of them.
+    pub fn whole(schema: SchemaRef, options: &Options) -> Binding {
+        let columns = schema.fields().iter().enumerate();
+        let columns = columns.map(|(at, field)| {
+            (field.name().clone(), Source::Column(at, options.meaning(field, KindSet::ALL)))
+        });
+        Binding { columns: columns.collect(), bound: Vec::new(), lanes: false, schema }
+    }
+
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The columns that are read, by their numbers in the schema.
+    pub fn reads(&self) -> Vec<usize> {
+        if self.bound.is_empty() {
+            return (0..self.schema.fields().len()).collect();
+        }
+        let mut reads = Vec::new();
+        for bound in &self.bound {
+            self.columns[bound.at].1.columns(&mut reads);
+        }
+        reads.sort_unstable();
+        reads
+    }
+
+    /// The columns of a batch, taken apart: one object whose fields are those of the message.
+    ///
+    /// # Errors
+    /// When they are others than those that were bound.
+    pub fn open<'b>(&'b self, batch: &'b RecordBatch) -> Result<Reader<'b>, ColumnsError> {
+        let (bound, found) = (self.schema.fields(), batch.schema_ref().fields());
+        let same = |(one, other): (&FieldRef, &FieldRef)| {
+            one.name() == other.name() && one.data_type() == other.data_type()
+        };
+        if bound.len() != found.len() || !bound.iter().zip(found).all(same) {
+            let names: Vec<String> =
+                found.iter().map(|field| format!("`{}` {}", field.name(), field.data_type())).collect();
+            return Err(ColumnsError::Schema(names.join(", ")));
+        }
+        Ok(Reader::group(self.group(&self.columns, batch)))
+    }
+
+    fn group<'b>(
+        &'b self,
+        sources: &'b [(String, Source)],
+        batch: &'b RecordBatch,
+    ) -> Vec<(&'b str, Reader<'b>)> {
+        let read = |source: &'b Source| match source {
+            Source::Column(at, meaning) => Reader::of(batch.column(*at), self.schema.field(*at), *meaning),
+            Source::Group(inner) => Reader::group(self.group(inner, batch)),
+        };
+        sources.iter().map(|(name, source)| (name.as_str(), read(source))).collect()
+    }
+}
+
+impl Options {
+    /// The meaning of a column's texts where values of these kinds are read.
+    fn meaning(&self, field: &Field, kinds: KindSet) -> Meaning {
+        let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
+        if self.json.contains(field.name()) {
+            Meaning::Json
+        } else if self.untyped && (kinds.is_empty() || !kinds.is_subset(texts)) {
+            Meaning::Untyped
+        } else {
+            Meaning::Text
+        }
+    }
+}
+
+struct Binder<'s> {
+    plan: &'s Plan,
+    schema: &'s Schema,
+    options: &'s Options,
+    problems: Vec<Message>,
+}
+
+impl Binder<'_> {
+    /// The fields of the message: columns by their names; those with a dot in it are parts of an object where the rules
+    /// read one and no column is the whole of it.
+    fn sources(&mut self) -> Vec<(String, Source)> {
+        let mut sources = Vec::new();
+        let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        for (at, field) in self.schema.fields().iter().enumerate() {
+            let name = field.name().as_str();
+            let is_part = name.split_once('.').is_some_and(|(first, _)| {
+                !names.contains(first) && self.plan.inside(self.plan.child(ROOT, first)).next().is_some()
+            });
+            let path: Vec<&str> = if is_part { name.split('.').collect() } else { vec![name] };
+            let place = path.iter().fold(ROOT, |place, key| self.plan.child(place, key));
+            let column = Source::Column(at, self.options.meaning(field, self.plan.kinds(place)));
+            if insert(&mut sources, &path, column).is_none() {
+                self.problems.push(message!("the column `{name}` is there twice; rename one of the two"));
+            }
+        }
+        sources
+    }
+
+    /// Binds the fields of an object to the places inside it.
+    fn places(&mut self, object: Place, sources: &[(String, Source)], path: &str) -> Vec<Bound> {
+        let find = |name: &str| sources.iter().position(|(known, _)| known == name);
+        let mut bound = Vec::new();
+        for (name, place) in self.plan.inside(object) {
+            let path = join(path, name);
+            match find(name).map(|at| (at, &sources[at].1)) {
+                None => self.missing(place, &path, sources.iter().map(|(name, _)| name.as_str())),
+                Some((at, Source::Group(inner))) => {
+                    let inside = self.places(place, inner, &path);
+                    bound.push(self.bound(at, place, Some(inside), (KindSet::DICT, false)));
+                }
+                Some((at, Source::Column(column, meaning))) => {
+                    let field = self.schema.field(*column);
+                    let inside = self.column(place, field, *meaning, &path);
+                    bound.push(self.bound(at, place, inside, given(field, *meaning)));
+                }
+            }
+        }
+        bound
+    }
+
+    /// A field that is read; an object of the same fields in every row has those of them `inside`.
+    fn bound(
+        &self,
+        at: usize,
+        place: Place,
+        inside: Option<Vec<Bound>>,
+        (given, plain): (KindSet, bool),
+    ) -> Bound {
+        let is_object = inside.is_some();
+        let whole = [Kind::List, Kind::Dict].into_iter().filter(|kind| self.plan.wants(place, *kind));
+        let whole = whole.fold(KindSet::EMPTY, |kinds, kind| kinds.union(KindSet::of(kind)));
+        Bound {
+            at,
+            place,
+            whole,
+            as_text: self.plan.kinds(place).has(Kind::String),
+            is_object,
+            inside: inside.unwrap_or_default(),
+            given,
+            plain,
+        }
+    }
+
+    /// Binds a column, or a field of one: its type must be one that can be read at the place.
+    fn column(&mut self, place: Place, field: &Field, meaning: Meaning, path: &str) -> Option<Vec<Bound>> {
+        let is_object = self.plan.inside(place).next().is_some();
+        let wanted = match self.plan.kinds(place) {
+            kinds if is_object => kinds.union(KindSet::DICT),
+            kinds => kinds,
+        };
+        let kinds = kinds(field, meaning);
+        if !can_be_read(kinds, wanted) {
+            self.problems.push(unfit(field, meaning, path, wanted));
+            return None;
+        }
+        match field.data_type() {
+            DataType::Struct(fields) if is_object => {
+                let mut bound = Vec::new();
+                for (name, inner) in self.plan.inside(place) {
+                    let path = join(path, name);
+                    match fields.find(name) {
+                        Some((at, field)) => {
+                            let inside = self.column(inner, field, Meaning::Text, &path);
+                            bound.push(self.bound(at, inner, inside, given(field, Meaning::Text)));
+                        }
+                        None => self.missing(inner, &path, fields.iter().map(|field| field.name().as_str())),
+                    }
+                }
+                Some(bound)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes a field that no column gives, unless the rules say that it may be missing.
+    fn missing<'n>(&mut self, place: Place, path: &str, names: impl Iterator<Item = &'n str>) {
+        if self.options.allow_missing || self.plan.is_optional(place) {
+            return;
+        }
+        let names: Vec<&str> = names.collect();
+        let last = path.rsplit('.').next().unwrap_or(path);
+        let there = match nearest(last, names.iter().copied()) {
+            Some(near) => message!("did you mean `{near}`?"),
+            None if names.is_empty() => message!("there are none"),
+            None => {
+                let shown = names.iter().take(20).map(|name| format!("`{name}`"));
+                message!("there are {}", listed(shown.chain((names.len() > 20).then(|| "…".to_owned()))))
+            }
+        };
+        self.problems.push(message!(
+            "the rules read `{path}`, and there is no such column; {there} (where it may be missing in every row, declare it with `?` or allow missing columns)"
+        ));
+    }
+}
+
+/// The kinds of a column's values, and true when all of them are of one type.
+fn given(field: &Field, meaning: Meaning) -> (KindSet, bool) {
+    let plain = match field.data_type() {
+        DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
+        DataType::Dictionary(_, values) => {
+            matches!(**values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+        }
+        _ => true,
+    };
+    (kinds(field, meaning), plain && meaning == Meaning::Text && !is_json(field))
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Puts a column where its path leads; `None` when something is there already.
+fn insert(sources: &mut Vec<(String, Source)>, path: &[&str], column: Source) -> Option<()> {
+    let (name, rest) = path.split_first()?;
+    let at = sources.iter().position(|(known, _)| known == name);
+    match (at.map(|at| &mut sources[at].1), rest) {
+        (None, []) => sources.push(((*name).to_owned(), column)),
+        (None, rest) => {
+            let mut inner = Vec::new();
+            insert(&mut inner, rest, column)?;
+            sources.push(((*name).to_owned(), Source::Group(inner)));
+        }
+        (Some(Source::Group(inner)), [_, ..]) => return insert(inner, rest, column),
+        (Some(_), _) => return None,
+    }
+    Some(())
+}
+
+/// The kinds of values that a column may give.
+fn kinds(field: &Field, meaning: Meaning) -> KindSet {
+    let meaning = if is_json(field) { Meaning::Json } else { meaning };
+    let of = |ty: &DataType| kinds(&Field::new("", ty.clone(), true), meaning);
+    match field.data_type() {
+        DataType::Null => KindSet::ALL,
+        DataType::Boolean => KindSet::BOOL,
+        ty if ty.is_integer() => KindSet::INT,
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => KindSet::FLOAT,
+        DataType::Decimal128(_, scale) if *scale <= 0 => KindSet::INT,
+        DataType::Decimal128(..) => KindSet::FLOAT,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match meaning {
+            Meaning::Text => KindSet::STRING,
+            Meaning::Json | Meaning::Untyped => KindSet::ALL,
+        },
+        DataType::Timestamp(_, Some(zone)) if Zone::of(zone).is_some() => {
+            KindSet::DATETIME.union(KindSet::STRING)
+        }
+        DataType::Date32 | DataType::Date64 => KindSet::STRING,
+        DataType::Dictionary(_, values) => of(values),
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => KindSet::LIST,
+        DataType::Struct(_) => KindSet::DICT,
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields)
+                if fields.first().is_some_and(|key| of(key.data_type()) == KindSet::STRING) =>
+            {
+                KindSet::DICT
+            }
+            _ => KindSet::EMPTY,
+        },
+        DataType::Union(members, _) => members
+            .iter()
+            .fold(KindSet::EMPTY, |found, (_, member)| found.union(kinds(member, Meaning::Text))),
+        _ => KindSet::EMPTY,
+    }
+}
+
+/// True when a value of one of the kinds can be read where others are wanted.
+fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
+    given.overlaps(wanted)
+        || (given.has(Kind::Int) && wanted.has(Kind::Float))
+        || (given.has(Kind::String) && wanted.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
+}
+
+/// That a column is of a type that cannot be read at its place, with what to do.
+fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> Message {
+    let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
+    let remedy = match field.data_type() {
+        DataType::Timestamp(_, None) => message!("give its times a zone, such as UTC"),
+        DataType::Timestamp(_, Some(zone)) => message!("`{zone}` is no time zone"),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if meaning == Meaning::Text => {
+            message!("if its texts are JSON, say so with the option `json`")
+        }
+        _ => message!("convert it, or change the rules"),
+    };
+    let found = field.data_type().to_string();
+    message!("the column `{path}` is {found}, and the rules read {wanted} there; {remedy}")
+}

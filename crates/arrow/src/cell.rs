@@ -1,0 +1,448 @@
+//! The cells of Arrow columns. A column is taken apart once a batch, and [`Cell`] is the one view of a value for whatever
+//! reads it: slots, a JSON tree, answers as text. It borrows what lies in the column's buffers.
+
+use crate::block::Cells;
+use crate::build::JSON_TEXTS;
+use crate::moment::{Zone, day};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Float16Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, LargeStringArray, StringArray, StringViewArray, UnionArray,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_schema::{DataType, Field, TimeUnit};
+use bumpalo::Bump;
+use rulec_base::json;
+use rulec_lang::ty::{Kind, KindSet};
+use rulec_lang::value::{Value, format_datetime};
+use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
+use std::ops::Range;
+use time::OffsetDateTime;
+
+/// The value of a cell.
+#[derive(Clone, Copy)]
+pub(crate) enum Cell<'b> {
+    /// No value: null, a number that is not finite, a time that has no text.
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// A whole number beyond 63 bits.
+    Wide(u64),
+    Float(f64),
+    Str(&'b str),
+    /// Text that is JSON.
+    Json(&'b str),
+    Time(OffsetDateTime),
+    /// A day, counted from 1970.
+    Day(i64),
+    List(&'b Reader<'b>, usize, usize),
+    Struct(&'b [(&'b str, Reader<'b>)], usize),
+    /// Keys and values.
+    Map(&'b (Reader<'b>, Reader<'b>), usize, usize),
+}
+
+/// The meaning of the texts of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Texts, and nothing else.
+    Text,
+    /// JSON: each cell is one value.
+    Json,
+    /// The cells of a file without types, such as CSV: a cell that is JSON is that, else it is text.
+    Untyped,
+}
+
+/// A column, taken apart.
+pub(crate) struct Reader<'b> {
+    nulls: Option<&'b NullBuffer>,
+    values: Values<'b>,
+}
+
+enum Strings<'b> {
+    Small(&'b StringArray),
+    Large(&'b LargeStringArray),
+    View(&'b StringViewArray),
+}
+
+enum Offsets<'b> {
+    Small(&'b [i32]),
+    Large(&'b [i64]),
+    Fixed(&'b FixedSizeListArray),
+}
+
+enum Values<'b> {
+    /// Of a type that no rule can read, or nothing but nulls.
+    Nothing,
+    Bool(&'b BooleanBuffer),
+    I8(&'b [i8]),
+    I16(&'b [i16]),
+    I32(&'b [i32]),
+    I64(&'b [i64]),
+    U8(&'b [u8]),
+    U16(&'b [u16]),
+    U32(&'b [u32]),
+    U64(&'b [u64]),
+    F16(&'b [<Float16Type as ArrowPrimitiveType>::Native]),
+    F32(&'b [f32]),
+    F64(&'b [f64]),
+    Decimal(&'b [i128], i8),
+    Text(Strings<'b>, Meaning),
+    Time(&'b [i64], TimeUnit, Zone),
+    Day32(&'b [i32]),
+    Day64(&'b [i64]),
+    /// The rows of values, and the values.
+    Dictionary(Box<(Reader<'b>, Reader<'b>)>),
+    List(Offsets<'b>, Box<Reader<'b>>),
+    Struct(Vec<(&'b str, Reader<'b>)>),
+    /// Columns such as `ctx.n`, which together are one object: it is there where one of them is.
+    Group(Vec<(&'b str, Reader<'b>)>),
+    Map(&'b [i32], Box<(Reader<'b>, Reader<'b>)>),
+    Union(&'b UnionArray, Vec<(i8, Reader<'b>)>),
+}
+
+impl<'b> Reader<'b> {
+    /// A column that says what it is; texts mean what is given, unless the column says that they are JSON.
+    pub fn of(array: &'b dyn Array, field: &Field, texts: Meaning) -> Reader<'b> {
+        let texts = if is_json(field) { Meaning::Json } else { texts };
+        Reader { nulls: array.nulls(), values: Values::of(array, texts) }
+    }
+
+    /// Columns that together are one object.
+    pub fn group(columns: Vec<(&'b str, Reader<'b>)>) -> Reader<'b> {
+        Reader { nulls: None, values: Values::Group(columns) }
+    }
+
+    /// The fields of an object, when it has the same ones in every row.
+    pub fn fields(&self) -> &[(&'b str, Reader<'b>)] {
+        match &self.values {
+            Values::Struct(fields) | Values::Group(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    /// The nulls of a column whose type is not one that is looked up row by row.
+    pub fn nulls(&self) -> Option<&'b NullBuffer> {
+        self.nulls
+    }
+
+    /// The cell of a row, which must be one of the column's.
+    #[inline]
+    pub fn cell(&self, row: usize) -> Cell<'_> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) { Cell::Null } else { self.values.cell(row) }
+    }
+}
+
+impl Reader<'_> {
+    /// Puts the values of rows of the commonest types, as they are read at a slot, into its cells: without a look at the
+    /// type for each. False for other types.
+    pub fn spread<'c>(
+        &'c self,
+        rows: Range<usize>,
+        bump: &'c Bump,
+        kinds: KindSet,
+        cells: Cells<'_, 'c>,
+    ) -> bool {
+        match &self.values {
+            Values::Bool(bits) => cells.put(Kind::Bool, kinds, rows.map(|row| Value::Bool(bits.value(row)))),
+            Values::I32(values) => {
+                cells.put(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int((*value).into())));
+            }
+            Values::I64(values) => {
+                cells.put(Kind::Int, kinds, values[rows].iter().map(|value| Value::Int(*value)));
+            }
+            Values::Text(Strings::Small(array), Meaning::Text) => {
+                cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
+            }
+            Values::Text(Strings::View(array), Meaning::Text) => {
+                cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
+            }
+            Values::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
+                // One that is negative and zero is a whole number.
+                let value = |value: &f64| Value::from_float(*value).read(kinds);
+                cells.put(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
+            }
+            Values::Dictionary(inner) => {
+                let (Values::I32(keys), Values::Text(Strings::Small(texts), Meaning::Text)) =
+                    (&inner.0.values, &inner.1.values)
+                else {
+                    return false;
+                };
+                if inner.1.nulls.is_some() {
+                    return false;
+                }
+                // The key of a null may be none of a value.
+                let text = |key: i32| usize::try_from(key).ok().filter(|key| *key < texts.len());
+                let value = |key: &i32| text(*key).map_or(Value::Missing, |key| Value::Str(texts.value(key)));
+                cells.put(Kind::String, kinds, keys[rows].iter().map(value));
+            }
+            Values::List(offsets, items) => {
+                let (Values::Text(Strings::Small(texts), Meaning::Text), None) = (&items.values, items.nulls)
+                else {
+                    return false;
+                };
+                let list = |(start, end): (usize, usize)| {
+                    Value::list_in(bump, (start..end).map(|item| Value::Str(texts.value(item))))
+                };
+                cells.put(Kind::List, kinds, rows.map(|row| list(offsets.of(row))));
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// True when a column says that its texts are JSON: the extension type `arrow.json`, which Parquet's logical type becomes.
+pub(crate) fn is_json(field: &Field) -> bool {
+    field.extension_type_name() == Some("arrow.json") || field.metadata().contains_key(JSON_TEXTS)
+}
+
+impl<'b> Values<'b> {
+    fn of(array: &'b dyn Array, texts: Meaning) -> Values<'b> {
+        let strings = |strings| Values::Text(strings, texts);
+        let inner = |array: &'b ArrayRef, field: &Field| Reader::of(array, field, Meaning::Text);
+        match array.data_type() {
+            DataType::Boolean => Values::Bool(array.as_boolean().values()),
+            DataType::Int8 => Values::I8(array.as_primitive::<Int8Type>().values()),
+            DataType::Int16 => Values::I16(array.as_primitive::<Int16Type>().values()),
+            DataType::Int32 => Values::I32(array.as_primitive::<Int32Type>().values()),
+            DataType::Int64 => Values::I64(array.as_primitive::<Int64Type>().values()),
+            DataType::UInt8 => Values::U8(array.as_primitive::<UInt8Type>().values()),
+            DataType::UInt16 => Values::U16(array.as_primitive::<UInt16Type>().values()),
+            DataType::UInt32 => Values::U32(array.as_primitive::<UInt32Type>().values()),
+            DataType::UInt64 => Values::U64(array.as_primitive::<UInt64Type>().values()),
+            DataType::Float16 => Values::F16(array.as_primitive::<Float16Type>().values()),
+            DataType::Float32 => Values::F32(array.as_primitive::<Float32Type>().values()),
+            DataType::Float64 => Values::F64(array.as_primitive::<Float64Type>().values()),
+            DataType::Decimal128(_, scale) => {
+                Values::Decimal(array.as_primitive::<Decimal128Type>().values(), *scale)
+            }
+            DataType::Utf8 => strings(Strings::Small(array.as_string())),
+            DataType::LargeUtf8 => strings(Strings::Large(array.as_string())),
+            DataType::Utf8View => strings(Strings::View(array.as_string_view())),
+            DataType::Timestamp(unit, Some(zone)) => match Zone::of(zone) {
+                Some(zone) => Values::Time(timestamps(array, *unit), *unit, zone),
+                None => Values::Nothing,
+            },
+            DataType::Date32 => Values::Day32(array.as_primitive::<Date32Type>().values()),
+            DataType::Date64 => Values::Day64(array.as_primitive::<Date64Type>().values()),
+            DataType::Dictionary(_, _) => {
+                let dictionary = array.as_any_dictionary();
+                let (keys, values) = (dictionary.keys(), dictionary.values());
+                let values = Reader { nulls: values.nulls(), values: Values::of(values, texts) };
+                let keys = Reader { nulls: keys.nulls(), values: Values::of(keys, texts) };
+                Values::Dictionary(Box::new((keys, values)))
+            }
+            DataType::List(item) => {
+                let list = array.as_list::<i32>();
+                Values::List(Offsets::Small(list.value_offsets()), Box::new(inner(list.values(), item)))
+            }
+            DataType::LargeList(item) => {
+                let list = array.as_list::<i64>();
+                Values::List(Offsets::Large(list.value_offsets()), Box::new(inner(list.values(), item)))
+            }
+            DataType::FixedSizeList(item, _) => {
+                let list = array.as_fixed_size_list();
+                Values::List(Offsets::Fixed(list), Box::new(inner(list.values(), item)))
+            }
+            DataType::Struct(fields) => {
+                let columns = array.as_struct().columns().iter().zip(fields);
+                Values::Struct(
+                    columns.map(|(column, field)| (field.name().as_str(), inner(column, field))).collect(),
+                )
+            }
+            DataType::Map(_, _) => {
+                let map = array.as_map();
+                let (keys, values) = map.entries_fields();
+                let inner = (inner(map.keys(), keys), inner(map.values(), values));
+                Values::Map(map.value_offsets(), Box::new(inner))
+            }
+            DataType::Union(fields, _) => {
+                let union: &UnionArray = array.as_union();
+                Values::Union(
+                    union,
+                    fields.iter().map(|(id, field)| (id, inner(union.child(id), field))).collect(),
+                )
+            }
+            _ => Values::Nothing,
+        }
+    }
+
+    #[inline]
+    fn cell(&self, row: usize) -> Cell<'_> {
+        match self {
+            Values::Nothing => Cell::Null,
+            Values::Bool(bits) => Cell::Bool(bits.value(row)),
+            Values::I8(values) => Cell::Int(values[row].into()),
+            Values::I16(values) => Cell::Int(values[row].into()),
+            Values::I32(values) => Cell::Int(values[row].into()),
+            Values::I64(values) => Cell::Int(values[row]),
+            Values::U8(values) => Cell::Int(values[row].into()),
+            Values::U16(values) => Cell::Int(values[row].into()),
+            Values::U32(values) => Cell::Int(values[row].into()),
+            Values::U64(values) => whole(values[row]),
+            Values::F16(values) => float(values[row].to_f64()),
+            Values::F32(values) => float(values[row].into()),
+            Values::F64(values) => float(values[row]),
+            Values::Decimal(values, scale) => decimal(values[row], *scale),
+            Values::Text(strings, meaning) => meaning.cell(match strings {
+                Strings::Small(array) => array.value(row),
+                Strings::Large(array) => array.value(row),
+                Strings::View(array) => array.value(row),
+            }),
+            Values::Time(values, unit, zone) => zone.time(values[row], *unit).map_or(Cell::Null, Cell::Time),
+            Values::Day32(values) => Cell::Day(values[row].into()),
+            Values::Day64(values) => Cell::Day(values[row].div_euclid(86_400_000)),
+            Values::Dictionary(inner) => match inner.0.cell(row) {
+                Cell::Int(key) => usize::try_from(key).map_or(Cell::Null, |key| inner.1.cell(key)),
+                _ => Cell::Null,
+            },
+            Values::List(offsets, items) => {
+                let (start, end) = offsets.of(row);
+                Cell::List(items, start, end)
+            }
+            Values::Struct(fields) => Cell::Struct(fields, row),
+            Values::Group(fields) => {
+                let any = fields.iter().any(|(_, field)| !matches!(field.cell(row), Cell::Null));
+                if any { Cell::Struct(fields, row) } else { Cell::Null }
+            }
+            Values::Map(offsets, inner) => Cell::Map(inner, offsets[row] as usize, offsets[row + 1] as usize),
+            Values::Union(union, members) => {
+                let id = union.type_id(row);
+                let member = members.iter().find(|(member, _)| *member == id);
+                member.map_or(Cell::Null, |(_, reader)| reader.cell(union.value_offset(row)))
+            }
+        }
+    }
+}
+
+impl Offsets<'_> {
+    fn of(&self, row: usize) -> (usize, usize) {
+        match self {
+            Offsets::Small(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
+            Offsets::Large(offsets) => (offsets[row] as usize, offsets[row + 1] as usize),
+            Offsets::Fixed(list) => {
+                let (start, length) = (list.value_offset(row) as usize, list.value_length() as usize);
+                (start, start + length)
+            }
+        }
+    }
+}
+
+impl Meaning {
+    #[inline]
+    fn cell(self, text: &str) -> Cell<'_> {
+        match self {
+            Meaning::Text => Cell::Str(text),
+            Meaning::Json => Cell::Json(text),
+            // Most texts cannot be JSON by their first character.
+            Meaning::Untyped if may_be_json(text) && json::parse(text).is_ok() => Cell::Json(text),
+            Meaning::Untyped => Cell::Str(text),
+        }
+    }
+}
+
+fn may_be_json(text: &str) -> bool {
+    let first = text.trim_ascii_start().bytes().next();
+    first.is_some_and(|byte| matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
+}
+
+fn whole(value: u64) -> Cell<'static> {
+    i64::try_from(value).map_or(Cell::Wide(value), Cell::Int)
+}
+
+/// JSON has no number that is not finite.
+fn float(value: f64) -> Cell<'static> {
+    if value.is_finite() { Cell::Float(value) } else { Cell::Null }
+}
+
+/// The number that the decimal's text is read as: a whole one where it has no places, else the nearest float.
+fn decimal(value: i128, scale: i8) -> Cell<'static> {
+    if scale <= 0 {
+        let value =
+            10_i128.checked_pow(scale.unsigned_abs().into()).and_then(|factor| value.checked_mul(factor));
+        return match value.map(i64::try_from) {
+            Some(Ok(value)) => Cell::Int(value),
+            Some(Err(_)) => float(value.unwrap_or_default() as f64),
+            None => Cell::Null,
+        };
+    }
+    // Both are floats without a loss, so that their quotient is rounded once.
+    const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
+    const POWERS: u8 = 22;
+    if value.unsigned_abs() < EXACT && scale.unsigned_abs() <= POWERS {
+        return Cell::Float(value as f64 / 10_f64.powi(scale.into()));
+    }
+    format!("{value}e-{scale}").parse().map_or(Cell::Null, float)
+}
+
+fn timestamps(array: &dyn Array, unit: TimeUnit) -> &[i64] {
+    match unit {
+        TimeUnit::Second => array.as_primitive::<TimestampSecondType>().values(),
+        TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values(),
+        TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values(),
+        TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().values(),
+    }
+}
+
+/// The cell as JSON. A null field of an object is left out: columns cannot tell it from one that is not there.
+impl Serialize for Cell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Cell::Null => serializer.serialize_unit(),
+            Cell::Bool(value) => serializer.serialize_bool(value),
+            Cell::Int(value) => serializer.serialize_i64(value),
+            Cell::Wide(value) => serializer.serialize_u64(value),
+            Cell::Float(value) => serializer.serialize_f64(value),
+            Cell::Str(text) => serializer.serialize_str(text),
+            Cell::Json(text) => json::parse(text).map_err(S::Error::custom)?.serialize(serializer),
+            Cell::Time(time) => serializer.serialize_str(&format_datetime(time)),
+            Cell::Day(count) => day(count).serialize(serializer),
+            Cell::List(items, start, end) => {
+                let mut list = serializer.serialize_seq(Some(end - start))?;
+                (start..end).try_for_each(|row| list.serialize_element(&items.cell(row)))?;
+                list.end()
+            }
+            Cell::Struct(fields, row) => {
+                let mut map = serializer.serialize_map(None)?;
+                for (name, field) in fields {
+                    match field.cell(row) {
+                        Cell::Null => {}
+                        cell => map.serialize_entry(name, &cell)?,
+                    }
+                }
+                map.end()
+            }
+            Cell::Map(inner, start, end) => {
+                let mut map = serializer.serialize_map(Some(end - start))?;
+                for row in start..end {
+                    map.serialize_entry(&inner.0.cell(row), &inner.1.cell(row))?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_the_number_that_its_text_is() {
+        let check = |value: i128, scale: i8, expected: &str| {
+            let found = serde_json::to_string(&decimal(value, scale)).expect("a number");
+            assert_eq!(found, expected, "{value} {scale}");
+        };
+        check(1250, 2, "12.5");
+        check(-7, 0, "-7");
+        check(7, -2, "700");
+        check(i128::from(i64::MAX) + 1, 0, "9.223372036854776e+18");
+        // The quotient of two floats would be rounded twice.
+        check(123_456_789_012_345_678_901, 5, "1234567890123456.8");
+        check(1, 30, "1e-30");
+    }
+}

@@ -1,0 +1,134 @@
+//! Comma-separated values. All columns are texts, and an empty cell is null: the places that the rules read say what a
+//! cell is. Lists and objects are written as JSON.
+
+use super::{Counted, FormatError, ROWS, Sink, Source};
+use crate::cell::{Cell, Meaning, Reader as Column};
+use crate::rows::{Part, RowError};
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use csv::{ByteRecord, ReaderBuilder};
+use rulec::Code;
+use rulec_base::message;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Bytes of a batch at most, but for one row.
+const BYTES: usize = 16 << 20;
+
+pub(super) struct Reader {
+    reader: csv::Reader<Counted>,
+    schema: SchemaRef,
+    record: ByteRecord,
+}
+
+impl Reader {
+    pub fn open(input: Counted) -> Result<Reader, FormatError> {
+        let mut reader = ReaderBuilder::new().flexible(true).from_reader(input);
+        let names = reader.headers().map_err(|error| {
+            FormatError(message!("its first line names no columns: {}", error.to_string()))
+        })?;
+        let mut fields: Vec<Field> =
+            names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
+        // A byte order mark is no part of a name.
+        if let Some(first) = fields.first_mut()
+            && let Some(name) = first.name().strip_prefix('\u{feff}')
+        {
+            *first = Field::new(name, DataType::Utf8, true);
+        }
+        Ok(Reader { reader, schema: Arc::new(Schema::new(fields)), record: ByteRecord::new() })
+    }
+
+    /// The reason why a record is no row.
+    fn broken(&self) -> Option<RowError> {
+        let (wanted, found) = (self.schema.fields().len(), self.record.len());
+        let line = self.record.position().map_or(0, csv::Position::line);
+        if found != wanted {
+            let message = message!(
+                "the row at line {line} has {found} cells, and the first line names {wanted} columns"
+            );
+            return Some(RowError::new(Code::MessageSyntax, message));
+        }
+        let wrong = self.record.iter().position(|cell| std::str::from_utf8(cell).is_err())?;
+        let message =
+            message!("the column `{}` is not UTF-8 at line {line}", self.schema.field(wrong).name());
+        Some(RowError::new(Code::MessageNotUtf8, message))
+    }
+}
+
+impl Source for Reader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn next(&mut self) -> Result<Option<Part>, FormatError> {
+        let mut columns: Vec<StringBuilder> =
+            self.schema.fields().iter().map(|_| StringBuilder::new()).collect();
+        let (mut rows, mut bytes, mut broken) = (0, 0, Vec::new());
+        while rows < ROWS && bytes < BYTES {
+            if !self.reader.read_byte_record(&mut self.record).map_err(FormatError::new)? {
+                break;
+            }
+            let error = self.broken();
+            for (at, column) in columns.iter_mut().enumerate() {
+                let cell = self.record.get(at).filter(|cell| error.is_none() && !cell.is_empty());
+                column.append_option(cell.and_then(|cell| std::str::from_utf8(cell).ok()));
+            }
+            broken.extend(error.map(|error| (rows, error)));
+            rows += 1;
+            bytes += self.record.as_slice().len();
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        let columns = columns.iter_mut().map(|column| -> ArrayRef { Arc::new(column.finish()) }).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
+        Ok(Some(Part { batch: batch.map_err(FormatError::new)?, broken }))
+    }
+
+    fn share(&self) -> Option<f64> {
+        self.reader.get_ref().share()
+    }
+
+    fn is_untyped(&self) -> bool {
+        true
+    }
+}
+
+pub(super) struct Writer<W: Write> {
+    writer: csv::Writer<W>,
+}
+
+impl<W: Write> Writer<W> {
+    pub fn create(schema: &SchemaRef, out: W) -> Result<Writer<W>, FormatError> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(schema.fields().iter().map(|field| field.name())).map_err(FormatError::new)?;
+        Ok(Writer { writer })
+    }
+}
+
+impl<W: Write> Sink for Writer<W> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
+        let schema = batch.schema();
+        let columns = schema.fields().iter().zip(batch.columns());
+        let columns: Vec<Column<'_>> =
+            columns.map(|(field, column)| Column::of(column, field, Meaning::Text)).collect();
+        for row in 0..batch.num_rows() {
+            for column in &columns {
+                match column.cell(row) {
+                    Cell::Null => self.writer.write_field(""),
+                    Cell::Str(text) | Cell::Json(text) => self.writer.write_field(text),
+                    cell => self.writer.write_field(serde_json::to_vec(&cell).map_err(FormatError::new)?),
+                }
+                .map_err(FormatError::new)?;
+            }
+            self.writer.write_record(None::<&[u8]>).map_err(FormatError::new)?;
+        }
+        Ok(self.writer.flush()?)
+    }
+
+    fn finish(&mut self) -> Result<(), FormatError> {
+        Ok(self.writer.flush()?)
+    }
+}

@@ -1,0 +1,133 @@
+//! One message of an Arrow stream ("encapsulated message" in Arrow's description of its format), read from an input that
+//! nobody vouches for: memory grows with the bytes that come, never by what the message says of itself, and a message
+//! whose lengths cannot be true is refused before Arrow counts on them.
+
+use super::super::{DECOMPRESSED, RATIO};
+use arrow_buffer::Buffer as Bytes;
+use arrow_ipc::convert::MessageBuffer;
+use arrow_ipc::{Message as Head, RecordBatch};
+use rulec::Message;
+use rulec_base::message;
+use std::io::Read;
+
+/// The mark that stands before the length of a message since Arrow 0.15.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// The most values of a column, or rows of a batch: what Arrow recommends for all who read it.
+const VALUES: i64 = i32::MAX as i64;
+
+/// A message whose bytes are all there, and whose lengths can be true.
+pub struct Encapsulated {
+    head: MessageBuffer,
+    body: Bytes,
+}
+
+impl Encapsulated {
+    /// Reads the next message; `None` at the end, which may be marked or not.
+    ///
+    /// # Errors
+    /// When the input ends within the message, or the message contradicts itself.
+    pub fn read(input: &mut impl Read) -> Result<Option<Encapsulated>, Message> {
+        let mut start = up_to(input, 4)?;
+        if start.is_empty() {
+            return Ok(None);
+        }
+        if start == CONTINUATION {
+            start = up_to(input, 4)?;
+        }
+        let length: [u8; 4] = start.try_into().map_err(|_| cut())?;
+        let length = i32::from_le_bytes(length);
+        if length == 0 {
+            return Ok(None);
+        }
+        let head = exactly(input, length.into())?;
+        let head = MessageBuffer::try_new(Bytes::from_vec(head))
+            .map_err(|error| Message::verbatim(error.to_string()))?;
+        let body = Bytes::from_vec(exactly(input, head.as_ref().bodyLength())?);
+        let message = Encapsulated { head, body };
+        message.check()?;
+        Ok(Some(message))
+    }
+
+    /// The kind of the message, and the places of its columns in the body.
+    pub fn head(&self) -> Head<'_> {
+        self.head.as_ref()
+    }
+
+    /// The bytes of its columns.
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    fn check(&self) -> Result<(), Message> {
+        let head = self.head();
+        let dictionary = head.header_as_dictionary_batch().map(|dictionary| dictionary.data());
+        match dictionary.unwrap_or_else(|| head.header_as_record_batch()) {
+            Some(batch) => self.check_batch(batch),
+            None if dictionary.is_some() => Err(message!("a dictionary has no values")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_batch(&self, batch: RecordBatch<'_>) -> Result<(), Message> {
+        let rows = batch.length();
+        if !(0..=VALUES).contains(&rows) {
+            return Err(message!("a batch is said to have {rows} rows"));
+        }
+        for node in batch.nodes().into_iter().flatten() {
+            let (values, nulls) = (node.length(), node.null_count());
+            if !(0..=VALUES).contains(&values) || !(0..=values).contains(&nulls) {
+                return Err(message!("a column is said to have {values} values, {nulls} of them null"));
+            }
+        }
+        let (mut taken, mut decompressed) = (0, 0_i64);
+        for buffer in batch.buffers().into_iter().flatten() {
+            let (from, length) = (buffer.offset(), buffer.length());
+            let bytes = slice(&self.body, from, length).ok_or_else(|| {
+                let whole = self.body.len();
+                message!("a column is said to have {length} bytes behind the first {from} of {whole}")
+            })?;
+            // Columns share no bytes, so that what they are copied to is no larger than the message.
+            taken += bytes.len();
+            decompressed = claimed(bytes).saturating_add(decompressed);
+        }
+        if taken > self.body.len() {
+            return Err(message!("columns are said to have {taken} bytes of {}", self.body.len()));
+        }
+        let most = DECOMPRESSED.max(RATIO.saturating_mul(taken as i64));
+        if batch.compression().is_some() && decompressed > most {
+            return Err(message!(
+                "{taken} bytes are said to become {decompressed} by decompression; write fewer rows at a time"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The bytes that a compressed column says it becomes; one that says −1 is not compressed.
+fn claimed(bytes: &[u8]) -> i64 {
+    bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length)).max(0)
+}
+
+fn slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
+    let (from, length) = (usize::try_from(from).ok()?, usize::try_from(length).ok()?);
+    bytes.get(from..)?.get(..length)
+}
+
+/// Reads so many bytes.
+fn exactly(input: &mut impl Read, length: i64) -> Result<Vec<u8>, Message> {
+    let length = u64::try_from(length).map_err(|_| message!("a message is said to have {length} bytes"))?;
+    let bytes = up_to(input, length)?;
+    if bytes.len() as u64 == length { Ok(bytes) } else { Err(cut()) }
+}
+
+/// Reads so many bytes, or those that are left.
+fn up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>, Message> {
+    let mut bytes = Vec::new();
+    input.take(length).read_to_end(&mut bytes).map_err(|error| Message::verbatim(error.to_string()))?;
+    Ok(bytes)
+}
+
+fn cut() -> Message {
+    message!("it ends in the middle of a message")
+}

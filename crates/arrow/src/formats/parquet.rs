@@ -1,0 +1,300 @@
+//! Parquet. Its columns are found by what stands at the end of a file; so that a file that is cut short loses nothing
+//! that was written, an end is written after every group of rows, and the last one that is whole is looked for.
+
+mod record;
+
+use super::{DECOMPRESSED, FormatError, RATIO, ROWS, Sink, Source, caught, tail};
+use crate::rows::Part;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, add_encoded_arrow_schema_to_metadata};
+use parquet::basic::Compression;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::{FileMetaData, ParquetMetaDataBuilder, ParquetMetaDataWriter};
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::SchemaDescPtr;
+use record::Record;
+use rulec::Message;
+use rulec_base::message;
+use std::fs::File;
+use std::io::{self, Cursor, Read, Write};
+use std::sync::Arc;
+
+/// The mark at both ends of a file.
+const MARK: &[u8; 4] = b"PAR1";
+
+/// Bytes at the end of a file: the size of its metadata, and the mark.
+const END: u64 = 8;
+
+/// Rows between two ends.
+const GROUP: usize = 1 << 17;
+
+/// Marks within a file that are tried as its end. Others stand there where a text happens to have one.
+const TRIES: usize = 100;
+
+/// Bytes at the end of a file that is cut short that are looked through for an end at a time.
+const WINDOW: u64 = 64 << 20;
+
+pub(super) struct Reader {
+    reader: ParquetRecordBatchReader,
+    schema: SchemaRef,
+    rows: u64,
+    read: u64,
+    cut: Option<Message>,
+}
+
+/// A file up to some byte.
+struct Beginning {
+    file: File,
+    length: u64,
+}
+
+impl Beginning {
+    /// A file whose metadata is all there.
+    fn new(file: File, length: u64) -> Result<Beginning, Message> {
+        let beginning = Beginning { file, length };
+        let whole = |error: ParquetError| Message::verbatim(error.to_string());
+        let end = length.checked_sub(END).ok_or_else(|| message!("it is shorter than any"))?;
+        let end_bytes = beginning.file.get_bytes(end, END as usize).map_err(whole)?;
+        let size = end_bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
+        let start = end.checked_sub(size.into()).ok_or_else(|| message!("its metadata is not all there"))?;
+        let metadata = beginning.file.get_bytes(start, size as usize).map_err(whole)?;
+        // One that is encrypted cannot be read anyway.
+        if end_bytes.ends_with(MARK) {
+            Record::read(&*metadata).map_err(|_| message!("its metadata is not all there"))?;
+        }
+        Ok(beginning)
+    }
+}
+
+impl Length for Beginning {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Beginning {
+    type T = Head;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Head> {
+        // The library asks for the bytes behind a head that it has read as well, and leaves them.
+        let is_end = start.checked_add(END) == Some(self.length);
+        let bytes = if is_end { self.get_bytes(start, END as usize)? } else { Bytes::new() };
+        let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
+        Ok(Head { head, bytes: Cursor::new(bytes) })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        self.file.get_bytes(start, length)
+    }
+}
+
+/// The head of a page, or the end of a file.
+struct Head {
+    /// The file, and the place in it of a head that has not been read.
+    head: Option<(File, u64)>,
+    bytes: Cursor<Bytes>,
+}
+
+impl Read for Head {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some((file, start)) = self.head.take() {
+            let page = Record::read(file.get_read(start).map_err(io::Error::other)?)?;
+            let (compressed, uncompressed) = (page.compressed, page.uncompressed);
+            if compressed < 0 || uncompressed > DECOMPRESSED.max(RATIO.saturating_mul(compressed)) {
+                return Err(io::Error::other(format!(
+                    "a page of {compressed} bytes is said to become {uncompressed}; write fewer rows to a page"
+                )));
+            }
+            if page.values > uncompressed {
+                let values = page.values;
+                let words = format!("a dictionary of {uncompressed} bytes is said to have {values} values");
+                return Err(io::Error::other(words));
+            }
+            self.bytes = Cursor::new(page.bytes.into());
+        }
+        self.bytes.read(buffer)
+    }
+}
+
+impl Reader {
+    pub fn open(file: File) -> Result<Reader, FormatError> {
+        let again = file.try_clone()?;
+        let length = file.metadata()?.len();
+        match builder(file, length) {
+            Ok(builder) => Reader::new(builder, None),
+            Err(error) => {
+                let Some((builder, end)) = whole(again, length)? else {
+                    return Err(FormatError(message!("it is no Parquet file, or was cut short: {}", error)));
+                };
+                let lost = length - end;
+                let rows = builder.metadata().file_metadata().num_rows();
+                Reader::new(
+                    builder,
+                    Some(message!(
+                        "it was cut short: {rows} rows are whole, and {lost} bytes behind them are lost"
+                    )),
+                )
+            }
+        }
+    }
+
+    fn new(
+        builder: ParquetRecordBatchReaderBuilder<Beginning>,
+        cut: Option<Message>,
+    ) -> Result<Reader, FormatError> {
+        let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let schema = Arc::clone(builder.schema());
+        let reader = caught(|| builder.with_batch_size(ROWS).build()).map_err(FormatError)?;
+        Ok(Reader { reader, schema, rows, read: 0, cut })
+    }
+}
+
+fn builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<Beginning>, Message> {
+    let beginning = Beginning::new(file, length)?;
+    caught(|| ParquetRecordBatchReaderBuilder::try_new(beginning))
+}
+
+/// The last part of a file that has an end, and how far it reaches.
+fn whole(
+    mut file: File,
+    length: u64,
+) -> Result<Option<(ParquetRecordBatchReaderBuilder<Beginning>, u64)>, FormatError> {
+    let from = length.saturating_sub(WINDOW);
+    let bytes = tail(&mut file, from)?;
+    let inside = (0..bytes.len().saturating_sub(MARK.len())).rev();
+    for at in inside.filter(|at| bytes[*at..].starts_with(MARK)).take(TRIES) {
+        let end = from + (at + MARK.len()) as u64;
+        if let Ok(builder) = builder(file.try_clone()?, end) {
+            return Ok(Some((builder, end)));
+        }
+    }
+    Ok(None)
+}
+
+impl Source for Reader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn next(&mut self) -> Result<Option<Part>, FormatError> {
+        let from = self.read + 1;
+        let batch = caught(|| self.reader.next().transpose())
+            .map_err(|error| FormatError(message!("it cannot be read from row {from} on: {}", error)))?;
+        let Some(batch) = batch else { return Ok(None) };
+        self.read += batch.num_rows() as u64;
+        Ok(Some(batch.into()))
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a share needs few digits")]
+    fn share(&self) -> Option<f64> {
+        (self.rows > 0).then(|| self.read as f64 / self.rows as f64)
+    }
+
+    fn cut(&self) -> Option<&Message> {
+        self.cut.as_ref()
+    }
+}
+
+pub(super) struct Writer<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    columns: SchemaDescPtr,
+    properties: WriterProperties,
+    /// Groups that have an end.
+    ended: usize,
+}
+
+impl<W: Write + Send> Writer<W> {
+    pub fn create(schema: &SchemaRef, out: W) -> Result<Writer<W>, FormatError> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(GROUP))
+            .build();
+        let columns = ArrowSchemaConverter::new().convert(schema).map_err(FormatError::new)?;
+        let writer = ArrowWriter::try_new(out, Arc::clone(schema), Some(properties.clone()));
+        let mut properties = properties;
+        add_encoded_arrow_schema_to_metadata(schema, &mut properties);
+        Ok(Writer {
+            writer: writer.map_err(FormatError::new)?,
+            columns: Arc::new(columns),
+            properties,
+            ended: 0,
+        })
+    }
+
+    /// Writes an end for the groups so far; readers of the whole file skip it.
+    fn end(&mut self) -> Result<(), FormatError> {
+        let groups = self.writer.flushed_row_groups();
+        if groups.len() == self.ended {
+            return Ok(());
+        }
+        self.ended = groups.len();
+        let file = FileMetaData::new(
+            self.properties.writer_version().as_num(),
+            groups.iter().map(|group| group.num_rows()).sum(),
+            Some(self.properties.created_by().to_owned()),
+            self.properties.key_value_metadata().cloned(),
+            Arc::clone(&self.columns),
+            None,
+        );
+        let metadata = ParquetMetaDataBuilder::new(file).set_row_groups(groups.to_vec()).build();
+        let mut end = Vec::new();
+        ParquetMetaDataWriter::new(&mut end, &metadata).finish().map_err(FormatError::new)?;
+        self.writer.write_all(&end)?;
+        Ok(self.writer.sync()?)
+    }
+}
+
+impl<W: Write + Send> Sink for Writer<W> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError> {
+        self.writer.write(batch).map_err(FormatError::new)?;
+        self.end()
+    }
+
+    fn finish(&mut self) -> Result<(), FormatError> {
+        self.writer.finish().map(drop).map_err(FormatError::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The head of a page that a file begins with, or why it is refused.
+    fn head(bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[bytes, &[0; 100]].concat()).expect("it can be written");
+        let beginning = Beginning { file, length: bytes.len() as u64 + 100 };
+        let mut head = Vec::new();
+        let mut read = beginning.get_read(0).expect("it is not read yet");
+        read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
+    }
+
+    /// The library asks for the bytes behind a head that it has looked at before, and leaves them: files that it reads so were
+    /// refused for what their pages begin with.
+    #[test]
+    fn nothing_is_refused_that_is_not_read() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[0xff; 100]).expect("it can be written");
+        let mut read = Beginning { file, length: 100 }.get_read(7).expect("it is not read yet");
+        assert!(read.read(&mut [0; 8]).is_err());
+    }
+
+    #[test]
+    fn pages_say_sizes_that_can_be_true() {
+        // The kind of page, its bytes decompressed (100), and as they stand in the file (50); a dictionary of nine values.
+        let page = [0x15, 0x04, 0x15, 0xc8, 0x01, 0x15, 0x64, 0x4c, 0x15, 0x12, 0x00, 0x00];
+        assert_eq!(head(&page), Ok(page.to_vec()));
+        let mut larger = page.to_vec();
+        larger.splice(3..5, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
+        let words = "a page of 50 bytes is said to become 2147483647; write fewer rows to a page";
+        assert_eq!(head(&larger), Err(words.to_owned()));
+        let mut many = page.to_vec();
+        many.splice(9..10, [0xd0, 0x0f]);
+        let words = "a dictionary of 100 bytes is said to have 1000 values";
+        assert_eq!(head(&many), Err(words.to_owned()));
+    }
+}

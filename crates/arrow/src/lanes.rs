@@ -1,0 +1,146 @@
+//! Columns whose every value is of one type, filled one after the other: what is asked of a type, of nulls and of the
+//! declared input is asked of the column, not of each row.
+
+use crate::bind::Bound;
+use crate::block::Block;
+use crate::cell::{Cell, Reader};
+use crate::rows::whole;
+use arrow_buffer::bit_chunk_iterator::BitChunks;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use bumpalo::Bump;
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::Value;
+use rulec_vm::input::{Place, Plan, ROOT};
+use std::ops::Range;
+
+/// The columns of a batch, each with the slots that it fills.
+pub(crate) struct Lanes<'b> {
+    lanes: Vec<Lane<'b>>,
+    slots: usize,
+    /// The rows of the batch.
+    rows: usize,
+    /// The rows that have all the fields that the declared input wants; `None` when all do.
+    kept: Option<BooleanBuffer>,
+}
+
+struct Lane<'b> {
+    reader: &'b Reader<'b>,
+    /// Its own nulls, and those of the objects around it.
+    nulls: Option<NullBuffer>,
+    slots: Vec<(usize, KindSet)>,
+    /// The kinds that its values must be read as, where the type does not say that they can.
+    promised: Option<KindSet>,
+    /// True when a time is read as text as well.
+    as_text: bool,
+}
+
+impl<'b> Lanes<'b> {
+    /// The lanes of a batch.
+    pub fn new(plan: &Plan, bound: &[Bound], message: &'b Reader<'b>, rows: usize) -> Lanes<'b> {
+        let mut lanes = Lanes { lanes: Vec::new(), slots: plan.slots(), rows, kept: None };
+        lanes.object(plan, ROOT, bound, message.fields(), None);
+        lanes
+    }
+
+    /// Adds the fields of an object, which is there where `around` says.
+    fn object(
+        &mut self,
+        plan: &Plan,
+        place: Place,
+        bound: &[Bound],
+        columns: &'b [(&'b str, Reader<'b>)],
+        around: Option<&NullBuffer>,
+    ) {
+        for (_, inside) in plan.inside(place) {
+            let wanted = plan.promised(inside).is_some_and(|(_, optional)| !optional);
+            let field = bound.iter().find(|field| field.place == inside);
+            let column = field.and_then(|field| Some((field, &columns.get(field.at)?.1)));
+            let Some((field, reader)) = column else {
+                if wanted {
+                    self.keep(around, Some(&BooleanBuffer::new_unset(self.rows)));
+                }
+                continue;
+            };
+            let nulls = NullBuffer::union(around, reader.nulls());
+            if wanted {
+                self.keep(around, nulls.as_ref().map(NullBuffer::inner));
+            }
+            if field.is_object {
+                self.object(plan, inside, &field.inside, reader.fields(), nulls.as_ref());
+                continue;
+            }
+            let slots: Vec<(usize, KindSet)> =
+                plan.slots_at(inside).map(|(slot, kinds)| (slot as usize, kinds)).collect();
+            let promised =
+                plan.promised(inside).map(|(kinds, _)| kinds).filter(|kinds| !field.is_surely(*kinds));
+            if !slots.is_empty() || promised.is_some() {
+                self.lanes.push(Lane { reader, nulls, slots, promised, as_text: field.as_text });
+            }
+        }
+    }
+
+    /// Notes that a field must be there wherever its object is.
+    fn keep(&mut self, around: Option<&NullBuffer>, there: Option<&BooleanBuffer>) {
+        let Some(there) = there else { return };
+        let kept = around.map_or_else(|| there.clone(), |around| &!around.inner() | there);
+        self.kept = Some(match self.kept.take() {
+            Some(before) => &before & &kept,
+            None => kept,
+        });
+    }
+
+    /// Fills the values of so many rows, at most [`BLOCK`](crate::block::BLOCK).
+    pub fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
+        block.begin(self.slots, rows.len());
+        if let Some(kept) = &self.kept {
+            block.trees = !bits(kept, &rows);
+        }
+        for lane in &self.lanes {
+            lane.fill(rows.clone(), bump, block);
+        }
+    }
+}
+
+/// The bits of so many rows, at most [`BLOCK`](crate::block::BLOCK), the first row's lowest.
+fn bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
+    let chunks = BitChunks::new(buffer.values(), buffer.offset() + rows.start, rows.len());
+    chunks.iter_padded().next().unwrap_or_default()
+}
+
+impl Lane<'_> {
+    fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
+        let nulls = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0);
+        let there = nulls.map_or(u64::MAX, |nulls| bits(nulls.inner(), &rows));
+        let simple = self.promised.is_none()
+            && self.slots.iter().all(|(slot, kinds)| {
+                self.reader.spread(rows.clone(), bump, *kinds, block.cells(*slot, there))
+            });
+        if simple {
+            return;
+        }
+        for (at, row) in rows.enumerate() {
+            if there >> at & 1 == 0 {
+                continue;
+            }
+            let value = match self.reader.cell(row) {
+                // A null of a dictionary's value, or a number that is not finite: the tree tells what is missed.
+                Cell::Null => None,
+                Cell::Float(value) => Some(Value::from_float(value)),
+                Cell::Wide(value) => Some(Value::Float(value as f64)),
+                Cell::Time(time) if !self.as_text => Some(Value::DateTime(time)),
+                cell => whole(bump, cell),
+            };
+            let fits = |value: &Value<'_>| self.promised.is_none_or(|kinds| !value.read(kinds).is_missing());
+            match value.filter(fits) {
+                Some(value) => self.put(block, at, value),
+                None => block.trees |= 1 << at,
+            }
+        }
+    }
+
+    fn put<'v>(&self, block: &mut Block<'v>, at: usize, value: Value<'v>) {
+        for (slot, kinds) in &self.slots {
+            block.put(at, *slot, value.read(*kinds));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Arrow's points in time as the language's: an instant with the offset of its zone.
+
+use arrow_schema::TimeUnit;
+use rulec_base::text::zone;
+use time::{Date, OffsetDateTime, UtcOffset};
+
+/// The zone of a column of times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Zone {
+    /// Always the same offset.
+    Fixed(UtcOffset),
+    /// That of a place, by its IANA name.
+    Named(Box<str>),
+}
+
+impl Zone {
+    /// The zone that a column's type names: `UTC`, `+02:00` or `Asia/Shanghai`; `None` for one that is unknown.
+    pub fn of(name: &str) -> Option<Zone> {
+        match name {
+            "UTC" | "Z" | "utc" => Some(Zone::Fixed(UtcOffset::UTC)),
+            _ if name.starts_with(['+', '-']) => offset(name).map(Zone::Fixed),
+            _ => zone::is_zone(name).then(|| Zone::Named(name.into())),
+        }
+    }
+
+    fn offset(&self, seconds: i64) -> Option<UtcOffset> {
+        match self {
+            Zone::Fixed(offset) => Some(*offset),
+            Zone::Named(name) => UtcOffset::from_whole_seconds(zone::offset(name, seconds)?).ok(),
+        }
+    }
+
+    /// A number of units since 1970 as a time; `None` beyond the years that have one.
+    pub fn time(&self, count: i64, unit: TimeUnit) -> Option<OffsetDateTime> {
+        let nanoseconds = i128::from(count)
+            * match unit {
+                TimeUnit::Second => 1_000_000_000,
+                TimeUnit::Millisecond => 1_000_000,
+                TimeUnit::Microsecond => 1_000,
+                TimeUnit::Nanosecond => 1,
+            };
+        let time = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
+        let time = time.checked_to_offset(self.offset(time.unix_timestamp())?)?;
+        // What cannot be written as RFC 3339 cannot stand in a message either.
+        (0..=9999).contains(&time.year()).then_some(time)
+    }
+}
+
+/// `+02:00`, `+0200` or `+02`.
+fn offset(text: &str) -> Option<UtcOffset> {
+    let (sign, digits) = (if text.starts_with('-') { -1 } else { 1 }, text.get(1..)?.replace(':', ""));
+    if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (hours, minutes) = digits.split_at(2);
+    let minutes: i8 = if minutes.is_empty() { 0 } else { minutes.parse().ok()? };
+    UtcOffset::from_hms(sign * hours.parse::<i8>().ok()?, sign * minutes, 0).ok()
+}
+
+/// A day since 1970 as `2026-01-31`; `None` beyond the years that have four digits.
+pub(crate) fn day(count: i64) -> Option<String> {
+    const FIRST: i32 = 2_440_588;
+    let date = Date::from_julian_day(FIRST.checked_add(i32::try_from(count).ok()?)?).ok()?;
+    (0..=9999).contains(&date.year()).then(|| date.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rulec_lang::value::format_datetime;
+
+    #[test]
+    fn a_time_has_the_offset_of_its_zone() {
+        let check = |zone: &str, count, unit, expected: Option<&str>| {
+            let time = Zone::of(zone).and_then(|zone| zone.time(count, unit));
+            assert_eq!(time.map(format_datetime).as_deref(), expected, "{zone} {count}");
+        };
+        check("UTC", 0, TimeUnit::Second, Some("1970-01-01T00:00:00Z"));
+        check("+02:00", 1_500, TimeUnit::Millisecond, Some("1970-01-01T02:00:01.5+02:00"));
+        check("-0330", -1, TimeUnit::Second, Some("1969-12-31T20:29:59-03:30"));
+        check("+05", 1, TimeUnit::Nanosecond, Some("1970-01-01T05:00:00.000000001+05:00"));
+        check(
+            "Europe/Berlin",
+            1_782_864_000_000_000,
+            TimeUnit::Microsecond,
+            Some("2026-07-01T02:00:00+02:00"),
+        );
+        check("Mars/Olympus", 0, TimeUnit::Second, None);
+        check("+99", 0, TimeUnit::Second, None);
+        check("UTC", i64::MAX, TimeUnit::Second, None);
+        // The year 10000 has no RFC 3339 text.
+        check("UTC", 253_402_300_800, TimeUnit::Second, None);
+    }
+
+    #[test]
+    fn a_day_is_written_with_dashes() {
+        assert_eq!(day(0).as_deref(), Some("1970-01-01"));
+        assert_eq!(day(-1).as_deref(), Some("1969-12-31"));
+        assert_eq!(day(i64::MAX), None);
+    }
+}

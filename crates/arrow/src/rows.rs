@@ -1,0 +1,223 @@
+//! The rows of a batch as messages: values straight into slots, borrowed from the columns; a JSON tree only where slots
+//! will not do.
+
+use crate::bind::Bound;
+use crate::cell::{Cell, Reader};
+use arrow_array::RecordBatch;
+use bumpalo::Bump;
+use rulec::{JsonError, Message};
+use rulec_base::json;
+use rulec_base::message;
+use rulec_lang::ty::Kind;
+use rulec_lang::value::{Value, format_datetime};
+use rulec_vm::input::{Fill, ROOT};
+use serde_json::{Map, Value as Json};
+
+/// Puts the values of a row where the rules read them; `None` when only a tree will do.
+pub(crate) fn fill<'b>(
+    fill: &mut Fill<'b>,
+    bound: &[Bound],
+    message: &'b Reader<'b>,
+    row: usize,
+) -> Option<()> {
+    if fill.plan().wants(ROOT, Kind::Dict) {
+        return None;
+    }
+    let given = fields(fill, bound, message.fields(), row)?;
+    fill.end(ROOT, given);
+    Some(())
+}
+
+/// Fills the fields of an object; how many of those that it must have it has.
+fn fields<'b>(
+    fill: &mut Fill<'b>,
+    bound: &[Bound],
+    columns: &'b [(&'b str, Reader<'b>)],
+    row: usize,
+) -> Option<u32> {
+    let mut given = 0;
+    for field in bound {
+        let Some((_, column)) = columns.get(field.at) else { continue };
+        given += put(fill, field, column.cell(row))?;
+    }
+    Some(given)
+}
+
+#[inline]
+fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
+    let place = field.place;
+    let value = match cell {
+        Cell::Null => return Some(0),
+        Cell::Json(text) => return fill.json(place, text),
+        Cell::List(..) if field.whole.has(Kind::List) => {
+            let list = whole(fill.bump(), cell)?;
+            return Some(fill.spread(place, list));
+        }
+        Cell::Struct(..) | Cell::Map(..) if field.whole.has(Kind::Dict) => {
+            let dict = whole(fill.bump(), cell)?;
+            return Some(fill.spread(place, dict));
+        }
+        Cell::List(..) => return Some(fill.pass(place, Kind::List)),
+        Cell::Struct(columns, row) if field.is_object => {
+            let given = fields(fill, &field.inside, columns, row)?;
+            fill.end(place, given);
+            return Some(fill.pass(place, Kind::Dict));
+        }
+        Cell::Struct(..) | Cell::Map(..) => return object(fill, field, cell),
+        Cell::Wide(value) => Value::Float(value as f64),
+        Cell::Float(value) => Value::from_float(value),
+        Cell::Time(time) if !field.as_text => Value::DateTime(time),
+        cell => whole(fill.bump(), cell)?,
+    };
+    Some(fill.put(place, value))
+}
+
+/// Puts an object whose keys differ from row to row.
+fn object<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
+    let value = whole(fill.bump(), cell)?;
+    let Value::Entries(entries) = value else { return None };
+    let (plan, mut given) = (fill.plan(), 0);
+    for (key, value) in entries {
+        given += fill.spread(plan.child(field.place, key), *value);
+    }
+    fill.end(field.place, given);
+    Some(fill.pass(field.place, Kind::Dict))
+}
+
+/// A cell as a value with all that is in it; `None` where a tree holds more than a value does.
+pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
+    Some(match cell {
+        Cell::Null => Value::Missing,
+        Cell::Bool(value) => Value::Bool(value),
+        Cell::Int(value) => Value::Int(value),
+        Cell::Str(text) => Value::Str(text),
+        // An argument may show the list or dict that it stands in, and `-0` is another text than 0.
+        Cell::Float(value) if value == 0.0 && value.is_sign_negative() => return None,
+        Cell::Float(value) => Value::Float(value),
+        Cell::Wide(_) | Cell::Json(_) => return None,
+        Cell::Time(time) => Value::Str(bump.alloc_str(&format_datetime(time))),
+        Cell::Day(count) => {
+            crate::moment::day(count).map_or(Value::Missing, |day| Value::Str(bump.alloc_str(&day)))
+        }
+        Cell::List(items, start, end) => {
+            let mut entire = Some(());
+            let list = Value::list_in(bump, (start..end).map(|row| part(bump, items.cell(row), &mut entire)));
+            entire.map(|()| list)?
+        }
+        Cell::Struct(columns, row) => {
+            let mut entire = Some(());
+            let there = columns.iter().filter_map(|(name, column)| match column.cell(row) {
+                Cell::Null => None,
+                cell => Some((*name, cell)),
+            });
+            let entries = there.map(|(name, cell)| (name, part(bump, cell, &mut entire)));
+            let dict = Value::dict_in(bump, entries);
+            entire.map(|()| dict)?
+        }
+        Cell::Map(inner, start, end) => {
+            let mut entire = Some(());
+            let entries = (start..end).map(|row| match inner.0.cell(row) {
+                Cell::Str(key) => (key, part(bump, inner.1.cell(row), &mut entire)),
+                _ => ("", Value::Missing),
+            });
+            let dict = Value::dict_in(bump, entries);
+            // Of a key that comes twice a tree keeps the last.
+            if let Value::Entries(entries) = dict
+                && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
+            {
+                return None;
+            }
+            entire.map(|()| dict)?
+        }
+    })
+}
+
+/// A cell that is part of a list or dict; what only a tree will do for is noted.
+fn part<'b>(bump: &'b Bump, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b> {
+    whole(bump, cell).unwrap_or_else(|| {
+        *entire = None;
+        Value::Missing
+    })
+}
+
+/// A row as a JSON tree.
+///
+/// # Errors
+/// When a cell is no JSON where its column says that it is.
+pub(crate) fn tree(message: &Reader<'_>, row: usize) -> Result<Json, RowError> {
+    let mut object = Map::new();
+    for (name, column) in message.fields() {
+        match column.cell(row) {
+            Cell::Null => {}
+            Cell::Json(text) => {
+                let value = json::parse(text).map_err(|error| RowError::json(name, &error))?;
+                object.insert((*name).to_owned(), value);
+            }
+            cell => {
+                let value = serde_json::to_value(cell).map_err(|error| RowError::other(name, &error))?;
+                object.insert((*name).to_owned(), value);
+            }
+        }
+    }
+    Ok(Json::Object(object))
+}
+
+/// Rows that were read together.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The rows. One that is broken is there, and null.
+    pub batch: RecordBatch,
+    /// The rows of the batch that could not be read, in their order, each with what is wrong.
+    pub broken: Vec<(usize, RowError)>,
+}
+
+impl Part {
+    /// Why a row could not be read.
+    pub(crate) fn error(&self, row: usize) -> Option<RowError> {
+        let at = self.broken.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        Some(self.broken[at].1.clone())
+    }
+}
+
+impl From<RecordBatch> for Part {
+    fn from(batch: RecordBatch) -> Part {
+        Part { batch, broken: Vec::new() }
+    }
+}
+
+/// Why a row is no message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RowError {
+    code: rulec::Code,
+    message: Message,
+}
+
+impl RowError {
+    fn json(column: &str, error: &JsonError) -> RowError {
+        RowError {
+            code: error.kind().code(),
+            message: message!("the column `{column}` holds no JSON here: {}", error.in_words()),
+        }
+    }
+
+    fn other(column: &str, error: &serde_json::Error) -> RowError {
+        let code = rulec::JsonErrorKind::Syntax.code();
+        RowError { code, message: message!("the column `{column}` cannot be read here: {error}") }
+    }
+
+    /// A row that a file gives no columns for, such as a line of CSV with too few cells.
+    pub fn new(code: rulec::Code, message: Message) -> RowError {
+        RowError { code, message }
+    }
+
+    /// The code of what is wrong.
+    pub fn code(&self) -> rulec::Code {
+        self.code
+    }
+
+    /// The sentence that says what is wrong.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+}

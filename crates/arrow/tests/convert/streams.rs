@@ -1,0 +1,77 @@
+//! Arrow streams that somebody has changed on the way: whole ones in each form that a writer gives them, and what is read
+//! of them with bytes changed.
+
+use super::{Mixed, batch};
+use crate::support::generate::message;
+use crate::support::random::Random;
+use arrow_array::RecordBatch;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use rulec_arrow::formats::{Format, FormatError, create, open, stream};
+use serde_json::Value as Json;
+use std::io::{Cursor, Write};
+
+/// Rows after which no more are asked for: a changed stream may say that it has two thousand million.
+const ROWS: usize = 1 << 18;
+
+/// Random messages, in every form of columns.
+fn batches(random: &mut Random) -> [RecordBatch; 3] {
+    let messages: Vec<Json> = (0..6).map(|_| message(random)).filter(Json::is_object).collect();
+    [Mixed::Union, Mixed::Json, Mixed::AllJson].map(|mixed| batch(&messages, mixed))
+}
+
+/// Files of Parquet of random messages.
+pub fn parquet(random: &mut Random) -> Vec<Vec<u8>> {
+    let written = |batch: &RecordBatch| {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut sink =
+            create(Format::Parquet, &batch.schema(), file.reopen().expect("it is there")).expect("columns");
+        sink.write(batch).expect("it can be written");
+        sink.finish().expect("it can be written");
+        std::fs::read(file.path()).expect("it is there")
+    };
+    // Parquet has no unions.
+    batches(random)[1..].iter().map(written).collect()
+}
+
+/// Streams of random messages, in every form of columns, not compressed and compressed in both ways.
+pub fn streams(random: &mut Random) -> Vec<Vec<u8>> {
+    let batches = batches(random);
+    let compressions = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
+    let written = |compression| {
+        batches.iter().map(move |batch| {
+            let options = IpcWriteOptions::default().try_with_compression(compression).expect("built in");
+            let mut writer = StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options)
+                .expect("columns that Arrow knows");
+            writer.write(batch).expect("memory");
+            writer.write(batch).expect("memory");
+            writer.into_inner().expect("memory")
+        })
+    };
+    compressions.into_iter().flat_map(written).collect()
+}
+
+/// Reads what may be a stream of Arrow, or a file of Parquet: the number of rows up to its end, or up to what is wrong,
+/// and the words about that.
+pub fn read(format: Format, bytes: &[u8]) -> (usize, Option<String>) {
+    let mut rows = 0;
+    let mut read = || {
+        let mut source = match format {
+            Format::Parquet => {
+                let mut file = tempfile::tempfile().expect("a file");
+                file.write_all(bytes).expect("it can be written");
+                open(format, file)?
+            }
+            _ => stream(format, Cursor::new(bytes.to_vec()), Some(bytes.len() as u64))?,
+        };
+        while let Some(part) = source.next()? {
+            rows += part.batch.num_rows();
+            if rows >= ROWS {
+                break;
+            }
+        }
+        Ok(())
+    };
+    let error = read().err().map(|error: FormatError| error.to_string());
+    (rows, error)
+}

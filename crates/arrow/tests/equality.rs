@@ -1,0 +1,116 @@
+//! Random programs and random messages, with fields that are missing, null or of a wrong type: record batches are answered
+//! as the same messages are as JSON, byte for byte, whatever form the columns have.
+//! `RULEC_TIMES=50` compares fifty times as many.
+
+mod convert;
+#[path = "../../../tests/support/mod.rs"]
+mod support;
+
+use convert::{Mixed, batch, clean, without_nulls};
+use rulec::{Compiler, Rules};
+use rulec_arrow::{Decider, Options, write_lines};
+use rulec_base::json;
+use serde_json::Value as Json;
+use support::generate::{Generator, message};
+use support::random::Random;
+use support::trials::seeds;
+
+/// Programs that are tried, and messages of each.
+const PROGRAMS: u64 = 105;
+const EACH: usize = 200;
+
+fn compile(source: &str) -> Rules {
+    Compiler::new()
+        .function("is_long", |text: String| text.len() > 6)
+        .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
+        .compile_text(source)
+        .unwrap_or_else(|error| panic!("{error}\n{source}"))
+}
+
+/// The lines that are to be: what `rulec run` prints.
+fn expected(rules: &Rules, entry: &str, messages: &[Json], matched: bool) -> String {
+    let entry = rules.entry(entry).expect("the generator names the entries");
+    let mut lines = String::new();
+    for (at, message) in messages.iter().enumerate() {
+        let decision = entry.decide_line(message.to_string().as_bytes()).expect("a message");
+        let answer = serde_json::to_string(&decision).expect("JSON");
+        lines += &format!("{{\"line\":{},{}", at + 1, &answer[1..answer.len() - 1]);
+        if matched {
+            lines += &format!(",\"matched\":{}", Json::from(entry.matched(message)));
+        }
+        lines += "}\n";
+    }
+    lines
+}
+
+fn by_columns(rules: &Rules, entry: &str, messages: &[Json], mixed: Mixed, options: &Options) -> String {
+    let batch = batch(messages, mixed);
+    let mut decider =
+        Decider::new(rules, Some(entry), batch.schema(), options).unwrap_or_else(|error| panic!("{error}"));
+    let mut lines = Vec::new();
+    // In parts, so that columns are slices of others.
+    for start in (0..messages.len()).step_by(64) {
+        let part = batch.slice(start, 64.min(messages.len() - start));
+        let answers = decider.decide(&part).expect("the same columns");
+        assert_eq!(answers.schema(), decider.schema());
+        write_lines(&answers, start as u64 + 1, &mut lines).expect("memory");
+    }
+    String::from_utf8(lines).expect("JSON is UTF-8")
+}
+
+#[track_caller]
+fn compare(expected: &str, found: &str, messages: &[Json], seed: u64, what: &str) {
+    for ((expected, found), message) in expected.lines().zip(found.lines()).zip(messages) {
+        assert_eq!(found, expected, "seed {seed}, {what}: {message}");
+    }
+    assert_eq!(found.lines().count(), expected.lines().count(), "seed {seed}, {what}");
+}
+
+#[test]
+fn columns_are_answered_as_json_is() {
+    let (mut chosen, mut broken, mut compared, mut of_one_type) = (0, 0, 0, 0);
+    for seed in seeds(PROGRAMS) {
+        let mut random = Random::new(seed);
+        let generated = Generator::program(&mut random);
+        let rules = compile(&generated.source);
+        let mut messages: Vec<Json> =
+            (0..EACH).map(|_| message(&mut random)).filter(Json::is_object).collect();
+        without_nulls(&mut messages);
+        let entry = &generated.entries[seed as usize % generated.entries.len()];
+        let matched = seed % 3 == 0;
+        let options = Options::default().allow_missing();
+        let options = if matched { options.matched() } else { options };
+        let lines = expected(&rules, entry, &messages, matched);
+        for mixed in [Mixed::Union, Mixed::Json, Mixed::AllJson] {
+            let found = by_columns(&rules, entry, &messages, mixed, &options);
+            compare(&lines, &found, &messages, seed, &format!("{entry} {mixed:?}\n{}", generated.source));
+        }
+        let mut plain = messages.clone();
+        clean(&mut plain);
+        // Some programs read a field as what a column of one type never holds, which is refused.
+        let schema = batch(&plain, Mixed::Union).schema();
+        if Decider::new(&rules, Some(entry), schema, &options).is_ok() {
+            let found = by_columns(&rules, entry, &plain, Mixed::Union, &options);
+            compare(&expected(&rules, entry, &plain, matched), &found, &plain, seed, "columns of one type");
+            of_one_type += plain.len();
+        }
+        chosen += lines.matches("\"target\":\"").count();
+        broken += lines.matches("\"breaches\":").count();
+        compared += messages.len();
+    }
+    // The messages are of use: they are routed, and they break promises.
+    assert!(of_one_type > compared / 2, "{of_one_type} of columns of one type");
+    assert!(chosen > compared / 10 && broken > compared / 20, "{chosen} chosen, {broken} with breaches");
+}
+
+#[test]
+fn the_reference_evaluator_decides_columns_as_well() {
+    let rules = compile("input { n?: int }\nroute few when n < 3 -> few(n: n)\ndefault -> many");
+    let reference = rules.with_tier(rulec::Tier::Reference);
+    let messages =
+        [r#"{"n": 1}"#, r#"{"n": 7}"#, r#"{"n": "1"}"#, "{}"].map(|text| json::parse(text).expect("JSON"));
+    for mixed in [Mixed::Union, Mixed::Json] {
+        let found = by_columns(&reference, "routes", &messages, mixed, &Options::default());
+        assert_eq!(found, expected(&rules, "routes", &messages, false));
+    }
+}

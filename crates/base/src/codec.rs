@@ -1,0 +1,383 @@
+//! The bytes of compiled rules: small numbers take one byte, a repeated text is written
+//! once. What is read is never trusted: a count is held against the bytes that are left, a number
+//! against what it numbers, nesting against a limit; so reading gives an error or something that
+//! is safe to use, whatever the bytes.
+//!
+//! Each type says beside its definition what is written of it, by one line of `impl_codec!`; a field
+//! that is forgotten there does not compile.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A mistake in bytes that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct DecodeError(pub &'static str);
+
+/// A value that can be written and read again. Equal values give equal bytes.
+pub trait Codec: Sized {
+    fn write(&self, to: &mut Writer);
+    /// Reads what [`write`](Codec::write) wrote, or fails.
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
+}
+
+/// The things that numbers may refer to while reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbered {
+    File,
+    Slot,
+    Let,
+    Extern,
+    Table,
+    Rule,
+    Flow,
+    Value,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([u32; 8]);
+
+impl Numbered {
+    pub const ALL: [Numbered; 8] = [
+        Numbered::File,
+        Numbered::Slot,
+        Numbered::Let,
+        Numbered::Extern,
+        Numbered::Table,
+        Numbered::Rule,
+        Numbered::Flow,
+        Numbered::Value,
+    ];
+}
+
+impl Counts {
+    #[must_use]
+    pub fn with(mut self, what: Numbered, count: usize) -> Counts {
+        self.0[what as usize] = u32::try_from(count).unwrap_or(u32::MAX);
+        self
+    }
+
+    pub fn of(&self, what: Numbered) -> usize {
+        self.0[what as usize] as usize
+    }
+}
+
+/// Deeper nesting is refused: the compiler allows half of it.
+const MAX_DEPTH: u32 = 512;
+
+/// Parts that are read by themselves when they are asked for, one behind the other.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    pub bytes: Box<[u8]>,
+    pub counts: Counts,
+}
+
+impl Parts {
+    /// Reads the part that stands there.
+    pub fn part<T: Codec>(&self, place: &Range<u32>) -> Result<T, DecodeError> {
+        let mut reader = Reader { texts: None, ..Reader::new(self.bytes(place), self.counts) };
+        let part = T::read(&mut reader)?;
+        reader.end().map(|()| part)
+    }
+
+    pub fn bytes(&self, place: &Range<u32>) -> &[u8] {
+        self.bytes.get(place.start as usize..place.end as usize).unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    /// The number of each text that has been written; `None` where each part stands by itself.
+    texts: Option<HashMap<Arc<str>, u32>>,
+    /// The file and offset of the last place, from which the next is told.
+    place: (u32, u32),
+    /// The bytes put aside to be read later.
+    parts: Vec<u8>,
+}
+
+impl Writer {
+    pub fn new() -> Writer {
+        Writer { texts: Some(HashMap::new()), ..Writer::default() }
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Takes what was put aside.
+    pub fn take_parts(&mut self, counts: Counts) -> Parts {
+        Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
+    }
+
+    /// Puts something aside, to be read by itself; returns its place there, and notes here how long it is.
+    pub fn put_aside(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
+        let start = self.parts.len();
+        let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
+        write(&mut writer);
+        self.parts = writer.bytes;
+        self.number((self.parts.len() - start) as u64);
+        // More than four gigabytes of conditions: what lies beyond is found to be unreadable.
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        place(start)..place(self.parts.len())
+    }
+
+    pub fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    /// Seven bits a byte.
+    pub fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    pub fn signed(&mut self, number: i64) {
+        self.number(zigzag(number));
+    }
+
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// A text, or the number of an equal one that was written before.
+    pub fn text(&mut self, text: &str) {
+        if let Some(texts) = &mut self.texts {
+            let next = texts.len() as u32;
+            if let Some(known) = texts.get(text) {
+                let known = u64::from(*known) << 1 | 1;
+                return self.number(known);
+            }
+            texts.insert(text.into(), next);
+        }
+        self.number((text.len() as u64) << 1);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    pub fn place(&mut self, file: u32, start: u32, end: u32) {
+        let (last_file, last) = self.place;
+        let step = zigzag(i64::from(start) - i64::from(last));
+        self.number(step << 1 | u64::from(file != last_file));
+        if file != last_file {
+            self.number(u64::from(file));
+        }
+        self.number(u64::from(end.saturating_sub(start)));
+        self.place = (file, start);
+    }
+}
+
+/// Numbers near zero become small ones: 0, -1, 1, -2 are 0, 1, 2, 3.
+fn zigzag(number: i64) -> u64 {
+    (number << 1 ^ number >> 63) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+#[derive(Debug)]
+pub struct Reader<'b> {
+    rest: &'b [u8],
+    pub counts: Counts,
+    /// The texts read so far; `None` where each part stands by itself.
+    texts: Option<Vec<Arc<str>>>,
+    place: (u32, u32),
+    depth: u32,
+    /// The bytes that conditions are read from when they are asked for.
+    pub parts: Arc<Parts>,
+    /// The place where the next of them begins.
+    next_part: u32,
+}
+
+const SHORT: DecodeError = DecodeError("it ends too early");
+
+impl<'b> Reader<'b> {
+    pub fn new(bytes: &'b [u8], counts: Counts) -> Reader<'b> {
+        Reader {
+            rest: bytes,
+            counts,
+            texts: Some(Vec::new()),
+            place: (0, 0),
+            depth: 0,
+            parts: Arc::default(),
+            next_part: 0,
+        }
+    }
+
+    /// Checks that all has been read.
+    pub fn end(&self) -> Result<(), DecodeError> {
+        let ends = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
+        if ends { Ok(()) } else { Err(DecodeError("something follows the end")) }
+    }
+
+    /// Returns the place of what was put aside.
+    pub fn put_aside(&mut self) -> Result<(Arc<Parts>, Range<u32>), DecodeError> {
+        let start = self.next_part;
+        let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());
+        self.next_part = end.ok_or(SHORT)?;
+        Ok((self.parts.clone(), start..self.next_part))
+    }
+
+    pub fn byte(&mut self) -> Result<u8, DecodeError> {
+        let (first, rest) = self.rest.split_first().ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(*first)
+    }
+
+    pub fn number(&mut self) -> Result<u64, DecodeError> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte()?;
+            if shift == 63 && byte > 1 {
+                return Err(DecodeError("a number is too large"));
+            }
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+            shift += 7;
+        }
+    }
+
+    pub fn signed(&mut self) -> Result<i64, DecodeError> {
+        self.number().map(unzigzag)
+    }
+
+    pub fn raw(&mut self, count: usize) -> Result<&'b [u8], DecodeError> {
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// Reads how many elements follow, each of at least a byte.
+    pub fn count(&mut self) -> Result<usize, DecodeError> {
+        let count = self.number()?;
+        usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
+    }
+
+    pub fn text(&mut self) -> Result<Arc<str>, DecodeError> {
+        let head = self.number()?;
+        if head & 1 != 0 {
+            let known = usize::try_from(head >> 1).ok().and_then(|known| self.texts.as_ref()?.get(known));
+            return known.cloned().ok_or(DecodeError("a text is referred to that is not there"));
+        }
+        let length = usize::try_from(head >> 1).map_err(|_| SHORT)?;
+        let text = std::str::from_utf8(self.raw(length)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
+        let text: Arc<str> = text.into();
+        if let Some(texts) = &mut self.texts {
+            texts.push(text.clone());
+        }
+        Ok(text)
+    }
+
+    /// Reads the number of something that is there.
+    pub fn id(&mut self, what: Numbered) -> Result<u32, DecodeError> {
+        let number = self.number()?;
+        u32::try_from(number)
+            .ok()
+            .filter(|number| (*number as usize) < self.counts.of(what))
+            .ok_or(DecodeError("something is numbered that is not there"))
+    }
+
+    /// Reads a place in a file: the file, the start and the end.
+    pub fn place(&mut self) -> Result<(u32, u32, u32), DecodeError> {
+        let far = DecodeError("a place lies outside its file");
+        let head = self.number()?;
+        let (mut file, last) = self.place;
+        if head & 1 != 0 {
+            file = self.id(Numbered::File)?;
+        } else if file as usize >= self.counts.of(Numbered::File) {
+            return Err(far);
+        }
+        let start = i64::from(last)
+            .checked_add(unzigzag(head >> 1))
+            .and_then(|at| u32::try_from(at).ok())
+            .ok_or(far)?;
+        let length = u32::try_from(self.number()?).map_err(|_| far)?;
+        self.place = (file, start);
+        Ok((file, start, start.checked_add(length).ok_or(far)?))
+    }
+
+    /// Reads what lies one level deeper.
+    pub fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(DecodeError("it is nested too deep"));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+}
+
+/// Says what is written of a type: the fields of a struct in their order, or the variants of an enum
+/// with a number that stays theirs.
+#[macro_export]
+macro_rules! impl_codec {
+    (struct $name:ident { $($field:ident),* $(,)? }) => {
+        impl $crate::codec::Codec for $name {
+            fn write(&self, to: &mut $crate::codec::Writer) {
+                let $name { $($field),* } = self;
+                $($crate::codec::Codec::write($field, to);)*
+            }
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                $(let $field = $crate::codec::Codec::read(from)?;)*
+                Ok($name { $($field),* })
+            }
+        }
+    };
+    (enum $name:ident {
+        $($tag:literal $variant:ident $(($($item:ident),*))? $({ $($field:ident),* $(,)? })?),* $(,)?
+    }) => {
+        impl $crate::codec::Codec for $name {
+            fn write(&self, to: &mut $crate::codec::Writer) {
+                match self {
+                    $($name::$variant $(($($item),*))? $({ $($field),* })? => {
+                        to.byte($tag);
+                        $($($crate::codec::Codec::write($item, to);)*)?
+                        $($($crate::codec::Codec::write($field, to);)*)?
+                    })*
+                }
+            }
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                match from.byte()? {
+                    $($tag => {
+                        $($(let $item = $crate::codec::Codec::read(from)?;)*)?
+                        $($(let $field = $crate::codec::Codec::read(from)?;)*)?
+                        Ok($name::$variant $(($($item),*))? $({ $($field),* })?)
+                    })*
+                    _ => Err($crate::codec::DecodeError(concat!("there is no such form of ", stringify!($name)))),
+                }
+            }
+        }
+    };
+    // What one small number tells, with the functions there and back.
+    (byte $name:ident, $to:expr, $from:expr) => {
+        impl $crate::codec::Codec for $name {
+            fn write(&self, to: &mut $crate::codec::Writer) {
+                to.byte($to(*self));
+            }
+            fn read(from: &mut $crate::codec::Reader<'_>) -> Result<Self, $crate::codec::DecodeError> {
+                let known: Option<Self> = $from(from.byte()?);
+                known.ok_or($crate::codec::DecodeError(concat!("there is no such ", stringify!($name))))
+            }
+        }
+    };
+}
+pub use crate::impl_codec;
+
+mod json;
+mod values;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! The table of diagnostic codes: one row each, never reused. A code's page in `docs/codes/` is
+//! what `rulec explain` prints; `language` has titles and pages in Chinese.
+//!
+//! Ranges: `E00xx` files and characters · `E01xx` the shape of the text · `E02xx` names · `E03xx`
+//! types · `E04xx` literals and patterns · `E05xx` statements · `E06xx` messages to decide ·
+//! `E07xx` payloads · `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that
+//! do nothing · `W03xx` values · `W04xx` choices and flows · `W06xx` request analysis.
+
+mod language;
+
+pub use language::Language;
+
+use crate::codec::{Codec, DecodeError, Reader, Writer};
+use serde::{Serialize, Serializer};
+
+/// The weight of a finding: an error stops the compilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth a look; the rules still compile.
+    Warning,
+    /// The rules do not compile.
+    Error,
+}
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $title:literal;)*) => {
+        /// A stable diagnostic code. The variant is its meaning, [`Code::as_str`] what users see.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "the title beside each row says what it means")]
+        pub enum Code { $($name,)* }
+
+        impl Code {
+            /// Every code, in the order of the table.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The code as users see it, such as `E0203`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $code,)* }
+            }
+
+            /// The meaning of the code, in a few words.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$name => $title,)* }
+            }
+
+            /// The Markdown page with a wrong and a right example.
+            pub fn page(self) -> &'static str {
+                match self { $(Code::$name => include_str!(concat!("../../docs/codes/", $code, ".md")),)* }
+            }
+        }
+    };
+}
+
+codes! {
+    FileUnreadable = "E0001", "a file cannot be read";
+    FileTooLarge = "E0002", "a file is over 64 MiB";
+    NotUtf8 = "E0003", "a file is not UTF-8";
+    EmptyFile = "E0004", "a file holds no statement";
+    ImportOutsideRoot = "E0005", "an import leaves the root folder";
+    ImportNotFound = "E0006", "an imported file is missing";
+    ImportCycle = "E0007", "files import each other in a circle";
+    ImportTooDeep = "E0008", "imports are nested too deep";
+    JsonFile = "E0009", "a rules file holds JSON";
+    BidiControl = "E0010", "a bidirectional control character outside a string";
+    StrayCharacter = "E0011", "a character that no statement can hold";
+    NoArtifact = "E0012", "a file is no compiled rules file";
+    ArtifactVersion = "E0013", "compiled rules are of another version";
+    ArtifactDamaged = "E0014", "compiled rules are damaged";
+    ArtifactUntrusted = "E0015", "no trusted key has signed compiled rules";
+
+    Unexpected = "E0101", "something else was expected here";
+    UnknownStatement = "E0102", "no statement starts with this word";
+    UnclosedString = "E0103", "a string is not closed";
+    UnclosedBracket = "E0104", "a bracket is not closed";
+    UnmatchedBracket = "E0105", "a closing bracket has no opening one";
+    TooDeep = "E0106", "brackets or operators are nested too deep";
+    BadEscape = "E0107", "an unknown escape in a string";
+    NumberOutOfRange = "E0108", "a number is out of range or not a number";
+    ReservedWord = "E0109", "a reserved word stands where a name is wanted";
+    UnknownOperator = "E0110", "an unknown operator";
+    ChainedComparison = "E0111", "comparisons cannot be chained";
+    MisplacedStatement = "E0112", "a statement cannot stand here";
+    TooComplex = "E0113", "a statement is too complex to read";
+
+    UnknownName = "E0201", "a name is not declared";
+    UnknownField = "E0202", "a record has no such field";
+    Duplicate = "E0203", "a name is declared twice";
+    UnknownType = "E0204", "an unknown type";
+    UnknownFunction = "E0205", "an unknown function";
+    UnknownHandler = "E0206", "a handler is not declared";
+    UnknownTable = "E0207", "a jump to an unknown table";
+    DefinitionCycle = "E0208", "definitions use each other in a circle";
+    JumpCycle = "E0209", "tables jump to each other in a circle";
+    InputConflict = "E0210", "two inputs declare a field differently";
+    UnknownSetting = "E0211", "an unknown setting";
+
+    OperatorType = "E0301", "an operator does not take this type";
+    ConditionWanted = "E0302", "a condition is wanted here";
+    ConditionCompared = "E0303", "a condition is used as a value to compare";
+    ConflictingUses = "E0304", "uses of a field contradict each other";
+    ArgumentCount = "E0305", "a wrong number of arguments";
+    ArgumentType = "E0306", "an argument of the wrong type";
+    NotEqualAny = "E0307", "equality with `any` or `all` of a list";
+    MaybeMissing = "E0308", "a required argument may be missing";
+    ConstantWanted = "E0309", "a constant is wanted here";
+    ModifierMisplaced = "E0310", "a modifier that does not fit the operator";
+    ListWanted = "E0311", "a list is wanted here";
+
+    BadRegex = "E0401", "an invalid regular expression";
+    RegexLookAround = "E0402", "look-around or a back-reference in a regular expression";
+    RegexTooLarge = "E0403", "a regular expression is too large";
+    KeywordNeverMatches = "E0404", "a keyword that can never match";
+    BadDatetime = "E0405", "not a date and time";
+    ListFile = "E0406", "a list file cannot be used";
+    RegexNotConstant = "E0407", "a regular expression is not constant";
+    BadVersion = "E0408", "not a version";
+    BadNetwork = "E0409", "not a network";
+    UnknownHash = "E0410", "an unknown hash";
+    UnknownZone = "E0411", "an unknown time zone";
+
+    SecondDefault = "E0501", "a table has two defaults";
+    UnknownArgument = "E0502", "there is no such argument";
+    MissingArgument = "E0503", "a handler's required argument is not given";
+    ReservedTableName = "E0504", "a table cannot have this name";
+    UnknownExpectation = "E0505", "a test expects a route that does not exist";
+    ExpansionTooLarge = "E0506", "definitions expand to too much";
+    HostFunction = "E0507", "a host function is missing or differs from its declaration";
+    UnknownEntry = "E0508", "there is no such entry";
+    JumpsTooDeep = "E0509", "jumps are nested too deep";
+    TestInput = "E0510", "a test gives a value that does not fit the input";
+    BlankPermission = "E0511", "a permission has no name";
+
+    UnknownMatching = "E0520", "an unknown way of matching a pattern";
+    BlankPattern = "E0521", "a keyword pattern is empty";
+    BadDestination = "E0522", "a router leads to no next node";
+    BranchForm = "E0523", "a branch says too much or too little";
+    FlowTool = "E0524", "a flow tool says too much or too little";
+    WorkflowNode = "E0530", "a workflow leads where there is nothing";
+    WorkflowStalls = "E0531", "a workflow cannot run as it is written";
+    MessageSyntax = "E0601", "a message is not JSON";
+    MessageNotObject = "E0602", "a message is not an object";
+    MessageTooDeep = "E0603", "a message is nested too deep";
+    MessageDuplicateKey = "E0604", "a message has a key twice";
+    MessageNumber = "E0605", "a message has a number out of range";
+    MessageNotUtf8 = "E0606", "a message is not UTF-8";
+    MessageTooLong = "E0607", "a message is too long";
+    MessageObjects = "E0608", "a message has too many objects";
+    DecisionFailed = "E0610", "rulec failed while deciding a message";
+
+    UnknownGroup = "E0701", "there is no such group";
+    GroupParameters = "E0702", "a group with parameters is no type";
+    DuplicateRule = "E0703", "a payload has a rule twice";
+    FieldTwice = "E0704", "a payload declares a field twice";
+    UnknownPayload = "E0705", "there is no such payload kind";
+    EqualRank = "E0706", "two payload kinds have the same rank";
+    DefaultType = "E0707", "a default does not fit its field";
+    NotAPlace = "E0708", "this is no place in the judged object";
+    ClampWithoutRange = "E0709", "only a range can clamp";
+    GroupCycle = "E0710", "groups include each other in a circle";
+    UnknownParameter = "E0711", "a group has no such parameter, or needs one that is not given";
+    LimitType = "E0712", "the allowed values do not fit the field";
+    NotAnalysed = "E0801", "a part of `request` that nothing declares";
+    NoText = "E0802", "`request` has no text to be about";
+    RequestTaken = "E0803", "`request` means two things";
+    LexiconName = "E0804", "a lexicon cannot have this name";
+    WeightRange = "E0805", "a weight is out of range";
+    NothingToFind = "E0806", "an intent, entity or lexicon has nothing to look for";
+    ContextScore = "E0807", "the context score is no number";
+
+    BidiInString = "W0001", "a bidirectional control character in a string";
+    MixedScript = "W0002", "a name mixes look-alike scripts";
+    UnusedAllow = "W0003", "an `allow` that silences nothing";
+    LooksLikeName = "W0101", "a message field is spelled almost like a definition";
+    Unused = "W0102", "a definition is not used";
+    UnusedDeclaration = "W0103", "a handler or table is not used";
+    SameTestName = "W0104", "two tests have the same name";
+    UnreadField = "W0105", "an input field that no rule reads";
+    UnusedImport = "W0106", "an import of which nothing is used";
+    NeverMatches = "W0201", "a condition can never hold";
+    AlwaysMatches = "W0202", "a condition always holds and hides later routes";
+    EmptyList = "W0203", "nothing is in an empty list";
+    EmptyText = "W0204", "an empty text is in every text";
+    SqlPattern = "W0205", "a pattern of `like` has the wildcards of SQL";
+    NullInList = "W0206", "null in a list is never found";
+    NumberInQuotes = "W0207", "a number in quotes is ordered as a text";
+    TemplateText = "W0208", "a text with a place to be filled in, which nobody fills";
+    PartDecidesNothing = "W0209", "a part of a condition decides nothing";
+    Contradiction = "W0210", "parts of a condition contradict each other";
+    EmptyRange = "W0211", "a range holds nothing";
+    OutOfRange = "W0212", "a value that a function never has";
+    RouteHidden = "W0213", "a route that can never be chosen";
+    EqualPriority = "W0214", "two routes of equal priority, of which one takes all inputs of the other";
+    NegationFallsThrough = "W0215", "a negation does not hold where a field is missing";
+    NoDefault = "W0216", "inputs that no route takes";
+    WinsWithout = "W0217", "a branch wins without one of its conditions";
+    AlwaysMissing = "W0301", "an expression is always missing";
+    NarrowedUse = "W0302", "another statement decides the type of a field";
+    DefaultHides = "W0401", "a default branch hides branches";
+    OtherFamily = "W0402", "a condition of a branch compares values of different types";
+    BranchNeverChosen = "W0403", "a branch that is never chosen";
+    PatternHidden = "W0404", "a keyword pattern is hidden by an earlier one";
+    CatchesExample = "W0405", "a keyword flow catches an example of an intent flow";
+    WorkflowDoubt = "W0410", "a workflow's graph is suspicious";
+    UnknownIntent = "W0601", "a comparison with an intent that is not declared";
+    EntityAlwaysFound = "W0602", "an entity that is found in every text";
+}
+
+impl Code {
+    /// Warnings start with `W`, all others stop the compilation.
+    pub fn severity(self) -> Severity {
+        if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
+    }
+
+    /// True for what only an analysis of the rules finds (`rulec check`), or finds more of than compiling them does.
+    pub fn is_analysed(self) -> bool {
+        matches!(
+            self,
+            Code::UnusedDeclaration
+                | Code::SameTestName
+                | Code::UnreadField
+                | Code::UnusedImport
+                | Code::NeverMatches
+                | Code::AlwaysMatches
+                | Code::PartDecidesNothing
+                | Code::Contradiction
+                | Code::EmptyRange
+                | Code::OutOfRange
+                | Code::RouteHidden
+                | Code::EqualPriority
+                | Code::NegationFallsThrough
+                | Code::NoDefault
+                | Code::WinsWithout
+        )
+    }
+
+    /// Looks a code up as users write it; case does not count.
+    pub fn parse(text: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Codec for Code {
+    fn write(&self, to: &mut Writer) {
+        to.text(self.as_str());
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Code::parse(&from.text()?).ok_or(DecodeError("there is no such diagnostic"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+
+    #[test]
+    fn codes_are_unique_and_have_a_page_of_their_own() {
+        let mut seen = std::collections::BTreeSet::new();
+        for code in Code::ALL {
+            assert!(seen.insert(code.as_str()), "{code} is used twice");
+            assert!(code.page().starts_with(&format!("# {code}")), "{code}'s page starts with its name");
+        }
+    }
+}

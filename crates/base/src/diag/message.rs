@@ -1,0 +1,381 @@
+//! Messages as data: a template and what stands in its holes, so that one finding can be told in several languages.
+//! The English words are the template itself, where the message is made (`said!`); those of other languages stand in
+//! one catalogue by template, as gettext has it.
+
+use super::Language;
+use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
+use crate::message;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
+
+/// A sentence or phrase for people. It reads as its English text; [`Message::told_in`] gives that of another language.
+#[derive(Clone)]
+pub struct Message(Form);
+
+/// Small, since errors hold messages.
+#[derive(Clone)]
+enum Form {
+    /// A template without holes or braces, which is the English text.
+    Fixed(&'static str),
+    Made(Box<Made>),
+}
+
+#[derive(Clone)]
+struct Made {
+    template: Cow<'static, str>,
+    /// The content of each hole, in the template's order.
+    holes: Vec<Hole>,
+    /// The English text.
+    english: String,
+}
+
+/// The content of a hole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Hole {
+    /// The same in every language: the author's text, a name, a number.
+    Text(String),
+    /// Words, which each language has its own for.
+    Words(Message),
+    /// Several, one after the other, as each language joins them.
+    List(Vec<Hole>),
+}
+
+impl Hole {
+    fn told_in(&self, language: Language) -> Cow<'_, str> {
+        match self {
+            Hole::Text(text) => Cow::Borrowed(text),
+            Hole::Words(message) => message.told_in(language),
+            Hole::List(items) => {
+                let joined = JOINED;
+                let comma = joined.told_in(language);
+                let mut out = String::new();
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(&comma);
+                    }
+                    put(language)(&mut out, &item.told_in(language));
+                }
+                Cow::Owned(out)
+            }
+        }
+    }
+}
+
+/// Between the items of a list.
+const JOINED: Message = message!(", ");
+
+/// The way that a language puts a piece behind others.
+fn put(language: Language) -> fn(&mut String, &str) {
+    match language {
+        Language::English => String::push_str,
+        Language::Chinese => spaced,
+    }
+}
+
+/// A value that can stand in a hole of a message.
+pub trait Argument {
+    /// Returns it as it stands there.
+    fn argument(&self) -> Hole;
+}
+
+/// The templates in Chinese by those in English.
+static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    // A test reads the same text.
+    serde_json::from_str(include_str!("../../docs/zh/messages.json")).unwrap_or_default()
+});
+
+impl Message {
+    /// A message of a template and what stands in its holes; `said!` writes this.
+    pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
+        let english =
+            fill(template, template, put(Language::English), |at| text_in(&holes, at, Language::English));
+        Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), holes, english })))
+    }
+
+    /// A message without holes or braces; `said!` writes this.
+    pub const fn fixed(template: &'static str) -> Message {
+        Message(Form::Fixed(template))
+    }
+
+    /// A text that is the same in every language, such as a name, or the words of the operating system.
+    pub fn verbatim(text: impl Into<String>) -> Message {
+        Message::new("{}", vec![Hole::Text(text.into())])
+    }
+
+    /// The English text.
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Form::Fixed(template) => template,
+            Form::Made(made) => &made.english,
+        }
+    }
+
+    /// The text in that language; in English where the catalogue has none.
+    pub fn told_in(&self, language: Language) -> Cow<'_, str> {
+        match language {
+            Language::English => Cow::Borrowed(self.as_str()),
+            Language::Chinese => {
+                let (original, holes) = self.parts();
+                match (&self.0, CHINESE.get(original)) {
+                    // Its braces are none of a hole.
+                    (Form::Fixed(text), None) => Cow::Borrowed(*text),
+                    (_, told) => {
+                        let template = told.map_or(original, String::as_str);
+                        Cow::Owned(fill(original, template, put(language), |at| text_in(holes, at, language)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// A message that reads as this one does in that language.
+    #[must_use]
+    pub fn in_language(&self, language: Language) -> Message {
+        match language {
+            Language::English => self.clone(),
+            _ => Message::verbatim(self.told_in(language)),
+        }
+    }
+
+    /// The template, and what stands in its holes.
+    fn parts(&self) -> (&str, &[Hole]) {
+        match &self.0 {
+            Form::Fixed(template) => (template, &[]),
+            Form::Made(made) => (&made.template, &made.holes),
+        }
+    }
+
+    /// True for the empty message, which stands where there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.as_str().is_empty()
+    }
+}
+
+fn text_in(holes: &[Hole], at: usize, language: Language) -> Cow<'_, str> {
+    holes.get(at).map_or(Cow::Borrowed(""), |hole| hole.told_in(language))
+}
+
+/// The words of a list that is joined by commas.
+pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
+    let items: Vec<Hole> = words.into_iter().map(|word| word.argument()).collect();
+    match items.is_empty() {
+        true => Message::default(),
+        false => Message::new("{}", vec![Hole::List(items)]),
+    }
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
+    let mut words: Vec<A> = words.into_iter().collect();
+    match (words.pop(), words.is_empty()) {
+        (None, _) => message!("something else"),
+        (Some(last), true) => listed([last]),
+        (Some(last), false) => message!("{} or {last}", listed(words)),
+    }
+}
+
+/// A piece of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece<'t> {
+    Text(&'t str),
+    /// The name in a hole, which may be empty.
+    Hole(&'t str),
+}
+
+/// The pieces of a template.
+fn pieces(template: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}']) {
+        if rest[at..].starts_with("{{") || rest[at..].starts_with("}}") {
+            pieces.push(Piece::Text(&rest[..=at]));
+            rest = &rest[at + 2..];
+        } else {
+            let end = rest[at..].find('}').map_or(rest.len(), |end| at + end);
+            pieces.push(Piece::Text(&rest[..at]));
+            pieces.push(Piece::Hole(rest.get(at + 1..end).unwrap_or_default()));
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+/// The names of the holes of a template, in its order; one without a name is called by its number among these.
+pub fn holes(template: &str) -> Vec<String> {
+    let mut unnamed = 0..;
+    let name = |piece| match piece {
+        Piece::Hole("") => unnamed.next().map(|number| number.to_string()),
+        Piece::Hole(name) => Some(name.to_owned()),
+        Piece::Text(_) => None,
+    };
+    pieces(template).into_iter().filter_map(name).collect()
+}
+
+/// A template, in whatever language, with the holes filled as those of the original are.
+fn fill<'t>(
+    original: &str,
+    template: &str,
+    put: fn(&mut String, &str),
+    text: impl Fn(usize) -> Cow<'t, str>,
+) -> String {
+    // Each is taken once, so that what damaged bytes nest does not grow without bound.
+    let mut names: Vec<Option<String>> = holes(original).into_iter().map(Some).collect();
+    let mut own = holes(template).into_iter();
+    let mut out = String::new();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Text(text) => put(&mut out, text),
+            Piece::Hole(_) => {
+                let name = own.next();
+                if let Some(at) = names.iter().position(|known| known.is_some() && *known == name) {
+                    names[at] = None;
+                    put(&mut out, &text(at));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Puts a piece behind others, with the space that Chinese typography has between its characters and code or numbers, and
+/// without one between two of its characters.
+fn spaced(out: &mut String, piece: &str) {
+    let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let other = |c: char| c.is_ascii_alphanumeric() || c == '`';
+    let is_text = |text: &str| text.starts_with(han);
+    if is_text(piece) && out.strip_suffix(' ').is_some_and(|before| before.ends_with(han)) {
+        out.pop();
+    }
+    let behind = piece.strip_prefix(' ').filter(|behind| out.ends_with(han) && is_text(behind));
+    let piece = behind.unwrap_or(piece);
+    if let (Some(before), Some(behind)) = (out.chars().next_back(), piece.chars().next())
+        && (han(before) && other(behind) || other(before) && han(behind))
+    {
+        out.push(' ');
+    }
+    out.push_str(piece);
+}
+
+impl Default for Message {
+    fn default() -> Message {
+        Message::fixed("")
+    }
+}
+
+/// Messages are equal that are made of the same: the English text follows from that.
+impl PartialEq for Message {
+    fn eq(&self, other: &Message) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Message {}
+
+impl Hash for Message {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
+}
+
+impl Deref for Message {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for Message {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl PartialEq<str> for Message {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Message {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl From<Message> for String {
+    fn from(message: Message) -> String {
+        message.as_str().to_owned()
+    }
+}
+
+impl Argument for Message {
+    fn argument(&self) -> Hole {
+        Hole::Words(self.clone())
+    }
+}
+
+impl<A: Argument + ?Sized> Argument for &A {
+    fn argument(&self) -> Hole {
+        (**self).argument()
+    }
+}
+
+macro_rules! texts {
+    ($($kind:ty)*) => {
+        $(impl Argument for $kind {
+            fn argument(&self) -> Hole {
+                Hole::Text(self.to_string())
+            }
+        })*
+    };
+}
+
+texts! {
+    str String Box<str> Arc<str> Cow<'_, str> char u8 u16 u32 u64 u128 usize i32 i64 f64 bool super::Code
+    std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
+}
+
+impl Codec for Message {
+    fn write(&self, to: &mut Writer) {
+        let (template, holes) = self.parts();
+        to.text(template);
+        holes.to_vec().write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (template, holes) = (from.text()?.to_string(), Vec::<Hole>::read(from)?);
+        if self::holes(&template).len() != holes.len() {
+            return Err(DecodeError("a message has other holes than its template"));
+        }
+        let english =
+            fill(&template, &template, put(Language::English), |at| text_in(&holes, at, Language::English));
+        Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), holes, english }))))
+    }
+}
+
+impl_codec!(enum Hole { 0 Text(text), 1 Words(message), 2 List(items) });

@@ -1,0 +1,383 @@
+//! Says what is wrong with a message, and where: turns a refusal of the reader into words for the message's author.
+
+use crate::message;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
+use crate::diag::{Code, Language, Message};
+
+/// Characters of a key that a message shows; the rest is left out.
+const SHOWN: usize = 80;
+
+/// The kind of mistake that a text makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum JsonErrorKind {
+    /// Not JSON.
+    Syntax,
+    /// More than [`MAX_DEPTH`] lists and objects inside one another.
+    Depth,
+    /// A key twice in one object.
+    DuplicateKey,
+    /// A number beyond the range of a 64-bit float.
+    NumberRange,
+    /// JSON, but not an object where one is required.
+    NotAnObject,
+    /// Bytes that are not UTF-8.
+    Utf8,
+    /// More than [`MAX_BYTES`].
+    TooLong,
+    /// More than [`MAX_OBJECTS`].
+    TooManyObjects,
+}
+
+impl JsonErrorKind {
+    /// The diagnostic code users see.
+    pub fn code(self) -> Code {
+        match self {
+            JsonErrorKind::Syntax => Code::MessageSyntax,
+            JsonErrorKind::Depth => Code::MessageTooDeep,
+            JsonErrorKind::DuplicateKey => Code::MessageDuplicateKey,
+            JsonErrorKind::NumberRange => Code::MessageNumber,
+            JsonErrorKind::NotAnObject => Code::MessageNotObject,
+            JsonErrorKind::Utf8 => Code::MessageNotUtf8,
+            JsonErrorKind::TooLong => Code::MessageTooLong,
+            JsonErrorKind::TooManyObjects => Code::MessageObjects,
+        }
+    }
+}
+
+/// Why a text was not read as a message. Displays as one lower-case line: what, where, and the remedy if there is one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.in_words())]
+pub struct JsonError {
+    kind: JsonErrorKind,
+    message: Message,
+    /// Empty where there is none.
+    help: Message,
+    path: String,
+    line: usize,
+    column: usize,
+    offset: usize,
+}
+
+impl JsonError {
+    /// The kind of mistake.
+    pub fn kind(&self) -> JsonErrorKind {
+        self.kind
+    }
+
+    /// The mistake in words, without the place and the remedy.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The remedy, where there is one to name.
+    pub fn help(&self) -> Option<&str> {
+        Some(self.help.as_str()).filter(|help| !help.is_empty())
+    }
+
+    /// The mistake with its place and the remedy, which can be told in several languages.
+    pub fn in_words(&self) -> Message {
+        let JsonError { message, help, line, column, .. } = self;
+        match help.is_empty() {
+            true => message!("{message} at line {line}, column {column}"),
+            false => message!("{message} at line {line}, column {column}; {help}"),
+        }
+    }
+
+    /// The same with its words in a language.
+    #[must_use]
+    pub fn told_in(&self, language: Language) -> JsonError {
+        let (message, help) = (self.message.in_language(language), self.help.in_language(language));
+        JsonError { message, help, ..self.clone() }
+    }
+
+    /// The value the mistake is in (`ctx.items[2]`; for a duplicate key the object that has it twice); empty for the
+    /// outermost value. A key of more than 80 characters is cut short in it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The line, counted from 1; lines end with a line feed.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column, in characters, counted from 1.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// The byte, counted from 0; the text's length for a text that ends too early.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The error for a text that is longer than [`MAX_BYTES`], whether or not it was read.
+    pub fn too_long() -> JsonError {
+        JsonError {
+            kind: JsonErrorKind::TooLong,
+            message: message!("the message is longer than {} MiB", MAX_BYTES >> 20),
+            help: message!("a line holds one message"),
+            path: String::new(),
+            line: 1,
+            column: 1,
+            offset: MAX_BYTES,
+        }
+    }
+
+    /// The error for what stopped the reader: `refusal` if that was us, else what `serde_json` says.
+    pub(super) fn new(
+        text: &str,
+        error: &serde_json::Error,
+        refusal: Option<Refusal>,
+        path: Vec<Step>,
+    ) -> JsonError {
+        let path = dotted(path);
+        let (kind, message, help, offset) = match refusal {
+            Some(Refusal::Depth) => (
+                JsonErrorKind::Depth,
+                message!("lists and objects are nested more than {MAX_DEPTH} deep"),
+                message!("make the message flatter"),
+                find(text, |depth, _| depth > MAX_DEPTH),
+            ),
+            Some(Refusal::DuplicateKey { key, nth }) => (
+                JsonErrorKind::DuplicateKey,
+                match path.is_empty() {
+                    true => message!("key `{}` appears twice", shown(&key)),
+                    false => message!("key `{}` appears twice in `{path}`", shown(&key)),
+                },
+                message!("keep one of the two"),
+                find(text, |_, keys| keys == nth),
+            ),
+            Some(Refusal::Objects { nth }) => (
+                JsonErrorKind::TooManyObjects,
+                message!("the message has more than {MAX_OBJECTS} objects"),
+                message!(
+                    "send it as several messages, or lists of values in place of lists of small objects"
+                ),
+                find(text, |_, keys| keys == nth),
+            ),
+            None => {
+                let offset = offset_of(text, error);
+                let whole = error.to_string();
+                let message = whole.rsplit_once(" at line ").map_or(&*whole, |(message, _)| message);
+                if message == "number out of range" {
+                    (
+                        JsonErrorKind::NumberRange,
+                        match path.is_empty() {
+                            true => message!("number is out of range"),
+                            false => message!("number at `{path}` is out of range"),
+                        },
+                        message!(
+                            "64-bit floats reach to about 1.8e308; send it as a string if it is no quantity"
+                        ),
+                        number_start(text, offset),
+                    )
+                } else {
+                    let (message, help) = in_words(text, offset, message);
+                    (JsonErrorKind::Syntax, message, help, offset)
+                }
+            }
+        };
+        JsonError { path, ..JsonError::at(text, offset, kind, message, help) }
+    }
+
+    pub(super) fn not_an_object(text: &str, value: &Value) -> JsonError {
+        let what = match value {
+            Value::Null => Message::verbatim("null"),
+            Value::Bool(_) => message!("a boolean"),
+            Value::Number(_) => message!("a number"),
+            Value::String(_) => message!("a string"),
+            Value::Array(_) => message!("a list"),
+            Value::Object(_) => message!("an object"),
+        };
+        let offset = text.len() - text.trim_start().len();
+        let message = message!("expected an object, found {what}");
+        let help = message!("a message is an object, as in `{{ \"text\": \"show my files\" }}`");
+        JsonError::at(text, offset, JsonErrorKind::NotAnObject, message, help)
+    }
+
+    pub(super) fn utf8(bytes: &[u8], error: std::str::Utf8Error) -> JsonError {
+        let offset = error.valid_up_to();
+        let valid = bytes.get(..offset).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default();
+        let message = match bytes.get(offset) {
+            Some(byte) if error.error_len().is_some() => {
+                message!("the text is not UTF-8: found byte {}", format!("0x{byte:02x}"))
+            }
+            _ => message!("the text is not UTF-8: it ends inside a character"),
+        };
+        JsonError::at(valid, offset, JsonErrorKind::Utf8, message, message!("save or send it as UTF-8"))
+    }
+
+    fn at(text: &str, offset: usize, kind: JsonErrorKind, message: Message, help: Message) -> JsonError {
+        let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let before = &text[..offset];
+        let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
+        let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
+        JsonError { kind, message, help, path: String::new(), line, column, offset }
+    }
+}
+
+/// A refusal of our own.
+pub(super) enum Refusal {
+    /// One list or object too many.
+    Depth,
+    /// One object too many; its first key is the `nth` of the whole text.
+    Objects { nth: usize },
+    /// `key`, the `nth` key of the whole text, was in its object before.
+    DuplicateKey { key: String, nth: usize },
+}
+
+/// A step from a value to one inside it.
+pub(super) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// `steps`, innermost first, as a path: `ctx.items[2]["other key"]`.
+fn dotted(steps: Vec<Step>) -> String {
+    let mut path = String::new();
+    for step in steps.iter().rev() {
+        match step {
+            Step::Index(i) => path.push_str(&format!("[{i}]")),
+            Step::Key(key) if key.is_empty() || key.contains(|c: char| !c.is_alphanumeric() && c != '_') => {
+                path.push_str(&format!("[\"{}\"]", shown(key)));
+            }
+            Step::Key(key) => {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(&shown(key));
+            }
+        }
+    }
+    path
+}
+
+/// `key` on one line: control characters and quotes escaped, and not longer than a reader can take in.
+fn shown(key: &str) -> String {
+    let mut out = String::new();
+    for c in key.chars().take(SHOWN) {
+        if c.is_control() || c == '"' || c == '\\' { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    if key.chars().nth(SHOWN).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// The first byte, in a text that is sound JSON up to there, at which the number of open brackets and that of keys are
+/// what is wanted; `serde_json` has read past it by the time it reports.
+fn find(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
+    let bytes = text.as_bytes();
+    let mut open = Vec::new();
+    let (mut at, mut keys, mut previous) = (0, 0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        at += 1;
+        match byte {
+            b'[' | b'{' => open.push(byte),
+            b']' | b'}' => drop(open.pop()),
+            b'"' => {
+                keys += usize::from(open.last() == Some(&b'{') && matches!(previous, b'{' | b','));
+                while let Some(&byte) = bytes.get(at).filter(|&&byte| byte != b'"') {
+                    at += if byte == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            _ => {}
+        }
+        if wanted(open.len(), keys) {
+            return start;
+        }
+        if !byte.is_ascii_whitespace() {
+            previous = byte;
+        }
+    }
+    text.len()
+}
+
+/// The byte that `serde_json` stopped at. It gives a line and, in bytes, how much of that line it has read.
+fn offset_of(text: &str, error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        return text.len();
+    }
+    let before = match error.line().checked_sub(2) {
+        None => 0,
+        Some(nth) => memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth).map_or(text.len(), |at| at + 1),
+    };
+    (before + error.column()).saturating_sub(1).min(text.len())
+}
+
+/// The start of the number that has its last digit at or just before `offset`.
+fn number_start(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().get(..offset).unwrap_or_default();
+    let part = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
+    offset - before.iter().rev().take_while(part).count()
+}
+
+/// The message and the remedy for a syntax error of `serde_json`'s own at byte `offset`.
+fn in_words(text: &str, offset: usize, original: &str) -> (Message, Message) {
+    let found = text.get(offset..).and_then(|rest| rest.chars().next());
+    let (message, help) = match (original, found) {
+        _ if text.trim().is_empty() => {
+            (message!("the text is empty, expected a JSON value"), Message::default())
+        }
+        ("expected value", Some('\u{feff}')) => {
+            (message!("unexpected byte order mark"), message!("save or send the text without it"))
+        }
+        ("expected value" | "key must be a string", Some('\'')) => {
+            (message!("unexpected single quote"), message!("JSON strings and keys take double quotes"))
+        }
+        ("expected value", Some('N' | 'I' | 'T' | 'F')) => (
+            message!("expected a JSON value"),
+            message!("the words JSON knows are `true`, `false` and `null`"),
+        ),
+        ("expected value" | "key must be a string", Some('/' | '#')) => {
+            (message!("expected a JSON value"), message!("JSON has no comments"))
+        }
+        ("expected value" | "expected ident", _) => (message!("expected a JSON value"), Message::default()),
+        ("EOF while parsing a list", _) => {
+            (message!("the text ends inside a list"), message!("close it with `]`"))
+        }
+        ("EOF while parsing an object", _) => {
+            (message!("the text ends inside an object"), message!("close it with `}}`"))
+        }
+        ("EOF while parsing a string", _) => {
+            (message!("the text ends inside a string"), message!("close it with a double quote"))
+        }
+        ("EOF while parsing a value", _) => {
+            (message!("the text ends where a value is expected"), Message::default())
+        }
+        ("trailing comma", _) => (message!("comma after the last element"), message!("remove the comma")),
+        ("trailing characters", _) => {
+            (message!("more text after the JSON value"), message!("send one value at a time"))
+        }
+        ("key must be a string", _) => {
+            (message!("key is not a string"), message!("write keys in double quotes"))
+        }
+        ("invalid escape", _) => {
+            (message!("unknown escape in a string"), message!("write `\\\\` for a backslash"))
+        }
+        ("invalid number", _) => {
+            (message!("number is not written as JSON writes them"), message!("as in `0.5`, `-12` or `1e3`"))
+        }
+        ("lone leading surrogate in hex escape" | "unexpected end of hex escape", _) => (
+            message!("half of a surrogate pair in a string"),
+            message!("write both halves, as in `\\ud83d\\ude00`, or the character"),
+        ),
+        (control, _) if control.starts_with("control character") => (
+            message!("raw control character in a string"),
+            message!("write `\\n` for a line break, `\\t` for a tab, else `\\u00XX`"),
+        ),
+        (other, _) => (Message::verbatim(other), Message::default()),
+    };
+    let message = match found {
+        Some(c) if message.starts_with("expected") && !c.is_whitespace() && !c.is_control() => {
+            message!("{message}, found `{c}`")
+        }
+        _ => message,
+    };
+    (message, help)
+}

@@ -1,0 +1,215 @@
+//! The files of a compilation and the way from a byte offset to a line and column. Text arrives
+//! here already read; reading files is the command line's business.
+
+use crate::codec::{Codec, DecodeError, Reader, Writer};
+use crate::span::{FileId, Span};
+use std::ops::Range;
+
+/// The files of one compilation.
+#[derive(Clone, Debug, Default)]
+pub struct SourceMap {
+    files: Vec<SourceFile>,
+}
+
+/// One file: its name, its text, and where its lines start.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// The name shown in diagnostics, usually a path.
+    pub name: String,
+    /// The whole text, a byte order mark included.
+    pub text: String,
+    line_starts: Vec<u32>,
+}
+
+/// A place as people count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters (Unicode scalar values); a byte order mark does not count.
+    pub column: usize,
+}
+
+impl SourceMap {
+    /// A map without files.
+    pub fn new() -> Self {
+        SourceMap::default()
+    }
+
+    /// Takes in a file.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
+        let id = FileId(self.files.len() as u32);
+        self.files.push(SourceFile::new(name.into(), text.into()));
+        id
+    }
+
+    /// The file of that number.
+    ///
+    /// # Panics
+    /// When the number is of another map.
+    pub fn file(&self, id: FileId) -> &SourceFile {
+        &self.files[id.0 as usize]
+    }
+
+    /// The file of that number, if it is of this map.
+    pub fn get(&self, id: FileId) -> Option<&SourceFile> {
+        self.files.get(id.0 as usize)
+    }
+
+    /// The number of files.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// True when there are no files.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Writes the files; without their texts when they are stripped, so that places still have their
+    /// lines.
+    pub fn write(&self, strip: bool, to: &mut Writer) {
+        to.number(self.files.len() as u64);
+        for file in &self.files {
+            file.name.write(to);
+            let lines = (strip || file.is_stripped()).then_some(&file.line_starts);
+            to.byte(u8::from(lines.is_some()));
+            match lines {
+                None => file.text.write(to),
+                Some(lines) => {
+                    to.number(lines.len() as u64);
+                    let mut last = 0;
+                    for start in lines {
+                        to.number((start - last).into());
+                        last = *start;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads what [`write`](SourceMap::write) wrote.
+    pub fn read(from: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
+        let count = from.count()?;
+        let mut files = Vec::new();
+        for _ in 0..count {
+            let name = String::read(from)?;
+            if !bool::read(from)? {
+                files.push(SourceFile::new(name, String::read(from)?));
+                continue;
+            }
+            let steps: Vec<u32> = Vec::read(from)?;
+            let mut last = 0_u32;
+            let starts = steps.into_iter().map(|step| {
+                last = last.checked_add(step)?;
+                Some(last)
+            });
+            let line_starts =
+                starts.collect::<Option<Vec<u32>>>().filter(|starts| starts.first() == Some(&0));
+            let line_starts = line_starts.ok_or(DecodeError("the lines of a file are not in order"))?;
+            files.push(SourceFile { name, text: String::new(), line_starts });
+        }
+        Ok(SourceMap { files })
+    }
+
+    /// The files in the order they came in, with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
+        self.files.iter().enumerate().map(|(index, file)| (FileId(index as u32), file))
+    }
+
+    /// The text at a place.
+    pub fn slice(&self, span: Span) -> &str {
+        self.file(span.file).text.get(span.range()).unwrap_or("")
+    }
+
+    /// Line and column of the first character of a place.
+    pub fn position(&self, span: Span) -> Position {
+        self.file(span.file).position(span.start)
+    }
+}
+
+impl SourceFile {
+    /// Finds the lines of a text.
+    pub fn new(name: String, text: String) -> Self {
+        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1);
+        let line_starts = std::iter::once(0).chain(breaks).collect();
+        SourceFile { name, text, line_starts }
+    }
+
+    /// True when the text was left out, and only its lines are known.
+    pub fn is_stripped(&self) -> bool {
+        self.text.is_empty() && self.line_starts.len() > 1
+    }
+
+    /// The number of lines; a file ends its last line with or without a line feed.
+    pub fn line_count(&self) -> usize {
+        let last = self.line_starts[self.line_starts.len() - 1] as usize;
+        self.line_starts.len() - usize::from(last == self.text.len() && last > 0)
+    }
+
+    /// Line and column of the character at a byte offset; one inside a character counts as its start.
+    pub fn position(&self, offset: u32) -> Position {
+        if self.is_stripped() {
+            // Without the text a column is counted in bytes.
+            let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
+            let column = offset - self.line_starts.get(line - 1).copied().unwrap_or(0) + 1;
+            return Position { line, column: column as usize };
+        }
+        let offset = floor(&self.text, offset as usize);
+        let line = self.line_starts.partition_point(|start| *start as usize <= offset);
+        let before = &self.text[self.line_starts[line - 1] as usize..offset];
+        let before = if line == 1 { before.strip_prefix('\u{FEFF}').unwrap_or(before) } else { before };
+        Position { line, column: before.chars().count() + 1 }
+    }
+
+    /// The text of a line, counted from 1, without its line break and without a byte order mark.
+    pub fn line(&self, line: usize) -> &str {
+        self.text.get(self.line_range(line)).unwrap_or_default()
+    }
+
+    /// The place of a line's text in the file; one that does not exist lies at its end.
+    pub fn line_range(&self, line: usize) -> Range<usize> {
+        let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
+            return self.text.len()..self.text.len();
+        };
+        let start = *start as usize;
+        let end = self.line_starts.get(line).map_or(self.text.len(), |next| *next as usize - 1);
+        let text = self.text.get(start..end).unwrap_or_default();
+        let mark = if line == 1 && text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+        start + mark..start + text.strip_suffix('\r').unwrap_or(text).len()
+    }
+}
+
+/// The start of the character at an offset, or the end of the text.
+pub fn floor(text: &str, offset: usize) -> usize {
+    (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_are_those_an_editor_shows() {
+        let check = |text: &str, needle: &str, line: usize, column: usize| {
+            let file = SourceFile::new("a".into(), text.into());
+            let offset = text.find(needle).expect("the needle is in the text") as u32;
+            assert_eq!(file.position(offset), Position { line, column }, "{needle} in {text:?}");
+        };
+        check("abc", "a", 1, 1);
+        check("abc\ndef", "e", 2, 2);
+        check("abc\r\ndef\r\nx", "x", 3, 1);
+        check("\u{FEFF}abc", "b", 1, 2);
+        check("文件 x", "x", 1, 4);
+        check("a\n\nb", "b", 3, 1);
+    }
+
+    #[test]
+    fn lines_come_without_their_breaks() {
+        let file = SourceFile::new("a".into(), "\u{FEFF}one\r\ntwo\n".into());
+        assert_eq!((file.line(1), file.line(2), file.line(3), file.line(9)), ("one", "two", "", ""));
+        assert_eq!(file.line_count(), 2);
+        assert_eq!(file.position(99), Position { line: 3, column: 1 });
+        assert_eq!(SourceFile::new("e".into(), String::new()).line_count(), 1);
+    }
+}

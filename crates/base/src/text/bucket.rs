@@ -1,0 +1,210 @@
+//! `bucket(key)`: a stable hash of a key, for gradual roll-outs (`bucket(ctx.user.id) in 0..10` is a tenth of them).
+//!
+//! The same key falls into the same bucket for ever, in every version and on every machine, so the function is written
+//! out here in full, for others to repeat. Over the UTF-8 bytes of the key, in unsigned 64-bit arithmetic that wraps:
+//!
+//! 1. FNV-1a: `h = 0xcbf29ce484222325`; for each byte, `h = (h ^ byte) * 0x100000001b3`.
+//! 2. MurmurHash3's finaliser, since FNV alone spreads short keys poorly: `h ^= h >> 33; h *= 0xff51afd7ed558ccd;
+//!    h ^= h >> 33; h *= 0xc4ceb9fe1a85ec53; h ^= h >> 33`.
+//! 3. The bucket is `h % 100`.
+//!
+//! With a seed the bytes are those of `SEED:KEY`. [`Hash`] names the ways of other systems, so that whoever comes from
+//! there keeps every user in the group where they are.
+//!
+//! The key is taken as it is: no folding, no normalisation. It is no secret and no defence: whoever picks a key can
+//! pick a bucket.
+
+/// A way to put keys into buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hash {
+    /// From 0 to 99; the algorithm is in the module's documentation and never changes.
+    Rulec,
+    /// From 1 to 100: MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of `SEED:KEY`, modulo 100, plus 1. Unleash
+    /// calls the seed `groupId`; a roll-out of 25 % takes the buckets up to 25.
+    Unleash,
+    /// From 1 to 1000, with MurmurHash3's seed 86028157: how Unleash chooses variants, whose weights sum up to 1000.
+    UnleashVariants,
+    /// From 0 to 0.999: FNV-1a (32 bits) of the key and then the seed, modulo 1000, divided by 1000. Like the JavaScript
+    /// library, it reads UTF-16 code units. GrowthBook's `hashVersion` 1.
+    GrowthBook1,
+    /// From 0 to 0.9999: FNV-1a of the seed and then the key; FNV-1a of that number in decimal, modulo 10000, divided
+    /// by 10000. GrowthBook's `hashVersion` 2.
+    GrowthBook2,
+}
+
+/// A bucket: its number, or the part of all keys that lie before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bucket {
+    Number(i64),
+    Part(f64),
+}
+
+impl Hash {
+    /// Their names in the rules.
+    pub const NAMES: [(&'static str, Hash); 5] = [
+        ("rulec", Hash::Rulec),
+        ("unleash", Hash::Unleash),
+        ("unleash_variants", Hash::UnleashVariants),
+        ("growthbook_1", Hash::GrowthBook1),
+        ("growthbook_2", Hash::GrowthBook2),
+    ];
+
+    pub fn named(name: &str) -> Option<Hash> {
+        Hash::NAMES.iter().find(|(known, _)| *known == name).map(|(_, hash)| *hash)
+    }
+
+    /// The bucket of a key.
+    pub fn bucket(self, key: &str, seed: &str) -> Bucket {
+        let seeded = || seed.bytes().chain([b':']).chain(key.bytes());
+        let murmur = |seed, buckets: u32| Bucket::Number((murmur3(seeded(), seed) % buckets + 1).into());
+        match self {
+            Hash::Rulec if seed.is_empty() => Bucket::Number(percent(key.bytes())),
+            Hash::Rulec => Bucket::Number(percent(seeded())),
+            Hash::Unleash => murmur(0, 100),
+            Hash::UnleashVariants => murmur(86_028_157, 1000),
+            Hash::GrowthBook1 => Bucket::Part(f64::from(fnv32([key, seed]) % 1000) / 1000.0),
+            Hash::GrowthBook2 => {
+                let first = fnv32([seed, key]).to_string();
+                Bucket::Part(f64::from(fnv32([&first, ""]) % 10_000) / 10_000.0)
+            }
+        }
+    }
+}
+
+fn percent(bytes: impl Iterator<Item = u8>) -> i64 {
+    let h =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    (finalise(h) % 100) as i64
+}
+
+/// FNV-1a with 32 bits, of two texts one behind the other.
+fn fnv32(texts: [&str; 2]) -> u32 {
+    let units = texts.into_iter().flat_map(str::encode_utf16);
+    units.fold(0x811c_9dc5, |h, unit| (h ^ u32::from(unit)).wrapping_mul(0x0100_0193))
+}
+
+/// MurmurHash3, for x86 with 32 bits.
+fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
+    let mixed = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+    let (mut h, mut block, mut length) = (seed, 0, 0_u32);
+    for byte in bytes {
+        block |= u32::from(byte) << (8 * (length % 4));
+        length = length.wrapping_add(1);
+        if length % 4 == 0 {
+            h = (h ^ mixed(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+            block = 0;
+        }
+    }
+    h ^= mixed(block) ^ length;
+    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    h ^ (h >> 16)
+}
+
+/// MurmurHash3's finaliser.
+pub fn finalise(mut h: u64) -> u64 {
+    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    h ^ (h >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOLDEN: [(&str, i64); 14] = [
+        ("", 42),
+        ("a", 15),
+        ("b", 4),
+        ("user-1", 77),
+        ("user-2", 35),
+        ("user-3", 36),
+        ("42", 76),
+        ("Alice", 15),
+        ("alice", 36),
+        ("文件", 43),
+        ("café", 54),
+        ("cafe\u{301}", 48),
+        ("a@example.org", 58),
+        ("the quick brown fox jumps over the lazy dog", 23),
+    ];
+
+    /// Computed by an independent Python program; a change here is a change for every roll-out in the field.
+    #[test]
+    fn golden_values() {
+        for (key, expected) in GOLDEN {
+            assert_eq!(Hash::Rulec.bucket(key, ""), Bucket::Number(expected), "{key:?}");
+        }
+    }
+
+    /// The published test vectors of MurmurHash3 and FNV-1a.
+    #[test]
+    fn hashes_are_those_that_are_published() {
+        for (text, seed, expected) in [
+            ("", 0, 0),
+            ("", 1, 0x514e_28b7),
+            ("test", 0, 0xba6b_d213),
+            ("Hello, world!", 0x9747_b28c, 0x2488_4cba),
+            ("The quick brown fox jumps over the lazy dog", 0, 0x2e4f_f723),
+        ] {
+            assert_eq!(murmur3(text.bytes(), seed), expected, "{text}");
+        }
+        for (text, expected) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
+            assert_eq!(fnv32([text, ""]), expected, "{text}");
+        }
+    }
+
+    /// Answers from the suites of those systems: the client specification of Unleash, `cases.json` of GrowthBook.
+    #[test]
+    fn keys_stay_where_other_systems_put_them() {
+        let check = |hash: Hash, seed: &str, key: &str, expected| {
+            assert_eq!(hash.bucket(key, seed), expected, "{hash:?} {seed} {key}");
+        };
+        for (seed, key, part, variant) in [("gr1", "123", 73, 96), ("groupX", "999", 25, 60)] {
+            check(Hash::Unleash, seed, key, Bucket::Number(part));
+            // The published numbers are modulo 100, which divides 1000.
+            let Bucket::Number(found) = Hash::UnleashVariants.bucket(key, seed) else { panic!("no number") };
+            assert_eq!((found - 1) % 100 + 1, variant, "{seed} {key}");
+        }
+        for (seed, key, part) in [
+            ("", "a", 0.22),
+            ("", "b", 0.077),
+            ("b", "a", 0.946),
+            ("ef", "d", 0.652),
+            ("asdf", "8952klfjas09ujk", 0.549),
+            ("", "123", 0.011),
+            ("", "___)((*\":&", 0.563),
+            ("feature", "456", 0.178),
+            ("feature", "fds", 0.514),
+        ] {
+            check(Hash::GrowthBook1, seed, key, Bucket::Part(part));
+        }
+        for (seed, key, part) in [
+            ("seed", "a", 0.0505),
+            ("seed", "b", 0.2696),
+            ("foo", "ab", 0.2575),
+            ("foo", "def", 0.2019),
+            ("89123klj", "8952klfjas09ujkasdf", 0.124),
+            ("90850943850283058242805", "123", 0.7516),
+            ("()**(%$##$%#$#", "___)((*\":&", 0.0128),
+            ("feature", "123", 0.5231),
+        ] {
+            check(Hash::GrowthBook2, seed, key, Bucket::Part(part));
+        }
+    }
+
+    #[test]
+    fn spreads_evenly() {
+        for (name, key) in [
+            ("numbers", (|i| i.to_string()) as fn(u32) -> String),
+            ("users", |i| format!("user-{i:08}")),
+            ("tails", |i| format!("{i}@example.org")),
+        ] {
+            let mut counts = [0_u32; 100];
+            (0..100_000).for_each(|i| counts[percent(key(i).bytes()) as usize] += 1);
+            // 1000 expected in each, standard deviation 31.5; chi-squared has mean 99, deviation 14.
+            let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
+            assert!((45.0..170.0).contains(&chi), "{name}: chi-squared {chi}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Payload and workflow cases, which the bundled rule files decide.
+
+use super::{Setting, Verdict};
+use crate::{payload, workflow};
+use rulec::bundled;
+use rulec::{Message, Rules, Tier};
+use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
+use serde_json::Value as Json;
+use std::sync::{Arc, LazyLock};
+
+/// A bundled file compiled, or why it is not.
+type Compiled = Result<Rules, Message>;
+
+fn compile(text: &str) -> Compiled {
+    Rules::from_text(text).map_err(|error| Message::verbatim(error.to_string()))
+}
+
+fn by(compiled: &Compiled, tier: Tier) -> Compiled {
+    super::by(compiled.as_ref().map_err(Message::clone)?, tier)
+}
+
+/// A payload, several decisions at once, or an intent.
+pub(super) fn payload(case: &Json, setting: &Setting) -> Verdict {
+    static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::DECISIONS));
+    let context = setting.context.as_ref().unwrap_or(&Json::Null);
+    setting.tiers.iter().try_for_each(|tier| payload::run(&by(&RULES, *tier)?, case, context))
+}
+
+/// A run of a workflow, or the decisions of a loop or vote.
+pub(super) fn workflow(case: &Json, setting: &Setting) -> Verdict {
+    static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::WORKFLOW));
+    setting.tiers.iter().try_for_each(|tier| {
+        let rules = by(&RULES, *tier)?;
+        let router = |rule: &str, _: &str| {
+            let router =
+                RulesRouter::new(&rules, rule).map_err(|error| Message::verbatim(error.to_string()))?;
+            Ok(Arc::new(router) as Arc<dyn ConditionalRouter>)
+        };
+        workflow::check(case, &router)
+    })
+}

@@ -1,0 +1,493 @@
+//! The reference evaluator: walks the typed program in the author's shape and does what the
+//! language page says, in the plainest way. It is the oracle that every engine is held against, so
+//! it is made to be read, not to be fast.
+//!
+//! Two things are remembered during a decision, for programs that would otherwise take exponential
+//! time: the result of a `let`, and that a table has been searched.
+//!
+//! Each step is reported to an [`Observer`]; explanations are made of what it hears.
+
+#[cfg(test)]
+pub(crate) mod fixture;
+mod observe;
+mod order;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use observe::{Observer, Reached, Step};
+pub use order::operands;
+
+use crate::host::HostCalls;
+use order::HostUse;
+use rulec_lang::arena::Arena;
+use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::implementations;
+use rulec_lang::operators::{Meaning, TestMode};
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{
+    Cond, CondKind, Destination, Expr, ExprKind, Guarded, LetId, NEXT, Nests, Operand, Outcome, Part,
+    Predicate, Program, SlotId, Term, Var, VarId,
+};
+use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Evaluates a program for one message.
+pub struct Evaluator<'a, O = ()> {
+    program: &'a Program,
+    message: &'a Json,
+    /// The values of bindings that slots are rooted in, by their numbers.
+    roots: &'a [Value<'a>],
+    arena: &'a Arena,
+    /// The calls of host functions so far, with those that failed.
+    pub hosts: HostCalls<'a>,
+    host_use: HostUse,
+    /// The elements in scope as they stand in their lists, innermost last.
+    elements: Vec<(&'a Var, Value<'a>)>,
+    /// The number of them that are in scope around what does not depend on them.
+    outside: usize,
+    nests: Nests,
+    lets: Vec<Option<Known<'a>>>,
+    /// The results of what is computed once though it stands in a quantifier, by their addresses.
+    once: HashMap<(usize, bool), Known<'a>>,
+    /// The listener.
+    pub observer: O,
+}
+
+/// The result of a `let`.
+#[derive(Clone, Copy)]
+enum Known<'a> {
+    Cond(Tri),
+    Value(Value<'a>),
+}
+
+impl<'a> Evaluator<'a> {
+    /// An evaluator for this message; `hosts` makes and keeps its calls of host functions.
+    pub fn new(program: &'a Program, message: &'a Json, arena: &'a Arena, hosts: HostCalls<'a>) -> Self {
+        Evaluator {
+            program,
+            message,
+            roots: &[],
+            arena,
+            hosts,
+            host_use: HostUse::of(program),
+            elements: Vec::new(),
+            outside: 0,
+            nests: Nests::default(),
+            once: HashMap::new(),
+            lets: vec![None; program.lets.len()],
+            observer: (),
+        }
+    }
+
+    /// The same evaluator with a listener.
+    pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
+        let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
+        let (elements, nests, once) = (Vec::new(), Nests::default(), HashMap::new());
+        Evaluator {
+            program,
+            message,
+            roots,
+            arena,
+            hosts,
+            host_use,
+            elements,
+            outside: 0,
+            nests,
+            lets,
+            once,
+            observer,
+        }
+    }
+
+    /// The same with the values of the bindings that slots are rooted in.
+    #[must_use]
+    pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
+        Evaluator { roots, ..self }
+    }
+}
+
+impl<'a, O: Observer<'a>> Evaluator<'a, O> {
+    /// Evaluates a step, telling the listener of its beginning and its end.
+    fn observed<T>(&mut self, step: Step<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
+    where
+        T: Copy + Into<Reached<'a>>,
+    {
+        O::enter(self, step);
+        let reached = evaluate(self);
+        O::leave(self, step, reached.into());
+        reached
+    }
+
+    /// The program.
+    pub fn program(&self) -> &'a Program {
+        self.program
+    }
+
+    /// The message.
+    pub fn message(&self) -> &'a Json {
+        self.message
+    }
+
+    /// The arena that values are built in, which tells the limits that were exceeded.
+    pub fn arena(&self) -> &'a Arena {
+        self.arena
+    }
+
+    /// The calls of host functions that were made.
+    pub fn into_calls(self) -> HostCalls<'a> {
+        self.hosts
+    }
+
+    /// The arguments of a handler, and the names of the required ones that are missing: those are
+    /// null. A missing optional argument is left out.
+    pub fn arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
+        let mut given = Map::new();
+        let mut missing = Vec::new();
+        if let Outcome::Handler { args, .. } = outcome {
+            for argument in args {
+                let value = self.operand(self.program.value(argument.value));
+                if value.is_missing() {
+                    if argument.optional {
+                        continue;
+                    }
+                    missing.push(argument.name.clone());
+                }
+                given.insert(argument.name.to_string(), value.to_json());
+            }
+        }
+        (given, missing)
+    }
+
+    /// The nodes a router sends on to. The message's `next` holds the ids of the next nodes; what it
+    /// does not hold stands as written.
+    pub fn next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
+        let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
+        let next = self.expr(self.program.value(*next)).elements();
+        let next: Option<Vec<String>> =
+            next.map(|ids| ids.filter_map(|id| id.as_str().map(str::to_owned)).collect());
+        let mut nodes = Vec::new();
+        for destination in destinations {
+            let named = match destination {
+                Destination::All => None,
+                Destination::At(index) => match &next {
+                    Some(next) => next.get(*index as usize).map(|id| vec![id.clone()]),
+                    None => Some(vec![destination.to_string()]),
+                },
+                Destination::Node(id) => Some(vec![id.to_string()]),
+                Destination::Named(value) => match self.expr(self.program.value(*value)) {
+                    Value::Str(id) => Some(vec![id.to_owned()]),
+                    list => {
+                        let ids = list.elements().into_iter().flatten();
+                        Some(ids.filter_map(|id| id.as_str().map(str::to_owned)).collect())
+                    }
+                },
+            };
+            // A next node that is not there: to every one.
+            let all = || next.clone().unwrap_or_else(|| vec![NEXT.to_owned()]);
+            nodes.extend(named.unwrap_or_else(all));
+        }
+        nodes
+    }
+
+    /// A condition's truth.
+    pub fn cond(&mut self, cond: &'a Cond) -> Tri {
+        self.observed(Step::Cond(cond), |eval| match &cond.kind {
+            CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_once(Part::Cond(cond)) => {
+                match eval.once(Part::Cond(cond), |eval| Known::Cond(eval.cond_now(cond))) {
+                    Known::Cond(truth) => truth,
+                    Known::Value(value) => implementations::truth(value),
+                }
+            }
+            _ => eval.cond_now(cond),
+        })
+    }
+
+    /// A condition's truth, computed now.
+    fn cond_now(&mut self, cond: &'a Cond) -> Tri {
+        let eval = self;
+        match &cond.kind {
+            CondKind::Const(value) => Tri::from(*value),
+            CondKind::Not(inner) => eval.cond(inner).not(),
+            CondKind::NotTrue(inner) => Tri::from(!eval.cond(inner).holds()),
+            CondKind::And(_) => {
+                let operands = eval.host_use.ordered(cond, eval.program);
+                Tri::all(operands.into_iter().map(|operand| eval.cond(operand)))
+            }
+            CondKind::Or(_) => {
+                let operands = eval.host_use.ordered(cond, eval.program);
+                Tri::any(operands.into_iter().map(|operand| eval.cond(operand)))
+            }
+            CondKind::Test(predicate) => eval.predicate(predicate),
+            CondKind::Quantifier { all, list, var, body } => {
+                let list = eval.operand(list);
+                let walk = |eval: &mut Self| {
+                    let elements = list.elements().into_iter().flatten();
+                    let results = elements.map(|element| eval.cond_on(var, element, body));
+                    if *all { Tri::all(results) } else { Tri::any(results) }
+                };
+                eval.over(Part::Cond(cond), list, body, walk).unwrap_or(Tri::Unknown)
+            }
+            CondKind::Let(id) => eval.let_cond(*id),
+            CondKind::Call(_, body) => eval.cond(body),
+            CondKind::Branch { all, conditions } => eval.branch(*all, conditions),
+        }
+    }
+
+    /// True when a part stands in a quantifier and does not depend on its element.
+    fn is_once(&mut self, part: Part<'a>) -> bool {
+        self.elements.len() > self.outside && self.nests.is_closed(part)
+    }
+
+    /// The result of a part that does not depend on the quantifiers around it: computed once.
+    fn once(&mut self, part: Part<'a>, compute: impl FnOnce(&mut Self) -> Known<'a>) -> Known<'a> {
+        let key = part.address();
+        if let Some(known) = key.and_then(|key| self.once.get(&key))
+            && !self.observer.repeats_parts()
+        {
+            return *known;
+        }
+        let known = self.outside(compute);
+        self.once.extend(key.map(|key| (key, known)));
+        known
+    }
+
+    /// Computes as if no quantifier stood around.
+    fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let (outside, walk) = (self.outside, self.arena.step_out());
+        self.outside = self.elements.len();
+        let made = compute(self);
+        self.outside = outside;
+        self.arena.leave(walk);
+        made
+    }
+
+    /// Walks over a quantifier's list; `None` when there is none, or it is too long.
+    fn over<T>(
+        &mut self,
+        quantifier: Part<'a>,
+        list: Value<'a>,
+        body: &'a Cond,
+        walk: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let length = list.list_len()?;
+        let alone = self.nests.is_closed(quantifier);
+        let around = if alone { 0 } else { self.elements.len() - self.outside };
+        let depth = self.nests.depth(around as u32, body);
+        let entered = self.arena.enter(depth, alone, length)?;
+        let outside = self.outside;
+        if alone {
+            self.outside = self.elements.len();
+        }
+        let made = walk(self);
+        self.outside = outside;
+        self.arena.leave(entered);
+        Some(made)
+    }
+
+    /// The conditions of a branch: those that can be used are joined.
+    fn branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
+        let usable = conditions.iter().filter_map(|condition| {
+            let usable = self.observed(Step::Guard(condition), |eval| eval.cond(&condition.usable));
+            usable.holds().then(|| self.cond(&condition.cond))
+        });
+        let mut results = usable.peekable();
+        match results.peek() {
+            None => Tri::False,
+            Some(_) if all => Tri::all(results),
+            Some(_) => Tri::any(results),
+        }
+    }
+
+    /// A condition's truth for one element of a list.
+    fn cond_on(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
+        self.elements.push((var, element));
+        let result = self.observed(Step::Element(var, element), |eval| eval.cond(body));
+        self.elements.pop();
+        result
+    }
+
+    /// The element that a variable in scope stands for, as it stands in the list.
+    pub fn element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
+        self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
+    }
+
+    /// A predicate's truth.
+    fn predicate(&mut self, predicate: &'a Predicate) -> Tri {
+        let left = self.operand(&predicate.left);
+        let result = match (predicate.op, &predicate.right) {
+            (None, _) => implementations::truth(left),
+            (Some(_), Operand::Range { start, end, inclusive }) => {
+                let (start, end) = (self.operand(start), self.operand(end));
+                let mode = TestMode::default();
+                let below = if *inclusive { implementations::less_equal } else { implementations::less };
+                let arena = self.arena;
+                Tri::all([
+                    implementations::greater_equal(left, start, mode, arena),
+                    below(left, end, mode, arena),
+                ])
+            }
+            (Some(op), right) => {
+                let right = match right {
+                    Operand::Value(right) => self.operand(right),
+                    _ => Value::Missing,
+                };
+                let constant = match &predicate.right {
+                    Operand::Value(right) => self.is_constant(right),
+                    _ => true,
+                };
+                budget::test(op, left, right, predicate.mode, How { arena: self.arena, constant })
+            }
+        };
+        if predicate.negated { result.not() } else { result }
+    }
+
+    /// The value of an operand.
+    fn operand(&mut self, expr: &'a Expr) -> Value<'a> {
+        self.observed(Step::Operand(expr), |eval| eval.expr(expr))
+    }
+
+    /// True when a value follows from the rules alone. Then it is a constant of the engines.
+    fn is_constant(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Const(_) => true,
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.is_constant(body),
+                Term::Cond(_) => false,
+            },
+            ExprKind::Slot(_)
+            | ExprKind::Var(_)
+            | ExprKind::Param(_)
+            | ExprKind::Extern(..)
+            | ExprKind::Count { .. }
+            | ExprKind::Cond(_)
+            | ExprKind::If { .. } => false,
+            _ => expr.parts().into_iter().all(|part| match part {
+                Part::Expr(part) => self.is_constant(part),
+                _ => false,
+            }),
+        }
+    }
+
+    /// A value.
+    pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
+        match &expr.kind {
+            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
+                if self.is_once(Part::Expr(expr)) =>
+            {
+                match self.once(Part::Expr(expr), |eval| Known::Value(eval.expr_now(expr))) {
+                    Known::Value(value) => value,
+                    Known::Cond(truth) => truth.into(),
+                }
+            }
+            _ => self.expr_now(expr),
+        }
+    }
+
+    /// A value, computed now.
+    fn expr_now(&mut self, expr: &'a Expr) -> Value<'a> {
+        match &expr.kind {
+            ExprKind::Const(constant) => constant.value(),
+            ExprKind::Slot(id) => self.slot(*id),
+            ExprKind::Var(id) => {
+                self.element(*id).map_or(Value::Missing, |(var, value)| value.read(var.kinds))
+            }
+            // Calls put the argument in its place, so none is left in a checked program.
+            ExprKind::Param(_) => Value::Missing,
+            ExprKind::Field(base, name) => self.expr(base).field(name),
+            ExprKind::Index(base, index) => {
+                let base = self.expr(base);
+                base.index(self.expr(index))
+            }
+            ExprKind::List(items) => {
+                let items = self.exprs(items);
+                self.arena.list(items)
+            }
+            ExprKind::Op(op, left, right) => {
+                let left = self.expr(left);
+                // What stands behind `??` is not evaluated in vain: it may call a host function.
+                if *op == rulec_lang::operators::Op::Coalesce && !left.is_missing() {
+                    return left;
+                }
+                let right = right.as_deref().map_or(Value::Missing, |right| self.expr(right));
+                match op.info().meaning {
+                    Meaning::Value(compute) => compute(left, right),
+                    Meaning::Predicate(_) | Meaning::Structure => Value::Missing,
+                }
+            }
+            ExprKind::Read(inner, kinds) => self.expr(inner).read(*kinds),
+            ExprKind::Call(function, args) => {
+                let args = self.exprs(args);
+                function.call(&args, self.arena)
+            }
+            ExprKind::Extern(id, args) => {
+                let args = self.exprs(args);
+                self.hosts.call(*id, &args, self.arena)
+            }
+            ExprKind::Count { list, var, body } => {
+                let list = self.expr(list);
+                let walk = |eval: &mut Self| {
+                    let elements = list.elements().into_iter().flatten();
+                    elements.filter(|element| eval.cond_on(var, *element, body).holds()).count()
+                };
+                let count = self.over(Part::Expr(expr), list, body, walk);
+                count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
+            }
+            ExprKind::Cond(cond) => self.cond(cond).into(),
+            ExprKind::If { cond, then, other } => {
+                let value = if self.cond(cond).holds() { then } else { other };
+                self.expr(value)
+            }
+            ExprKind::Let(id) => self.let_value(*id),
+        }
+    }
+
+    fn slot(&self, id: SlotId) -> Value<'a> {
+        self.raw(id).read(self.program.slots[id.index()].kinds)
+    }
+
+    /// The value that stands where a slot reads, of whatever kind.
+    pub fn raw(&self, id: SlotId) -> Value<'a> {
+        let slot = &self.program.slots[id.index()];
+        let root = match &slot.root {
+            None => Some(Value::from_json(self.message)),
+            Some(root) => self.roots.get(root.id.index()).copied(),
+        };
+        slot.path.iter().fold(root.unwrap_or(Value::Missing), |value, key| value.field(key))
+    }
+
+    fn exprs(&mut self, exprs: &'a [Expr]) -> SmallVec<[Value<'a>; 4]> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    /// The result of a `let`. It stands outside every quantifier, so the message alone decides it.
+    fn known(&mut self, id: LetId) -> Known<'a> {
+        if let Some(known) = self.lets[id.index()]
+            && !self.observer.repeats_let()
+        {
+            return known;
+        }
+        let known = self.outside(|eval| match eval.program.let_body(id) {
+            Term::Cond(cond) => Known::Cond(eval.cond(cond)),
+            Term::Expr(expr) => Known::Value(eval.operand(expr)),
+        });
+        self.lets[id.index()] = Some(known);
+        known
+    }
+
+    fn let_cond(&mut self, id: LetId) -> Tri {
+        match self.known(id) {
+            Known::Cond(result) => result,
+            Known::Value(value) => implementations::truth(value),
+        }
+    }
+
+    fn let_value(&mut self, id: LetId) -> Value<'a> {
+        match self.known(id) {
+            Known::Cond(result) => result.into(),
+            Known::Value(value) => value,
+        }
+    }
+}

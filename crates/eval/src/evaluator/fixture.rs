@@ -1,0 +1,239 @@
+//! Typed programs built by hand for the tests of evaluation and explanation. Each part carries the
+//! text an author would have written, so that traces can quote it.
+
+use crate::decision::Choice;
+use crate::evaluator::Evaluator;
+use crate::host::{Host, HostCalls};
+use rulec_base::span::{FileId, Span};
+use rulec_lang::arena::Arena;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, Quantity, TestMode};
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_sema::hir::*;
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// A program under construction, with its text.
+#[derive(Default)]
+pub struct Fixture {
+    pub program: Program,
+    pub text: String,
+    vars: u32,
+}
+
+impl Fixture {
+    /// A program with the table `routes`.
+    pub fn new() -> Fixture {
+        let mut fixture = Fixture::default();
+        fixture.table(ROUTES);
+        fixture
+    }
+
+    pub fn span(&mut self, text: &str) -> Span {
+        let start = self.text.len();
+        self.text.push_str(text);
+        Span::new(FileId(0), start, self.text.len())
+    }
+
+    pub fn quote(&self, span: Span) -> String {
+        self.text[span.range()].to_owned()
+    }
+
+    pub fn expr(&mut self, text: &str, kind: ExprKind, ty: Ty) -> Expr {
+        Expr { kind, ty, optional: true, span: self.span(text) }
+    }
+
+    pub fn slot(&mut self, path: &str, kinds: KindSet) -> Expr {
+        let slot = Slot { root: None, path: path.split('.').map(Arc::from).collect(), kinds, private: false };
+        let id = self.program.slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
+            self.program.slots.push(slot);
+            self.program.slots.len() - 1
+        });
+        self.expr(path, ExprKind::Slot(SlotId(id as u32)), Ty::plain(kinds))
+    }
+
+    /// An argument of a handler.
+    pub fn arg(&mut self, name: &str, value: Expr, optional: bool) -> Argument {
+        self.program.values.push(value);
+        let value = ValueId(self.program.values.len() as u32 - 1);
+        Argument { name: name.into(), value, optional }
+    }
+
+    pub fn lit(&mut self, json: Json) -> Expr {
+        self.expr(&json.to_string(), ExprKind::Const(Const::Json(Arc::new(json))), Ty::ANY)
+    }
+
+    pub fn call(&mut self, function: Function, args: Vec<Expr>) -> Expr {
+        let texts: Vec<String> = args.iter().map(|arg| self.quote(arg.span)).collect();
+        let text = format!("{}({})", function.info().name, texts.join(", "));
+        self.expr(&text, ExprKind::Call(function, args), Ty::ANY)
+    }
+
+    pub fn op(&mut self, op: Op, left: Expr, right: Expr) -> Expr {
+        let text = format!("{} {} {}", self.quote(left.span), op.info().spelling, self.quote(right.span));
+        self.expr(&text, ExprKind::Op(op, Box::new(left), Some(Box::new(right))), Ty::ANY)
+    }
+
+    pub fn cond(&mut self, text: &str, kind: CondKind) -> Cond {
+        Cond { kind, span: self.span(text) }
+    }
+
+    pub fn test_with(
+        &mut self,
+        op: Op,
+        quantity: Option<Quantity>,
+        negated: bool,
+        left: Expr,
+        right: Option<Expr>,
+    ) -> Cond {
+        let text = [
+            self.quote(left.span),
+            if negated { "not".into() } else { String::new() },
+            op.info().spelling.to_owned(),
+            quantity.map_or(String::new(), |quantity| quantity.spelling().to_owned()),
+            right.as_ref().map_or(String::new(), |right| self.quote(right.span)),
+        ]
+        .iter()
+        .filter(|part| !part.is_empty())
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" ");
+        let mode = TestMode { quantity, ..TestMode::default() };
+        let right = right.map_or(Operand::Nothing, Operand::Value);
+        let predicate = Predicate { op: Some(op), negated, mode, left, right };
+        self.cond(&text, CondKind::Test(Box::new(predicate)))
+    }
+
+    pub fn test(&mut self, op: Op, left: Expr, right: Expr) -> Cond {
+        self.test_with(op, None, false, left, Some(right))
+    }
+
+    /// `path op literal`, the path read at the literal's kinds.
+    pub fn field(&mut self, path: &str, op: Op, json: Json) -> Cond {
+        let kinds = match &json {
+            Json::Number(_) => KindSet::NUMBER,
+            Json::Bool(_) => KindSet::BOOL,
+            _ => KindSet::STRING,
+        };
+        let (left, right) = (self.slot(path, kinds), self.lit(json));
+        self.test(op, left, right)
+    }
+
+    /// A bool field as a condition.
+    pub fn flag(&mut self, path: &str) -> Cond {
+        let left = self.slot(path, KindSet::BOOL);
+        let predicate =
+            Predicate { op: None, negated: false, mode: TestMode::default(), left, right: Operand::Nothing };
+        self.cond(path, CondKind::Test(Box::new(predicate)))
+    }
+
+    fn joined(&mut self, word: &str, parts: &[Cond]) -> String {
+        parts.iter().map(|part| self.quote(part.span)).collect::<Vec<_>>().join(word)
+    }
+
+    pub fn and(&mut self, parts: Vec<Cond>) -> Cond {
+        let text = self.joined(" and ", &parts);
+        self.cond(&text, CondKind::And(parts))
+    }
+
+    pub fn or(&mut self, parts: Vec<Cond>) -> Cond {
+        let text = self.joined(" or ", &parts);
+        self.cond(&text, CondKind::Or(parts))
+    }
+
+    pub fn not(&mut self, inner: Cond) -> Cond {
+        let text = format!("not ({})", self.quote(inner.span));
+        self.cond(&text, CondKind::Not(Box::new(inner)))
+    }
+
+    pub fn var(&mut self, name: &str, kinds: KindSet) -> (Var, Expr) {
+        let id = VarId(self.vars);
+        self.vars += 1;
+        let expr = self.expr(name, ExprKind::Var(id), Ty::plain(kinds));
+        (Var { id, name: name.into(), kinds }, expr)
+    }
+
+    pub fn each(&mut self, all: bool, list: Expr, var: Var, body: Cond) -> Cond {
+        let word = if all { "all" } else { "any" };
+        let text = format!("{word} {} in {}: {}", var.name, self.quote(list.span), self.quote(body.span));
+        self.cond(&text, CondKind::Quantifier { all, list: Box::new(list), var, body: Box::new(body) })
+    }
+
+    pub fn count(&mut self, list: Expr, var: Var, body: Cond) -> Expr {
+        let text = format!("(count {} in {}: {})", var.name, self.quote(list.span), self.quote(body.span));
+        self.expr(&text, ExprKind::Count { list: Box::new(list), var, body: Box::new(body) }, Ty::INT)
+    }
+
+    pub fn let_cond(&mut self, name: &str, body: Cond) -> LetId {
+        let span = self.span(name);
+        self.program.lets.push(Let { name: name.into(), body: Term::Cond(body), span });
+        LetId(self.program.lets.len() as u32 - 1)
+    }
+
+    pub fn use_let(&mut self, id: LetId) -> Cond {
+        let name = self.program.lets[id.index()].name.clone();
+        self.cond(&name, CondKind::Let(id))
+    }
+
+    pub fn table(&mut self, name: &str) -> TableId {
+        let span = Some(self.span(name));
+        self.program.tables.push(Table {
+            name: name.into(),
+            kind: TableKind::Routes,
+            order: Vec::new(),
+            default: None,
+            to_user: false,
+            span,
+            docs: "".into(),
+        });
+        TableId(self.program.tables.len() as u32 - 1)
+    }
+
+    pub fn handler(&self, name: &str) -> Outcome {
+        Outcome::Handler { name: name.into(), args: Vec::new(), metadata: Arc::new(Map::new()) }
+    }
+
+    /// Adds a route, tried behind the ones there.
+    pub fn route(&mut self, table: TableId, name: &str, condition: Cond, outcome: Outcome) -> RuleId {
+        let id = RuleId(self.program.rules.len() as u32);
+        let span = self.span(name);
+        let name = Arc::from(name);
+        let docs = Arc::from("");
+        self.program.rules.push(Rule {
+            name,
+            table,
+            priority: 0,
+            disabled: false,
+            condition: condition.into(),
+            outcome,
+            span,
+            docs,
+        });
+        self.program.tables[table.index()].order.push(id);
+        id
+    }
+
+    pub fn set_default(&mut self, table: TableId, outcome: Outcome) {
+        self.program.tables[table.index()].default = Some(outcome);
+    }
+
+    pub fn input(&mut self, fields: Vec<(&str, Ty, bool)>) {
+        let field = |(name, ty, private): (&str, Ty, bool)| rulec_lang::ty::Field {
+            name: name.into(),
+            ty,
+            optional: true,
+            private,
+        };
+        self.program.input = Some(fields.into_iter().map(field).collect());
+    }
+
+    /// The choice of the table `routes`.
+    pub fn decide(&self, message: &Json) -> Choice {
+        self.decide_with(message, &[])
+    }
+
+    pub fn decide_with(&self, message: &Json, hosts: &[Host]) -> Choice {
+        let arena = Arena::default();
+        Evaluator::new(&self.program, message, &arena, HostCalls::new(hosts)).decide(TableId(0))
+    }
+}

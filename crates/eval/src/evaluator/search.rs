@@ -1,0 +1,105 @@
+//! The walk through tables: rules in the order they are tried, jumps, defaults.
+
+use super::Evaluator;
+use super::observe::{Observer, Step};
+use crate::decision::{Choice, Chosen};
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{Outcome, Rule, RuleId, TableId};
+use smallvec::SmallVec;
+
+/// The state of a walk.
+struct Walk {
+    /// The rules whose jumps were taken.
+    path: SmallVec<[RuleId; 4]>,
+    /// True for each table that was searched: jumps are acyclic and a table that chose something
+    /// ends the walk, so a second visit cannot choose anything.
+    searched: Vec<bool>,
+}
+
+impl<'a, O: Observer<'a>> Evaluator<'a, O> {
+    /// Decides by a table: the first route that holds, else the default.
+    pub fn decide(&mut self, entry: TableId) -> Choice {
+        let mut walk = Walk { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
+        match self.search(entry, &mut walk) {
+            Some(chosen) => Choice { chosen: Some(chosen), path: walk.path },
+            None => Choice::nothing(),
+        }
+    }
+
+    fn search(&mut self, id: TableId, walk: &mut Walk) -> Option<Chosen> {
+        if std::mem::replace(&mut walk.searched[id.index()], true) {
+            return self.observed(Step::SearchedBefore(id), |_| None);
+        }
+        self.observed(Step::Table(id), |eval| {
+            for (rule, info) in eval.rules(id) {
+                let chosen = eval.observed(Step::Rule(rule), |eval| eval.try_rule(rule, info, walk));
+                if chosen.is_some() {
+                    return chosen;
+                }
+            }
+            let default = eval.program.tables[id.index()].default.as_ref()?;
+            eval.observed(Step::Default(id), |eval| match default {
+                Outcome::Goto(inner) => eval.search(*inner, walk),
+                _ => Some(Chosen::Default(id)),
+            })
+        })
+    }
+
+    fn try_rule(&mut self, id: RuleId, rule: &'a Rule, walk: &mut Walk) -> Option<Chosen> {
+        if !self.cond(&rule.condition).holds() {
+            return None;
+        }
+        let Outcome::Goto(inner) = rule.outcome else { return Some(Chosen::Rule(id)) };
+        walk.path.push(id);
+        let chosen = self.search(inner, walk);
+        if chosen.is_none() {
+            walk.path.pop();
+        }
+        chosen
+    }
+
+    /// The enabled rules of a table, in the order they are tried.
+    fn rules(&self, id: TableId) -> impl Iterator<Item = (RuleId, &'a Rule)> + use<'a, O> {
+        let program = self.program;
+        let order = program.tables[id.index()].order.iter();
+        order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.disabled)
+    }
+
+    /// Every enabled route of the table whose condition holds, in the order they are tried. A jump
+    /// counts by its own condition; its table is not searched.
+    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+        let rules = self.rules(entry);
+        rules.filter(|(_, rule)| self.cond(&rule.condition).holds()).map(|(id, _)| id).collect()
+    }
+
+    /// The statements a decision may still choose, given what is known of the message: routes that
+    /// hold or whose condition is unknown, up to the first that surely holds. A jump counts as all that
+    /// its table may choose.
+    pub fn possible(&mut self, entry: TableId) -> Vec<Chosen> {
+        let mut found = Vec::new();
+        self.reachable(entry, &mut vec![false; self.program.tables.len()], &mut found);
+        found
+    }
+
+    /// Collects what a table may choose; true when it surely chooses something of that.
+    fn reachable(&mut self, id: TableId, seen: &mut [bool], found: &mut Vec<Chosen>) -> bool {
+        if std::mem::replace(&mut seen[id.index()], true) {
+            return false;
+        }
+        let mut leads = |eval: &mut Self, outcome: &Outcome, chosen: Chosen| match outcome {
+            Outcome::Goto(inner) => eval.reachable(*inner, seen, found),
+            _ => {
+                found.push(chosen);
+                true
+            }
+        };
+        for (rule, info) in self.rules(id) {
+            let truth = self.cond(&info.condition);
+            if truth != Tri::False && leads(self, &info.outcome, Chosen::Rule(rule)) && truth.holds() {
+                return true;
+            }
+        }
+        let default = self.program.tables[id.index()].default.as_ref();
+        default.is_some_and(|outcome| leads(self, outcome, Chosen::Default(id)))
+    }
+}

@@ -1,0 +1,495 @@
+//! The readable tree. First the answer, then the message as far as it was read, then each route in
+//! the order tried; under a route what was asked, and beside each question the values it was asked
+//! of, in one column.
+
+use super::show::{operand, plain, thousands, value};
+use super::{Explanation, IntentTrace, headline_target};
+use crate::trace::{Elements, Mark, NodeKind, Note, Operand, RouteTrace, TableTrace, TraceNode};
+use rulec_base::diag::{Language, Message};
+use rulec_base::message;
+use rulec_base::text::{on_one_line, width};
+use rulec_sema::hir::TableKind;
+use serde_json::{Map, Value as Json};
+use std::fmt::Write;
+
+/// The way an explanation is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderOptions {
+    /// True when to colour it for a terminal.
+    pub color: bool,
+    /// The columns to fit into.
+    pub width: usize,
+    /// The number of routes of a table that are shown although they did not lead to the choice; the rest are counted.
+    pub max_routes: usize,
+    /// The language of what is not the author's own.
+    pub language: Language,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        RenderOptions { color: false, width: 120, max_routes: 50, language: Language::English }
+    }
+}
+
+/// The columns of the titles of the head, with the gap behind them.
+const TITLE: usize = 10;
+
+/// The widest text beside which notes are still lined up.
+const WIDEST: usize = 52;
+
+/// A line before it is laid out.
+struct Line {
+    depth: usize,
+    mark: Option<Mark>,
+    text: String,
+    strong: bool,
+    /// The text behind it, dimmed.
+    aside: String,
+    /// The notes in the column on the right.
+    notes: Vec<String>,
+    /// True when the notes say why something is unknown.
+    warn: bool,
+}
+
+struct Tree {
+    lines: Vec<Line>,
+    max_routes: usize,
+    language: Language,
+}
+
+pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> String {
+    let (paint, language) = (Paint(options.color), options.language);
+    let mut out = String::new();
+    headline(explanation, paint, language, &mut out);
+    let mut tree = Tree { lines: Vec::new(), max_routes: options.max_routes, language };
+    tree.table(&explanation.trace, 0);
+    if let Some(intents) = &explanation.intents {
+        tree.intents(intents);
+    }
+    lay_out(&tree.lines, options, &mut out);
+    for failure in &explanation.host_failures {
+        let why = plain(&failure.message, 200);
+        let text = message!("! {} failed: {why}", on_one_line(&failure.function));
+        let _ = writeln!(out, "{}", paint.warn(&text.told_in(language)));
+    }
+    out
+}
+
+fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &mut String) {
+    let tell = |message: &Message| message.told_in(language).into_owned();
+    let mut steps: Vec<String> = Vec::new();
+    for table in &explanation.tables {
+        if *table != rulec_sema::hir::ROUTES {
+            // Only tables of routes are jumped to: the entry alone may be anything else.
+            let kind = if steps.is_empty() { explanation.trace.kind } else { TableKind::Routes };
+            steps.push(match kind {
+                TableKind::Routes | TableKind::Requirements => tell(&message!("table {table}")),
+                TableKind::Choice => tell(&message!("choice {table}")),
+                TableKind::Router => tell(&message!("router {table}")),
+                TableKind::Flows => table.clone(),
+            });
+        }
+    }
+    steps.push(match &explanation.chosen {
+        Some(chosen) => chosen.clone(),
+        None => tell(&message!("nothing was chosen")),
+    });
+    steps.extend(headline_target(explanation, language));
+    let steps = paint.strong(&on_one_line(&steps.join(" → ")));
+    let _ = writeln!(out, "{}", tell(&message!("why: {steps}")));
+    let mut entry = |title: &Message, text: &str| {
+        let padding = " ".repeat(TITLE.saturating_sub(width(&tell(title))));
+        let _ = writeln!(out, "  {}{padding}{text}", tell(title));
+    };
+    if !explanation.metadata.is_empty() {
+        entry(&message!("metadata"), &value(&Json::Object(explanation.metadata.clone()), language));
+    }
+    if !explanation.requires.is_empty() {
+        let permissions: Vec<String> = explanation.requires.iter().map(|one| plain(one, 200)).collect();
+        entry(&message!("requires"), &permissions.join(", "));
+    }
+    for name in &explanation.missing_args {
+        let text = message!("! the argument {} is missing, so it is null", on_one_line(name));
+        entry(&Message::verbatim(paint.warn(&tell(&text))), "");
+    }
+    for (position, field) in explanation.message.iter().enumerate() {
+        let title = if position == 0 { message!("message") } else { Message::default() };
+        entry(&title, &operand(field, language));
+    }
+    out.push('\n');
+}
+
+pub(super) fn arguments(args: &Map<String, Json>, language: Language) -> String {
+    if args.is_empty() {
+        return String::new();
+    }
+    let args: Vec<String> =
+        args.iter().map(|(name, json)| format!("{name}: {}", value(json, language))).collect();
+    format!("({})", args.join(", "))
+}
+
+impl Tree {
+    fn line(&mut self, depth: usize, mark: Mark, text: impl Into<String>) -> &mut Line {
+        self.push(depth, Some(mark), text)
+    }
+
+    fn push(&mut self, depth: usize, mark: Option<Mark>, text: impl Into<String>) -> &mut Line {
+        let at = self.lines.len();
+        self.lines.push(Line {
+            depth,
+            mark,
+            text: on_one_line(&text.into()).into_owned(),
+            strong: false,
+            aside: String::new(),
+            notes: Vec::new(),
+            warn: false,
+        });
+        &mut self.lines[at]
+    }
+
+    fn tell(&self, message: &Message) -> String {
+        message.told_in(self.language).into_owned()
+    }
+
+    fn table(&mut self, table: &TableTrace, depth: usize) {
+        if table.searched_before {
+            self.line(depth, Mark::Skipped, self.tell(&message!("searched above: it chooses nothing")));
+            return;
+        }
+        let mut left_out = 0;
+        for (position, route) in table.routes.iter().enumerate() {
+            if position < self.max_routes || route.chosen {
+                self.route(route, depth);
+            } else {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            let text = message!("… and {} more that did not lead to the choice", count(table.kind, left_out));
+            self.push(depth, None, self.tell(&text));
+        }
+        if let Some(default) = &table.default {
+            let reached = default.result == Mark::True;
+            if reached {
+                let line = self.line(depth, Mark::True, "default");
+                line.strong = true;
+                line.aside = format!("→ {}", on_one_line(&default.to));
+            }
+            if let Some(inner) = &default.table {
+                self.table(inner, depth + 1);
+            }
+        }
+        if !table.chose {
+            let text = match depth {
+                0 if table.table == rulec_sema::hir::ROUTES => {
+                    message!("no route holds and there is no default")
+                }
+                0 => message!("nothing in {} holds", table.table),
+                _ => message!("table {} chooses nothing", table.table),
+            };
+            self.line(depth, Mark::False, self.tell(&text));
+        }
+        if table.not_tried > 0 {
+            let text = message!("not tried: {} behind the chosen one", count(table.kind, table.not_tried));
+            self.line(depth, Mark::Skipped, self.tell(&text));
+        }
+        if let [first, rest @ ..] = table.disabled.as_slice() {
+            let names = rest.iter().take(4).fold(first.clone(), |names, name| names + ", " + name);
+            let text = match rest.len() > 4 {
+                true => message!("disabled: {names}, … {} in all", table.disabled.len()),
+                false => message!("disabled: {names}"),
+            };
+            self.line(depth, Mark::Skipped, self.tell(&text));
+        }
+    }
+
+    /// The intent flows, asked behind the patterns.
+    fn intents(&mut self, asked: &IntentTrace) {
+        let IntentTrace { threshold, margin, ranked } = asked;
+        let text = message!("intent flows, by their scores (threshold {threshold}, margin {margin})");
+        self.push(0, None, self.tell(&text));
+        if ranked.is_empty() {
+            let text = message!("none has anything in common with the text");
+            self.line(1, Mark::False, self.tell(&text));
+        }
+        for intent in ranked {
+            let mark = if intent.chosen { Mark::True } else { Mark::False };
+            let line = self.line(1, mark, intent.name.clone());
+            line.strong = intent.chosen;
+            line.notes.push(format!("{:.4}", intent.score));
+        }
+    }
+
+    fn route(&mut self, route: &RouteTrace, depth: usize) {
+        let mut reasons = Vec::new();
+        if route.result == Mark::Unknown {
+            reasons_of(&route.when, self.language, &mut reasons);
+        }
+        let aside = match route.priority {
+            0 => String::new(),
+            priority => self.tell(&message!("(priority {priority})")),
+        };
+        let unknown = reasons.first().map(|first| self.tell(&message!("unknown: {first}")));
+        let line = self.line(depth, route.result, route.route.clone());
+        line.strong = true;
+        line.aside = aside;
+        if route.chosen || route.result == Mark::True {
+            let gap = if line.aside.is_empty() { "" } else { " " };
+            // A branch is its own answer.
+            if !route.to.is_empty() {
+                let _ = write!(line.aside, "{gap}→ {}", on_one_line(&route.to));
+            }
+        }
+        match unknown {
+            Some(unknown) => {
+                line.warn = true;
+                line.notes.push(unknown);
+            }
+            None => {
+                let doc = route.docs.lines().next().unwrap_or("").trim();
+                line.notes.extend((!doc.is_empty()).then(|| format!("## {}", plain(doc, 100))));
+            }
+        }
+        self.body(&route.when, depth + 1);
+        if let Some(inner) = &route.table {
+            self.push(depth + 1, None, self.tell(&message!("table {}", inner.table)));
+            self.table(inner, depth + 1);
+        }
+    }
+
+    /// A condition under its heading: the operands of an `and` stand there directly.
+    fn body(&mut self, node: &TraceNode, depth: usize) {
+        match node.kind {
+            NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
+                for child in &node.children {
+                    self.node(child, depth);
+                }
+            }
+            _ => self.node(node, depth),
+        }
+    }
+
+    fn node(&mut self, node: &TraceNode, depth: usize) {
+        let (text, language) = (plain(&node.text, 72), self.language);
+        let tell = |message: &Message| message.told_in(language).into_owned();
+        match node.note {
+            Some(Note::Decided) => {
+                let line = self.line(depth, Mark::Skipped, text);
+                return line.notes.push(tell(&message!("skipped: an earlier operand decided")));
+            }
+            Some(Note::ShownAbove) => {
+                let line = self.line(depth, node.result, text);
+                return line.notes.push(tell(&message!("as above")));
+            }
+            Some(Note::LeftOut) => {
+                let line = self.line(depth, Mark::Skipped, text);
+                line.warn = true;
+                line.notes.push(tell(&message!("left out")));
+                line.notes.extend(sentences(node, language));
+                return;
+            }
+            None => {}
+        }
+        match node.kind {
+            NodeKind::And | NodeKind::Or | NodeKind::AllUsable | NodeKind::AnyUsable => {
+                let all = matches!(node.kind, NodeKind::And | NodeKind::AllUsable);
+                let title = if all { message!("all of") } else { message!("any of") };
+                self.line(depth, node.result, tell(&title));
+                for child in &node.children {
+                    self.node(child, depth + 1);
+                }
+            }
+            NodeKind::Not | NodeKind::Unless => {
+                let simple = match node.children.as_slice() {
+                    [child] if child.kind == NodeKind::Test => Some(child),
+                    _ => None,
+                };
+                // The text of an exception is that of its condition.
+                let title = match (node.kind, simple) {
+                    (NodeKind::Unless, None) => "unless".to_owned(),
+                    (NodeKind::Unless, Some(_)) => format!("unless {text}"),
+                    (_, None) => "not".to_owned(),
+                    (_, Some(_)) => text,
+                };
+                let line = self.line(depth, node.result, title);
+                match simple {
+                    Some(child) => {
+                        annotate(line, child, None, language);
+                        self.counted(&child.operands, depth + 1);
+                    }
+                    None => node.children.iter().for_each(|child| self.node(child, depth + 1)),
+                }
+            }
+            NodeKind::Constant | NodeKind::Test | NodeKind::Any | NodeKind::All => {
+                annotate(self.line(depth, node.result, text), node, None, language);
+                self.counted(&node.operands, depth + 1);
+                if let Some(elements) = &node.elements {
+                    self.elements(elements, depth + 1);
+                }
+            }
+            NodeKind::Let | NodeKind::Call => {
+                annotate(self.line(depth, node.result, text), node, None, language);
+                for child in &node.children {
+                    self.body(child, depth + 1);
+                }
+            }
+        }
+    }
+
+    /// The elements behind each `count`.
+    fn counted(&mut self, operands: &[Operand], depth: usize) {
+        for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
+            self.elements(elements, depth);
+        }
+    }
+
+    fn elements(&mut self, elements: &Elements, depth: usize) {
+        for item in &elements.shown {
+            let language = self.language;
+            let line = self.line(depth, item.when.result, plain(&operand(&item.element, language), 72));
+            if matches!(item.when.kind, NodeKind::Test) {
+                annotate(line, &item.when, Some(&item.element.text), language);
+                self.counted(&item.when.operands, depth + 1);
+            } else {
+                self.body(&item.when, depth + 1);
+            }
+        }
+        let counted = |count: usize| match count {
+            1 => message!("… 1 more element"),
+            count => message!("… {} more elements", thousands(count)),
+        };
+        if elements.more > 0 {
+            let text = message!("{} asked", counted(elements.more));
+            self.push(depth, None, self.tell(&text));
+        }
+        if elements.skipped > 0 {
+            let text = message!("{} skipped: an earlier one decided", counted(elements.skipped));
+            self.line(depth, Mark::Skipped, self.tell(&text));
+        }
+    }
+}
+
+/// The reasons of a condition's own, in sentences.
+fn sentences(node: &TraceNode, language: Language) -> impl Iterator<Item = String> {
+    node.because.iter().map(move |sentence| plain(&sentence.told_in(language), 200))
+}
+
+/// The values beside a question; why it is unknown, instead of the values that are missing.
+fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>, language: Language) {
+    let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
+    line.warn = !node.because.is_empty();
+    line.notes.extend(sentences(node, language));
+    for given in node.operands.iter().filter(wanted) {
+        if !(given.missing && line.warn) {
+            line.notes.push(operand(given, language));
+        }
+    }
+    if let Some(found) = &node.found {
+        line.notes.push(message!("found \"{}\"", plain(found, 40)).told_in(language).into_owned());
+    }
+}
+
+/// The reasons of a condition's being unknown, in the order they were met.
+fn reasons_of(node: &TraceNode, language: Language, reasons: &mut Vec<String>) {
+    if node.result != Mark::Unknown {
+        return;
+    }
+    reasons.extend(sentences(node, language));
+    node.children.iter().for_each(|child| reasons_of(child, language, reasons));
+    if let Some(elements) = &node.elements {
+        elements.shown.iter().for_each(|element| reasons_of(&element.when, language, reasons));
+    }
+}
+
+/// A number of routes, or of what the table has in their place.
+fn count(kind: TableKind, count: usize) -> Message {
+    let (number, one) = (thousands(count), count == 1);
+    match kind {
+        TableKind::Routes | TableKind::Requirements if one => message!("1 route"),
+        TableKind::Routes | TableKind::Requirements => message!("{number} routes"),
+        TableKind::Choice if one => message!("1 branch"),
+        TableKind::Choice => message!("{number} branches"),
+        TableKind::Flows if one => message!("1 pattern"),
+        TableKind::Flows => message!("{number} patterns"),
+        TableKind::Router if one => message!("1 case"),
+        TableKind::Router => message!("{number} cases"),
+    }
+}
+
+/// Lines up the notes in one column; those that do not fit go below.
+fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
+    let paint = Paint(options.color);
+    let left_width = |line: &Line| {
+        let aside = if line.aside.is_empty() { 0 } else { 2 + width(&line.aside) };
+        3 * line.depth + 2 + width(&line.text) + aside
+    };
+    let noted = lines.iter().filter(|line| !line.notes.is_empty());
+    let column = noted.map(left_width).filter(|width| *width <= WIDEST).max().unwrap_or(0) + 3;
+    for line in lines {
+        let bars = "│  ".repeat(line.depth);
+        let mark = line.mark.map_or(String::new(), |mark| format!("{} ", paint.mark(mark)));
+        let text = match (line.strong, line.mark) {
+            (true, _) => paint.strong(&line.text),
+            (_, None | Some(Mark::Skipped)) => paint.dim(&line.text),
+            _ => line.text.clone(),
+        };
+        let _ = write!(out, "{}{mark}{text}", paint.dim(&bars));
+        if !line.aside.is_empty() {
+            let _ = write!(out, "  {}", paint.dim(&line.aside));
+        }
+        let left = left_width(line);
+        // Notes are packed into rows: the first one beside the text when it fits there, the others
+        // below it.
+        let beside = column.max(left + 2);
+        let below = (3 * line.depth + 6).min(column);
+        let mut rows: Vec<String> = Vec::new();
+        for note in &line.notes {
+            let start = if rows.len() <= 1 { beside } else { below };
+            match rows.last_mut() {
+                Some(row) if start + width(row) + 2 + width(note) <= options.width => {
+                    let _ = write!(row, ", {note}");
+                }
+                _ => rows.push(note.clone()),
+            }
+        }
+        let fits = rows.first().is_some_and(|row| beside + width(row) <= options.width);
+        for (position, row) in rows.iter().enumerate() {
+            let row = if line.warn { paint.warn(row) } else { paint.dim(row) };
+            if position == 0 && fits {
+                let _ = write!(out, "{}{row}", " ".repeat(beside - left));
+            } else {
+                let indent = below.saturating_sub(3 * (line.depth + 1));
+                let bars = paint.dim(&"│  ".repeat(line.depth));
+                let _ = write!(out, "\n{bars}   {}{row}", " ".repeat(indent));
+            }
+        }
+        out.push('\n');
+    }
+}
+
+/// Colours, or none.
+#[derive(Clone, Copy)]
+struct Paint(bool);
+
+impl Paint {
+    fn with(self, code: &str, text: &str) -> String {
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+    fn strong(self, text: &str) -> String {
+        self.with("1", text)
+    }
+    fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+    fn warn(self, text: &str) -> String {
+        self.with("33", text)
+    }
+    fn mark(self, mark: Mark) -> String {
+        match mark {
+            Mark::True => self.with("32", "✓"),
+            Mark::False => self.with("31", "✗"),
+            Mark::Unknown => self.with("33", "?"),
+            Mark::Skipped => self.with("2", "–"),
+        }
+    }
+}

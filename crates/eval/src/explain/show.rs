@@ -1,0 +1,124 @@
+//! Values and texts as they are printed: short, on one line, and harmless to a terminal whatever the
+//! message holds.
+
+use crate::trace::Operand;
+use rulec_base::diag::{Language, Message};
+use rulec_base::message;
+use rulec_base::text::printable::{escape, is_invisible, steers};
+use serde_json::Value as Json;
+use std::fmt::Write;
+
+/// The longest text printed of a value, in characters.
+const TEXT_LIMIT: usize = 60;
+/// The most elements or keys printed of a value.
+const ITEM_LIMIT: usize = 5;
+
+/// `ctx.n = 3`, `ctx.n is missing`
+pub(super) fn operand(operand: &Operand, language: Language) -> String {
+    let name = plain(&operand.text, 50);
+    match &operand.value {
+        None => message!("{name} is missing").told_in(language).into_owned(),
+        Some(value) => {
+            let mut shown = Shown { text: String::new(), language };
+            shown.add(value, operand.length, operand.masked && value.is_string(), 0);
+            format!("{name} = {}", shown.text)
+        }
+    }
+}
+
+pub(super) fn value(json: &Json, language: Language) -> String {
+    let mut shown = Shown { text: String::new(), language };
+    shown.add(json, None, false, 0);
+    shown.text
+}
+
+/// A value as it is printed, in a language.
+struct Shown {
+    text: String,
+    language: Language,
+}
+
+impl Shown {
+    fn tell(&mut self, message: &Message) {
+        self.text.push_str(&message.told_in(self.language));
+    }
+
+    fn add(&mut self, json: &Json, length: Option<usize>, masked: bool, depth: usize) {
+        match json {
+            Json::String(text) if masked => self.text.push_str(text),
+            Json::String(text) => {
+                let _ = write!(self.text, "\"{}\"", plain(text, TEXT_LIMIT));
+                let length = length.unwrap_or_else(|| text.chars().count());
+                if length > TEXT_LIMIT {
+                    self.tell(&message!(" ({} characters)", thousands(length)));
+                }
+            }
+            Json::Array(items) => {
+                self.text.push('[');
+                let length = length.unwrap_or(items.len());
+                if depth > 2 && !items.is_empty() {
+                    self.text.push('…');
+                } else {
+                    for (position, item) in items.iter().take(ITEM_LIMIT).enumerate() {
+                        self.text.push_str(if position > 0 { ", " } else { "" });
+                        self.add(item, None, false, depth + 1);
+                    }
+                    if length > ITEM_LIMIT {
+                        self.tell(&message!(", … {} in all", thousands(length)));
+                    }
+                }
+                self.text.push(']');
+            }
+            Json::Object(map) => {
+                let length = length.unwrap_or(map.len());
+                if map.is_empty() || depth > 2 {
+                    return self.text.push_str(if map.is_empty() { "{}" } else { "{…}" });
+                }
+                self.text.push_str("{ ");
+                for (position, (key, item)) in map.iter().take(ITEM_LIMIT).enumerate() {
+                    self.text.push_str(if position > 0 { ", " } else { "" });
+                    let _ = write!(self.text, "{}: ", plain(key, TEXT_LIMIT));
+                    self.add(item, None, false, depth + 1);
+                }
+                if length > ITEM_LIMIT {
+                    self.tell(&message!(", … {} keys in all", thousands(length)));
+                }
+                self.text.push_str(" }");
+            }
+            other => {
+                let _ = write!(self.text, "{other}");
+            }
+        }
+    }
+}
+
+/// The text with what could steer a terminal, and what has no shape, made visible, cut to
+/// this many characters.
+pub(super) fn plain(text: &str, limit: usize) -> String {
+    let mut shown = String::with_capacity(text.len().min(limit * 4));
+    for (position, c) in text.chars().enumerate() {
+        if position == limit {
+            shown.push('…');
+            break;
+        }
+        if steers(c) || is_invisible(c) {
+            escape(c, &mut shown);
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// `1,234`
+pub(super) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}

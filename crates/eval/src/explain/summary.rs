@@ -1,0 +1,196 @@
+//! An explanation in a sentence: what was chosen, the conditions that did it, and the routes that came near. The tree has
+//! the rest.
+
+use super::show::{operand, plain};
+use super::{Explanation, headline_target};
+use crate::trace::{Mark, NodeKind, Note, RouteTrace, TableTrace, TraceNode};
+use rulec_base::diag::{Language, Message, listed};
+use rulec_base::message;
+use rulec_base::text::on_one_line;
+use rulec_sema::hir::{ROUTES, TableKind};
+use std::borrow::Cow;
+
+/// The conditions of one route, and the near misses, that are told.
+const TOLD: usize = 3;
+
+/// The sentence, and a line for each near miss.
+pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
+    let mut lines = vec![chosen(explanation, language)];
+    for name in &explanation.missing_args {
+        lines.push(message!("! the argument {} is missing, so it is null", on_one_line(name)));
+    }
+    if let Some(intents) = &explanation.intents {
+        let ranked = intents.ranked.iter().take(TOLD);
+        let ranked: Vec<String> =
+            ranked.map(|intent| format!("{} {:.4}", on_one_line(&intent.name), intent.score)).collect();
+        let ranked = if ranked.is_empty() { message!("none is like the text") } else { listed(ranked) };
+        lines.push(message!("intent flows, from {} on: {ranked}", intents.threshold));
+    }
+    let mut missed = Vec::new();
+    misses(&explanation.trace, &mut missed);
+    let near = missed.iter().any(|miss| miss.near);
+    // Where no route holds, those that were tried are told though nothing of them does.
+    let by_default =
+        explanation.trace.routes.iter().all(|route| !route.chosen) && explanation.intents.is_none();
+    missed.retain(|miss| if near { miss.near } else { by_default });
+    missed.sort_by_key(|miss| miss.failed.len());
+    if !missed.is_empty() {
+        lines.push(if near { message!("near misses:") } else { message!("tried:") });
+    }
+    for miss in missed.iter().take(TOLD) {
+        let failed = miss.failed.iter().take(TOLD).map(|node| failure(node, language));
+        let failed = failed.reduce(|one, other| message!("{one}; {other}")).unwrap_or_default();
+        lines.push(message!("  {}: {failed}", on_one_line(&miss.route.route)));
+    }
+    if missed.len() > TOLD {
+        lines.push(message!("  … and {} more", missed.len() - TOLD));
+    }
+    for failure in &explanation.host_failures {
+        let why = plain(&failure.message, 200);
+        lines.push(message!("! {} failed: {why}", on_one_line(&failure.function)));
+    }
+    lines.iter().flat_map(|line| [line.told_in(language), Cow::Borrowed("\n")]).collect()
+}
+
+fn chosen(explanation: &Explanation, language: Language) -> Message {
+    let target = headline_target(explanation, language);
+    let target = target.map_or_else(String::new, |target| format!(" → {target}"));
+    let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
+    let Some(name) = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name)) else {
+        let what = match explanation.trace.kind {
+            TableKind::Choice => message!("no branch fits"),
+            TableKind::Flows => message!("no pattern is found"),
+            _ if explanation.entry != ROUTES => message!("nothing in it holds"),
+            _ => message!("no route holds and there is no default"),
+        };
+        return message!("nothing is chosen: {what}");
+    };
+    let (name, target) = (on_one_line(name), on_one_line(&target).into_owned());
+    let way: Vec<&str> = explanation.path.iter().map(String::as_str).collect();
+    let start = match way.as_slice() {
+        [] => message!("`{name}` is chosen{target}"),
+        way => {
+            let way = on_one_line(&way.join("`, `")).into_owned();
+            message!("`{name}` is chosen by `{way}`{target}")
+        }
+    };
+    let mut told: Vec<Message> = Vec::new();
+    let mut count = 0;
+    for route in taken(&explanation.trace) {
+        let mut held = Vec::new();
+        reasons(&route.when, Mark::True, &mut held);
+        count += held.len();
+        told.extend(held.iter().map(|node| success(node, language)));
+    }
+    told.truncate(TOLD);
+    match told.into_iter().reduce(|one, other| message!("{one} and {other}")) {
+        _ if intent.is_some() => message!("{start}, by its likeness to the text"),
+        None if explanation.trace.routes.is_empty() => start,
+        None => message!("{start}, since nothing before it holds"),
+        Some(told) if count > TOLD => message!("{start}, because {told}, and {} more", count - TOLD),
+        Some(told) => message!("{start}, because {told}"),
+    }
+}
+
+/// The routes that led to the choice, outermost first.
+fn taken(table: &TableTrace) -> Vec<&RouteTrace> {
+    let chosen = table.routes.iter().find(|route| route.chosen);
+    let inner = chosen.and_then(|route| route.table.as_deref());
+    let default =
+        table.default.as_ref().filter(|_| chosen.is_none()).and_then(|default| default.table.as_deref());
+    chosen.into_iter().chain(inner.or(default).into_iter().flat_map(taken)).collect()
+}
+
+/// A route that did not hold, with what kept it from that.
+struct Miss<'a> {
+    route: &'a RouteTrace,
+    failed: Vec<&'a TraceNode>,
+    /// True when something of it held, or was missing.
+    near: bool,
+}
+
+/// The routes that were tried and did not hold.
+fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
+    for route in &table.routes {
+        if let Some(inner) = &route.table {
+            misses(inner, found);
+        }
+        if route.result == Mark::True {
+            continue;
+        }
+        let (mut held, mut failed) = (Vec::new(), Vec::new());
+        reasons(&route.when, Mark::True, &mut held);
+        reasons(&route.when, Mark::False, &mut failed);
+        if !failed.is_empty() {
+            let near = !held.is_empty() || route.result == Mark::Unknown;
+            found.push(Miss { route, failed, near });
+        }
+    }
+    if let Some(inner) = table.default.as_ref().and_then(|default| default.table.as_deref()) {
+        misses(inner, found);
+    }
+}
+
+/// The tests that came out so, or were unknown where they should have held; names of `let`s stand for what they mean.
+fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
+    let is_wanted = match wanted {
+        Mark::True => node.result == Mark::True,
+        _ => matches!(node.result, Mark::False | Mark::Unknown),
+    };
+    let left_out = matches!(node.note, Some(Note::Decided | Note::LeftOut));
+    match node.kind {
+        _ if left_out => {}
+        NodeKind::And | NodeKind::AllUsable | NodeKind::AnyUsable => {
+            node.children.iter().for_each(|child| reasons(child, wanted, found));
+        }
+        NodeKind::Or if wanted == Mark::True => {
+            if let Some(child) = node.children.iter().find(|child| child.result == Mark::True) {
+                reasons(child, wanted, found);
+            }
+        }
+        _ if is_wanted && node.kind != NodeKind::Constant => found.push(node),
+        _ => {}
+    }
+}
+
+/// The author's text of a test; that of an exception is what it excepts.
+fn text(node: &TraceNode) -> String {
+    let text = plain(&node.text, 72);
+    if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
+}
+
+fn success(node: &TraceNode, language: Language) -> Message {
+    match values(node, language) {
+        values if values.is_empty() => message!("`{}`", text(node)),
+        values => message!("`{}` ({values})", text(node)),
+    }
+}
+
+fn failure(node: &TraceNode, language: Language) -> Message {
+    if node.result == Mark::Unknown {
+        return match because(node) {
+            Some(because) => {
+                message!("`{}` is unknown: {}", text(node), plain(&because.told_in(language), 200))
+            }
+            None => message!("`{}` is unknown", text(node)),
+        };
+    }
+    match values(node, language) {
+        values if values.is_empty() => message!("`{}` does not hold", text(node)),
+        values => message!("`{}` does not hold ({values})", text(node)),
+    }
+}
+
+/// The first reason why a node, or a part of it, is unknown.
+fn because(node: &TraceNode) -> Option<&Message> {
+    node.because.first().or_else(|| node.children.iter().find_map(because))
+}
+
+/// The values that a test was asked of.
+fn values(node: &TraceNode, language: Language) -> String {
+    let own = node.operands.iter().chain(match node.children.as_slice() {
+        [child] => child.operands.iter(),
+        _ => [].iter(),
+    });
+    own.take(TOLD).map(|one| operand(one, language)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,272 @@
+//! The look of an explanation, and its JSON.
+
+use super::{RenderOptions, explain};
+use crate::evaluator::Evaluator;
+use crate::evaluator::fixture::Fixture;
+use crate::host::HostCalls;
+use rulec_lang::arena::Arena;
+use rulec_lang::operators::{Op, Quantity, TestMode};
+use rulec_lang::ty::KindSet;
+use rulec_sema::hir::*;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// The language page's help desk, in short.
+fn help_desk() -> Fixture {
+    let mut f = Fixture::new();
+    let billing = f.table("billing");
+    let words = |f: &mut Fixture, name: &str, words: Json| {
+        let span = f.span(name);
+        Expr { span, ..f.lit(words) }
+    };
+    let contains_any = |f: &mut Fixture, list: Expr| {
+        let text = f.slot("text", KindSet::STRING);
+        f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
+    };
+    let list = words(&mut f, "file_words", json!(["file", "files", "directory", "文件"]));
+    let body = contains_any(&mut f, list);
+    let about_files = f.let_cond("about_files", body);
+    let parts = vec![f.field("ctx.user.role", Op::Eq, json!("admin")), {
+        let (list, word) = (f.slot("ctx.user.permissions", KindSet::LIST), f.lit(json!("execute")));
+        f.test(Op::Contains, list, word)
+    }];
+    let body = f.or(parts);
+    let trusted = f.let_cond("trusted", body);
+    let asks_to = |f: &mut Fixture, verbs: Json| {
+        let call = format!("asks_to({verbs})");
+        let span = f.span("[verbs]");
+        let list = Expr { span, ..f.lit(verbs) };
+        let text = f.slot("text", KindSet::STRING);
+        let mode = TestMode { word: true, quantity: Some(Quantity::Any), ..TestMode::default() };
+        let right = Operand::Value(list);
+        let test = Predicate { op: Some(Op::Contains), negated: false, mode, left: text, right };
+        let body = f.cond("text contains word any verbs ignoring case", CondKind::Test(Box::new(test)));
+        f.cond(&call, CondKind::Call("asks_to".into(), Box::new(body)))
+    };
+
+    let (asks, about) = (asks_to(&mut f, json!(["show", "list"])), f.use_let(about_files));
+    let cond = f.and(vec![asks, about]);
+    let handler = f.handler("file_handler");
+    let show_files = f.route(TableId(0), "show_files", cond, handler);
+    f.program.rules[show_files.index()].docs = "Lists files for the user.".into();
+    f.program.rules[show_files.index()].priority = 100;
+
+    let (asks, trusted) = (asks_to(&mut f, json!(["run", "execute"])), f.use_let(trusted));
+    let cond = f.and(vec![asks, trusted]);
+    let handler = f.handler("code_handler");
+    let run_code = f.route(TableId(0), "run_code", cond, handler);
+    f.program.rules[run_code.index()].priority = 90;
+
+    let (text, pattern) = (f.slot("text", KindSet::STRING), f.lit(json!("(?i)\\b(invoice|refund)s?\\b")));
+    let cond = f.test(Op::Matches, text, pattern);
+    let to_billing = f.route(TableId(0), "to_billing", cond, Outcome::Goto(billing));
+    f.program.rules[to_billing.index()].priority = 40;
+    let cond = f.field("text", Op::Eq, json!("x"));
+    let handler = f.handler("default_handler");
+    let old_path = f.route(TableId(0), "old_path", cond, handler);
+    f.program.rules[old_path.index()].disabled = true;
+    let handler = f.handler("default_handler");
+    f.set_default(TableId(0), handler);
+
+    let items = f.slot("ctx.items", KindSet::LIST);
+    let (var, x) = f.var("x", KindSet::NUMBER);
+    let hundred = f.lit(json!(100));
+    let body = f.test(Op::Gt, x, hundred);
+    let cond = f.each(false, items, var, body);
+    let value = f.slot("text", KindSet::STRING);
+    let args = vec![f.arg("reason", value, false)];
+    let metadata = Arc::new(json!({ "team": "money" }).as_object().cloned().unwrap());
+    let refund = Outcome::Handler { name: "refund_handler".into(), args, metadata };
+    f.route(billing, "refund", cond, refund);
+    f
+}
+
+fn told(f: &Fixture, message: &Json) -> super::Explanation {
+    let source = |span| f.quote(span);
+    let arena = Arena::default();
+    let evaluator = Evaluator::new(&f.program, message, &arena, HostCalls::new(&[]));
+    explain(evaluator, TableId(0), &source, false)
+}
+
+#[test]
+fn a_default_is_explained_by_what_did_not_match() {
+    let f = help_desk();
+    insta::assert_snapshot!(told(&f, &json!({ "text": "hello there", "ctx": { "user": null } })), @r##"
+    why: default → default_handler
+      message   text = "hello there"
+
+    ✗ show_files  (priority 100)                         ## Lists files for the user.
+    │  ✗ asks_to(["show","list"])
+    │  │  ✗ text contains word any verbs ignoring case   text = "hello there"
+    │  – about_files                                     skipped: an earlier operand decided
+    ✗ run_code  (priority 90)
+    │  ✗ asks_to(["run","execute"])
+    │  │  ✗ text contains word any verbs ignoring case   text = "hello there"
+    │  – trusted                                         skipped: an earlier operand decided
+    ✗ to_billing  (priority 40)
+    │  ✗ text matches "(?i)\\b(invoice|refund)s?\\b"     text = "hello there"
+    ✓ default  → default_handler
+    – disabled: old_path
+    "##);
+}
+
+#[test]
+fn a_missing_value_is_named_beside_the_question_and_the_route() {
+    let f = help_desk();
+    insta::assert_snapshot!(told(&f, &json!({ "text": "please run it", "ctx": { "user": { "role": 7 } } })), @r##"
+    why: default → default_handler
+      message   text = "please run it"
+                ctx.user.role = 7
+                ctx.user.permissions is missing
+
+    ✗ show_files  (priority 100)                         ## Lists files for the user.
+    │  ✗ asks_to(["show","list"])
+    │  │  ✗ text contains word any verbs ignoring case   text = "please run it"
+    │  – about_files                                     skipped: an earlier operand decided
+    ? run_code  (priority 90)                            unknown: ctx.user.role is 7, an int, where a string is wanted
+    │  ✓ asks_to(["run","execute"])
+    │  │  ✓ text contains word any verbs ignoring case   text = "please run it", found "run"
+    │  ? trusted
+    │  │  ? any of
+    │  │  │  ? ctx.user.role == "admin"                  ctx.user.role is 7, an int, where a string is wanted
+    │  │  │  ? ctx.user.permissions contains "execute"   ctx.user.permissions is missing
+    ✗ to_billing  (priority 40)
+    │  ✗ text matches "(?i)\\b(invoice|refund)s?\\b"     text = "please run it"
+    ✓ default  → default_handler
+    – disabled: old_path
+    "##);
+}
+
+#[test]
+fn a_jump_shows_the_table_it_leads_to() {
+    let f = help_desk();
+    let message = json!({ "text": "two Refunds for me", "ctx": { "items": [5, "x", 120, 3, 4] } });
+    insta::assert_snapshot!(told(&f, &message), @r##"
+    why: table billing → refund → refund_handler(reason: "two Refunds for me")
+      metadata  { team: "money" }
+      message   text = "two Refunds for me"
+                ctx.items = [5, "x", 120, 3, 4]
+
+    ✗ show_files  (priority 100)                         ## Lists files for the user.
+    │  ✗ asks_to(["show","list"])
+    │  │  ✗ text contains word any verbs ignoring case   text = "two Refunds for me"
+    │  – about_files                                     skipped: an earlier operand decided
+    ✗ run_code  (priority 90)
+    │  ✗ asks_to(["run","execute"])
+    │  │  ✗ text contains word any verbs ignoring case   text = "two Refunds for me"
+    │  – trusted                                         skipped: an earlier operand decided
+    ✓ to_billing  (priority 40) → goto billing
+    │  ✓ text matches "(?i)\\b(invoice|refund)s?\\b"     text = "two Refunds for me", found "Refunds"
+    │  table billing
+    │  ✓ refund  → refund_handler
+    │  │  ✓ any x in ctx.items: x > 100                  ctx.items = [5, "x", 120, 3, 4]
+    │  │  │  ✗ x = 5
+    │  │  │  ? x = "x"                                   x is "x", a string, not a number
+    │  │  │  ✓ x = 120
+    │  │  │  – … 2 more elements skipped: an earlier one decided
+    – disabled: old_path
+    "##);
+}
+
+#[test]
+fn json_is_as_documented() {
+    let mut f = Fixture::new();
+    let (a, b) = (f.field("ctx.n", Op::Gt, json!(3)), f.field("text", Op::Eq, json!("x")));
+    let cond = f.and(vec![a, b]);
+    let handler = f.handler("h");
+    f.route(TableId(0), "first", cond, handler);
+    insta::assert_json_snapshot!(told(&f, &json!({ "text": "y", "ctx": { "n": "7" } })), @r##"
+    {
+      "entry": "routes",
+      "chosen": null,
+      "target": null,
+      "args": {},
+      "metadata": {},
+      "tables": [
+        "routes"
+      ],
+      "path": [],
+      "message": [
+        {
+          "text": "ctx.n",
+          "value": "7"
+        },
+        {
+          "text": "text",
+          "value": "y"
+        }
+      ],
+      "trace": {
+        "table": "routes",
+        "chose": false,
+        "routes": [
+          {
+            "route": "first",
+            "result": "false",
+            "chosen": false,
+            "priority": 0,
+            "to": "h",
+            "when": {
+              "kind": "and",
+              "text": "ctx.n > 3 and text == \"x\"",
+              "result": "false",
+              "children": [
+                {
+                  "kind": "test",
+                  "text": "ctx.n > 3",
+                  "result": "unknown",
+                  "operands": [
+                    {
+                      "text": "ctx.n",
+                      "missing": true
+                    }
+                  ],
+                  "because": [
+                    "ctx.n is \"7\", a string, where a number is wanted"
+                  ]
+                },
+                {
+                  "kind": "test",
+                  "text": "text == \"x\"",
+                  "result": "false",
+                  "operands": [
+                    {
+                      "text": "text",
+                      "value": "y"
+                    }
+                  ]
+                }
+              ]
+            }
+          }
+        ],
+        "not_tried": 0
+      }
+    }
+    "##);
+}
+
+#[test]
+fn hostile_values_cannot_steer_the_terminal() {
+    let f = help_desk();
+    let text = format!("\x1b[2J\u{202e}\u{9b}{}", "long ".repeat(1000));
+    let told = told(&f, &json!({ "text": text }));
+    let shown = told.to_string();
+    assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown}");
+    assert!(shown.contains("(5,006 characters)"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 121), "{shown}");
+    let coloured = told.render(&RenderOptions { color: true, ..RenderOptions::default() });
+    assert!(coloured.contains("\x1b[31m✗"));
+}
+
+#[test]
+fn many_routes_are_counted() {
+    let mut f = Fixture::new();
+    for number in 0..200 {
+        let (cond, handler) = (f.field("text", Op::Eq, json!(number.to_string())), f.handler("h"));
+        f.route(TableId(0), &format!("r{number}"), cond, handler);
+    }
+    let shown = told(&f, &json!({ "text": "150" })).to_string();
+    assert!(shown.contains("… and 100 routes more that did not lead to the choice"), "{shown}");
+    assert!(shown.contains("✓ r150  → h") && shown.contains("not tried: 49 routes"), "{shown}");
+}

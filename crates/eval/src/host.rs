@@ -1,0 +1,264 @@
+//! Functions of the embedding program that conditions may call (`extern fn`), and the record of the
+//! calls of one decision: each distinct call once, failures caught and kept.
+
+use bumpalo::Bump;
+use hashbrown::HashTable;
+use rulec_lang::arena::Arena;
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::{Value, identical, parse_datetime};
+use rulec_sema::hir::ExternId;
+use serde_json::Value as Json;
+use std::hash::{BuildHasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+/// A host function: borrowed arguments in, a JSON value or an error text out.
+pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync>;
+
+/// A host function made ready for one rule set.
+#[derive(Clone)]
+pub struct Host {
+    /// Its name in the rules.
+    pub name: Arc<str>,
+    /// The kinds its result is read at.
+    pub result: KindSet,
+    /// The function that is called.
+    pub function: HostFn,
+    /// For a function of the request analysis the work that each byte of the text takes at most. A function of
+    /// the embedding program bounds itself.
+    pub work: Option<u64>,
+}
+
+impl Host {
+    /// True when a call is within the limits.
+    fn may_be_called(&self, args: &[Value<'_>], arena: &Arena) -> bool {
+        let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
+        arena.analyses(text, work)
+    }
+}
+
+/// The size of a result as [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes) counts it.
+fn size(json: &Json) -> u64 {
+    match json {
+        Json::String(text) => text.len() as u64,
+        Json::Array(items) => items.iter().map(|item| 8 + size(item)).sum(),
+        Json::Object(map) => map.iter().map(|(key, value)| 8 + key.len() as u64 + size(value)).sum(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Host({})", self.name)
+    }
+}
+
+/// A host function that failed during a decision; its result counted as missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFailure {
+    /// The function.
+    pub function: Arc<str>,
+    /// The function's own message.
+    pub message: String,
+}
+
+/// The calls of one decision.
+pub struct HostCalls<'a> {
+    hosts: &'a [Host],
+    /// The calls that were made, by their hashes.
+    made: HashTable<(u64, Call<'a>)>,
+    /// The calls that failed.
+    pub failures: Vec<HostFailure>,
+    /// The time spent in host functions.
+    pub elapsed: Duration,
+}
+
+impl<'a> HostCalls<'a> {
+    /// No call yet. `hosts` stand in the order of the program's externs.
+    pub fn new(hosts: &'a [Host]) -> Self {
+        HostCalls { hosts, made: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
+    }
+
+    /// Calls a function, or answers from an equal earlier call of this decision.
+    pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+        let hash = hash(id, args);
+        let is_it = |(_, call): &(u64, Call<'a>)| call.is(id, args);
+        if let Some((_, call)) = self.made.find(hash, is_it) {
+            // Fewer bytes may be built in a quantifier than outside, whichever was first to ask.
+            if !arena.builds(call.bytes) {
+                return Value::Missing;
+            }
+            if let Some(result) = call.result {
+                return result;
+            }
+        }
+        let (bytes, result) = self.call_now(id, args, arena);
+        match self.made.find_mut(hash, is_it) {
+            Some((_, call)) => call.result = result,
+            None => {
+                let call = Call { id, args: arena.bump().alloc_slice_copy(args), bytes, result };
+                self.made.insert_unique(hash, (hash, call), |(hash, _)| *hash);
+            }
+        }
+        result.unwrap_or(Value::Missing)
+    }
+
+    /// Calls a function: the bytes of its result, and the result unless they are too many.
+    fn call_now(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> (u64, Option<Value<'a>>) {
+        const NOTHING: (u64, Option<Value<'static>>) = (0, Some(Value::Missing));
+        // What is missing stays missing; the function need not know of it.
+        if args.iter().any(|arg| arg.is_missing()) {
+            return NOTHING;
+        }
+        let Some(host) = self.hosts.get(id.index()).filter(|host| host.may_be_called(args, arena)) else {
+            return NOTHING;
+        };
+        let start = Instant::now();
+        let answer = catch_unwind(AssertUnwindSafe(|| (host.function)(args)));
+        self.elapsed += start.elapsed();
+        let message = match answer {
+            Ok(Ok(json)) => {
+                let bytes = size(&json);
+                return (bytes, arena.builds(bytes).then(|| adopt(&json, arena.bump()).read(host.result)));
+            }
+            Ok(Err(message)) => message,
+            Err(panic) => panic_text(&*panic),
+        };
+        self.failures.push(HostFailure { function: host.name.clone(), message });
+        NOTHING
+    }
+}
+
+struct Call<'a> {
+    id: ExternId,
+    args: &'a [Value<'a>],
+    bytes: u64,
+    /// The result; `None` when it was larger than could be built where it was asked for.
+    result: Option<Value<'a>>,
+}
+
+impl Call<'_> {
+    /// True when the call is one of that function with equal arguments of the same kinds.
+    fn is(&self, id: ExternId, args: &[Value<'_>]) -> bool {
+        self.id == id
+            && self.args.len() == args.len()
+            && self.args.iter().zip(args).all(|(a, b)| a.kind() == b.kind() && identical(*a, *b))
+    }
+}
+
+/// The hash of a call, by a key of this process: messages come from outside.
+fn hash(id: ExternId, args: &[Value<'_>]) -> u64 {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
+}
+
+/// The hash of a value: the same for all that are [`identical`].
+fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
+    match value {
+        Value::Missing => 0,
+        Value::Bool(value) => key.hash_one(value),
+        // An integer may be identical to a float, and zero is to its negative.
+        Value::Int(value) => key.hash_one((value as f64 + 0.0).to_bits()),
+        Value::Float(value) => key.hash_one((value + 0.0).to_bits()),
+        // A text may be identical to the time it stands for.
+        Value::Str(text) => match parse_datetime(text) {
+            Some(time) => key.hash_one(time.unix_timestamp_nanos()),
+            None => key.hash_one(text),
+        },
+        Value::DateTime(time) => key.hash_one(time.unix_timestamp_nanos()),
+        Value::Version(version) => key.hash_one(version),
+        Value::JsonList(_) | Value::List(_) => {
+            let elements = value.elements().into_iter().flatten();
+            elements.fold(1, |sum, element| key.hash_one((sum, hash_value(key, element))))
+        }
+        // The keys may stand in any order.
+        Value::Dict(_) | Value::Entries(_) => {
+            let entries = value.entries().into_iter().flatten();
+            let entries = entries.map(|(name, value)| key.hash_one((name, hash_value(key, value))));
+            entries.fold(2, u64::wrapping_add)
+        }
+    }
+}
+
+/// The text of a caught panic.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    format!("panicked: {}", panic_message(panic))
+}
+
+/// The message of a panic.
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message")
+}
+
+/// Copies a result into the decision's arena.
+fn adopt<'a>(json: &Json, bump: &'a Bump) -> Value<'a> {
+    match json {
+        Json::String(text) => Value::Str(bump.alloc_str(text)),
+        Json::Array(items) => Value::list_in(bump, items.iter().map(|item| adopt(item, bump))),
+        Json::Object(map) => {
+            Value::dict_in(bump, map.iter().map(|(key, value)| (&*bump.alloc_str(key), adopt(value, bump))))
+        }
+        Json::Null => Value::Missing,
+        Json::Bool(_) | Json::Number(_) => match Value::from_json(json) {
+            Value::Bool(value) => Value::Bool(value),
+            Value::Int(value) => Value::Int(value),
+            Value::Float(value) => Value::Float(value),
+            _ => Value::Missing,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn identical_values_have_the_same_hash() {
+        let bump = Bump::new();
+        let time = parse_datetime("2024-05-01T12:00:00+02:00").expect("a time");
+        let pairs = [
+            (Value::Int(3), Value::Float(3.0)),
+            (Value::Float(0.0), Value::Float(-0.0)),
+            (Value::Str("2024-05-01T10:00:00Z"), Value::DateTime(time)),
+        ];
+        for (a, b) in pairs {
+            let (a_list, b_list) = (Value::list_in(&bump, [a, a]), Value::list_in(&bump, [b, a]));
+            let a_dict = Value::dict_in(&bump, [("x", a), ("y", a_list)]);
+            let b_dict = Value::dict_in(&bump, [("x", b), ("y", b_list)]);
+            for (a, b) in [(a, b), (a_list, b_list), (a_dict, b_dict)] {
+                assert!(identical(a, b), "{a:?} {b:?}");
+                assert_eq!(hash(ExternId(0), &[a]), hash(ExternId(0), &[b]), "{a:?} {b:?}");
+            }
+        }
+        let (one, other) = (json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}));
+        let [one, other] = [&one, &other].map(|json| hash(ExternId(0), &[Value::from_json(json)]));
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn a_call_is_made_once_however_many_are() {
+        let made = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counter = Arc::clone(&made);
+        let function: HostFn = Arc::new(move |args| {
+            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(json!(args.len()))
+        });
+        let host =
+            Host { name: "f".into(), result: KindSet::of(rulec_lang::ty::Kind::Int), function, work: None };
+        let (hosts, arena) = ([host.clone(), host], Arena::default());
+        let mut calls = HostCalls::new(&hosts);
+        for _ in 0..2 {
+            for id in 0..2 {
+                for n in 0..50 {
+                    let args = [Value::Int(n), Value::Float(n as f64), Value::Str("x")];
+                    let result = calls.call(ExternId(id), &args[..=n as usize % 3], &arena);
+                    assert_eq!(result.to_json(), json!(n % 3 + 1));
+                }
+            }
+        }
+        assert_eq!(made.load(std::sync::atomic::Ordering::Relaxed), 100);
+    }
+}

@@ -1,0 +1,69 @@
+//! Finds entities by their regular expressions.
+
+use rulec_base::text::LazyRegex;
+use rulec_sema::request::{Entity, MATCH};
+use serde_json::{Map, Value as Json};
+
+#[derive(Debug)]
+pub struct Finder {
+    patterns: Vec<LazyRegex>,
+}
+
+impl Finder {
+    /// Makes an entity ready. Its expressions are known to compile; one that does not finds nothing.
+    pub fn new(entity: &Entity) -> Finder {
+        let known = |pattern| LazyRegex::known(pattern, entity.ignore_case);
+        Finder { patterns: entity.patterns.iter().map(known).collect() }
+    }
+
+    /// Returns what the named groups of the first expression that matches hold at its first match; the whole
+    /// match under [`MATCH`] for an expression without such groups. A group that took no part is left
+    /// out. `None` when no expression matches.
+    pub fn find(&self, text: &str) -> Option<Map<String, Json>> {
+        let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
+        let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
+        let mut found = Map::new();
+        for name in pattern.capture_names().flatten() {
+            if let Some(group) = captures.name(name) {
+                found.insert(name.to_owned(), group.as_str().into());
+            }
+        }
+        if pattern.capture_names().flatten().next().is_none() {
+            found.insert(MATCH.to_owned(), captures[0].into());
+        }
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rulec_base::span::{FileId, Span};
+    use serde_json::json;
+
+    #[test]
+    fn groups_become_fields() {
+        let check = |patterns: &[&str], ignore_case, text: &str, expected: Json| {
+            let entity = Entity {
+                name: "e".into(),
+                patterns: patterns.iter().map(|pattern| (*pattern).into()).collect(),
+                fields: Vec::new(),
+                ignore_case,
+                span: Span::new(FileId(0), 0, 0),
+            };
+            let found = Finder::new(&entity).find(text).map_or(Json::Null, Json::Object);
+            assert_eq!(found, expected, "{patterns:?} in {text}");
+        };
+        let order = r"order (?<id>[0-9]+)(?: of (?<year>20\d\d))?";
+        check(&[order], false, "order 7 of 2026, order 8", json!({"id": "7", "year": "2026"}));
+        check(&[order], false, "my order 7", json!({"id": "7"}));
+        check(&[order], false, "my ORDER 7", json!(null));
+        check(&[order], true, "my ORDER 7", json!({"id": "7"}));
+        check(&[r"[\w.]+@[\w.]+"], false, "to a@b.c or d@e.f", json!({"match": "a@b.c"}));
+        check(&["(a)(b)"], false, "ab", json!({"match": "ab"}));
+        // The order of the expressions counts, not that of the matches.
+        check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "#1 是订单2", json!({"id": "2"}));
+        check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "see #1", json!({"id": "1"}));
+        check(&[], false, "x", json!(null));
+    }
+}

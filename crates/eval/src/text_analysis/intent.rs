@@ -1,0 +1,101 @@
+//! The intent of a text, by the built-in classifier, trained on what the rules declare.
+
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_nlu::{self, Classifier, Options, TrainError};
+use rulec_sema::request::{Analysis, BEST, INTENT, SCORE};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// Trains the classifier. Fails for an intent with nothing to learn from, or more examples than it takes.
+pub fn train(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
+    let texts = |texts: &[Arc<str>]| texts.iter().map(|text| text.to_string()).collect();
+    let intents: Vec<rulec_nlu::Intent> = analysis
+        .intents
+        .iter()
+        .map(|intent| rulec_nlu::Intent {
+            id: intent.name.to_string(),
+            description: intent.description.to_string(),
+            keywords: texts(&intent.keywords),
+            examples: texts(&intent.examples),
+        })
+        .collect();
+    let options = Options { threshold: analysis.threshold, margin: analysis.margin };
+    Classifier::train(&intents, options).map_err(|error| refused(analysis, &error))
+}
+
+fn refused(analysis: &Analysis, error: &TrainError) -> Diagnostic {
+    let named = |name: &str| analysis.intents.iter().find(|intent| *intent.name == *name);
+    let (code, intent) = match error {
+        TrainError::NoText { id } => (Code::NothingToFind, named(id)),
+        TrainError::Duplicate { id } => (Code::Duplicate, named(id)),
+        _ => (Code::TooComplex, None),
+    };
+    match intent.or(analysis.intents.first()) {
+        Some(intent) => Diagnostic::new(code, intent.span, error.in_words()),
+        None => Diagnostic::without_place(code, error.in_words()),
+    }
+}
+
+/// The answer about a text as a record; what there is not is left out.
+pub fn classify(classifier: &Classifier, text: &str) -> Json {
+    let verdict = classifier.classify(text);
+    let best = verdict.ranked().first().filter(|best| best.score > 0.0);
+    let mut found = Map::new();
+    found.extend(verdict.chosen().map(|name| (INTENT.to_owned(), name.into())));
+    found.extend(best.map(|best| (BEST.to_owned(), best.id.into())));
+    found.insert(SCORE.to_owned(), verdict.score().into());
+    Json::Object(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rulec_base::span::{FileId, Span};
+    use rulec_sema::request::Intent;
+
+    fn intent(name: &str, keywords: &[&str], examples: &[&str]) -> Intent {
+        let all = |words: &[&str]| words.iter().map(|word| (*word).into()).collect();
+        let span = Span::new(FileId(0), 0, 0);
+        Intent {
+            name: name.into(),
+            description: "".into(),
+            keywords: all(keywords),
+            examples: all(examples),
+            span,
+        }
+    }
+
+    fn desk() -> Analysis {
+        let intents = vec![
+            intent("refund", &["refund", "退款"], &["I want my money back", "please return my payment"]),
+            intent("status", &[], &["where is my order", "when will my parcel arrive", "我的快递到哪了"]),
+        ];
+        Analysis { intents, ..Analysis::default() }
+    }
+
+    #[test]
+    fn the_record_holds_the_intent_the_best_and_the_score() {
+        let check = |analysis: &Analysis, text: &str, intent: Option<&str>, best: Option<&str>| {
+            let found = classify(&train(analysis).expect("there is enough to learn from"), text);
+            assert_eq!((found[INTENT].as_str(), found[BEST].as_str()), (intent, best), "{text}: {found}");
+            let score = found[SCORE].as_f64().expect("a score");
+            assert!((0.0..=1.0).contains(&score) && (score > 0.0) == best.is_some(), "{text}: {found}");
+        };
+        let desk = desk();
+        check(&desk, "I want my money back", Some("refund"), Some("refund"));
+        check(&desk, "请给我退款", Some("refund"), Some("refund"));
+        check(&desk, "我的快递到哪里了", Some("status"), Some("status"));
+        check(&desk, "", None, None);
+        check(&desk, "ééé", None, None);
+        check(&Analysis { threshold: 1.0, ..desk }, "where is it", None, Some("status"));
+        check(&Analysis::default(), "anything", None, None);
+    }
+
+    #[test]
+    fn an_intent_without_words_is_refused_at_its_place() {
+        let mut analysis = desk();
+        analysis.intents.push(intent("odd", &[], &["!?"]));
+        let refused = train(&analysis).expect_err("nothing to learn from");
+        assert!(refused.code == Code::NothingToFind && refused.message.contains("`odd`"), "{refused:?}");
+    }
+}

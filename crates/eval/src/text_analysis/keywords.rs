@@ -1,0 +1,148 @@
+//! The keywords of a text: its words in order, each once, without stop words.
+//!
+//! A word is a run of word characters, apostrophes inside included. Korean is parted by its spaces.
+//! Chinese and Japanese are written without spaces: with the feature `chinese` such runs are
+//! segmented by jieba's dictionary; without it they are parted at function characters (的, 了, 我 …)
+//! and each piece gives its pairs of neighbouring characters, as search indexes do.
+
+use super::MODE;
+use super::stop_words;
+use hashbrown::HashSet;
+use rulec_base::text::is_word_char;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub struct Keywords {
+    stop_words: HashSet<Box<str>>,
+}
+
+impl Keywords {
+    /// With the author's stop words beside the built-in ones.
+    pub fn new(more: &[Arc<str>]) -> Keywords {
+        let more = more.iter().map(|word| MODE.prepare(word.trim()).into());
+        Keywords { stop_words: stop_words::words().map(Box::from).chain(more).collect() }
+    }
+
+    /// The keywords of a text, without case and in NFKC.
+    pub fn of(&self, text: &str) -> Vec<String> {
+        let text = MODE.prepare(text).replace('’', "'");
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        for (kind, run) in runs(&text) {
+            let mut take = |word: &str| {
+                if !self.stop_words.contains(word) && seen.insert(Box::<str>::from(word)) {
+                    found.push(word.to_owned());
+                }
+            };
+            match kind {
+                Run::Word => take(run),
+                Run::Unspaced => segment(run, &mut take),
+            }
+        }
+        found
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// A word between others.
+    Word,
+    /// A run of a script that does not part its words.
+    Unspaced,
+}
+
+/// The kind of run that a character belongs to; `None` for what parts runs.
+fn kind(c: char) -> Option<Run> {
+    match c {
+        c if is_word_char(c) || is_hangul(c) => Some(Run::Word),
+        c if c.is_alphanumeric() => Some(Run::Unspaced),
+        _ => None,
+    }
+}
+
+/// Korean parts its words, though `word` of the language leaves it out (particles follow the noun).
+fn is_hangul(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
+}
+
+fn runs(text: &str) -> Vec<(Run, &str)> {
+    let mut runs = Vec::new();
+    let mut open: Option<(Run, usize)> = None;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next_is_word = chars.peek().is_some_and(|(_, next)| kind(*next) == Some(Run::Word));
+        let found = match (c, open) {
+            // don't
+            ('\'', Some((Run::Word, _))) if next_is_word => Some(Run::Word),
+            _ => kind(c),
+        };
+        if let Some((run, start)) = open.filter(|(run, _)| Some(*run) != found) {
+            runs.push((run, &text[start..at]));
+            open = None;
+        }
+        if let (None, Some(run)) = (open, found) {
+            open = Some((run, at));
+        }
+    }
+    runs.extend(open.map(|(run, start)| (run, &text[start..])));
+    runs
+}
+
+#[cfg(feature = "chinese")]
+fn segment<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
+    use jieba_rs::Jieba;
+    use std::sync::LazyLock;
+    // The dictionary takes a moment to load and some room, so it waits for the first Chinese text.
+    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+    JIEBA.cut(run, true).into_iter().for_each(|token| take(token.word));
+}
+
+#[cfg(not(feature = "chinese"))]
+fn segment<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
+    for piece in run.split(stop_words::is_function_character).filter(|piece| !piece.is_empty()) {
+        let bounds: Vec<usize> = piece.char_indices().map(|(at, _)| at).chain([piece.len()]).collect();
+        match bounds.len() {
+            2 => take(piece),
+            _ => bounds.windows(3).for_each(|pair| take(&piece[pair[0]..pair[2]])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(more: &[&str], text: &str, expected: &[&str]) {
+        let more: Vec<Arc<str>> = more.iter().map(|word| (*word).into()).collect();
+        assert_eq!(Keywords::new(&more).of(text), expected, "{text}");
+    }
+
+    #[test]
+    fn stop_words_go_and_the_others_stay_in_order() {
+        check(&[], "", &[]);
+        check(&[], "Where is my ORDER 1234, and where is the parcel?", &["order", "1234", "parcel"]);
+        check(&[], "refund refund Refund", &["refund"]);
+        check(&[], "I don't want it; it’s O'Brien's", &["want", "o'brien's"]);
+        check(&["want", "Ｏｒｄｅｒ"], "I want the order back", &["back"]);
+        check(&[], "snake_case foo-bar 'quoted'", &["snake_case", "foo", "bar", "quoted"]);
+        check(&[], "Ｆｕｌｌ ＷＩＤＴＨ 😀!", &["full", "width"]);
+        check(&[], "파일을 열어 주세요", &["파일을", "열어", "주세요"]);
+    }
+
+    #[test]
+    #[cfg(not(feature = "chinese"))]
+    fn chinese_gives_pairs_without_the_feature() {
+        check(&[], "我要退款", &["退款"]);
+        check(&[], "查询订单1234的状态", &["查询", "询订", "订单", "1234", "状态"]);
+        check(&["订单"], "我的订单", &[]);
+        check(&[], "查", &["查"]);
+    }
+
+    #[test]
+    #[cfg(feature = "chinese")]
+    fn chinese_is_segmented() {
+        check(&[], "我要退款", &["退款"]);
+        check(&[], "查询订单1234的状态", &["查询", "订单", "1234", "状态"]);
+        check(&["订单"], "我的订单", &[]);
+    }
+}

@@ -1,0 +1,88 @@
+//! The score of a lexicon.
+
+use super::MODE;
+use rulec_base::text::WordSearcher;
+use rulec_sema::request::Lexicon;
+
+#[derive(Debug)]
+pub struct Scorer {
+    /// `None` for more words than a searcher takes, which are billions of bytes.
+    words: Option<WordSearcher<'static>>,
+    weights: Vec<f64>,
+}
+
+impl Scorer {
+    pub fn new(lexicon: &Lexicon) -> Scorer {
+        let words = lexicon.entries.iter().map(|(word, _)| MODE.prepare(word.trim()).into_owned());
+        Scorer {
+            words: WordSearcher::many(words).ok(),
+            weights: lexicon.entries.iter().map(|(_, weight)| *weight).collect(),
+        }
+    }
+
+    /// The sum of the weights of the words that occur as `contains word` finds them, each counted once; at most 1.
+    /// Rounded to nine decimals, so that 0.7 and 0.1 are 0.8.
+    pub fn score(&self, text: &str) -> f64 {
+        let mut found = vec![false; self.weights.len()];
+        if let Some(words) = &self.words {
+            words.any(&MODE.prepare(text), |word, _| {
+                found[word] = true;
+                false
+            });
+        }
+        let found = self.weights.iter().zip(found).filter(|(_, found)| *found);
+        let sum: f64 = found.map(|(weight, _)| weight).sum();
+        (sum.min(1.0) * 1e9).round() / 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rulec_base::text::contains_word;
+
+    #[test]
+    fn weights_are_summed_once_each_and_capped() {
+        let entries = [("urgent", 0.7), ("now", 0.1), ("right now", 0.5), ("紧急", 0.9), ("one", 1.0)];
+        let entries = entries.map(|(word, weight)| (word.into(), weight)).to_vec();
+        let scorer = Scorer::new(&Lexicon { name: "urgency".into(), entries });
+        for (text, score) in [
+            ("", 0.0),
+            ("nothing of it", 0.0),
+            ("URGENT: act now", 0.8),
+            ("now now now", 0.1),
+            ("right now", 0.6),
+            ("urgently known", 0.0),
+            ("情况紧急请处理", 0.9),
+            ("ｕｒｇｅｎｔ", 0.7),
+            ("urgent, right now", 1.0),
+            ("one", 1.0),
+        ] {
+            assert_eq!(scorer.score(text), score, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_found_as_contains_word_finds_them() {
+        let words = ["file", "C++", "文件", "show file", "Ｆｕｌｌ", "café", "a", "-a", "aa"];
+        for text in [
+            "show FILE now",
+            "show file in a 文件夹",
+            "profile",
+            "I write c++14",
+            "打开文件夹",
+            "full",
+            "CAFE\u{301}s",
+            "aaa -aa",
+            "-a",
+            "",
+        ] {
+            for word in words {
+                let entries = words.map(|other| (other.into(), f64::from(u8::from(other == word)))).to_vec();
+                let score = Scorer::new(&Lexicon { name: "words".into(), entries }).score(text);
+                let found = contains_word(&MODE.prepare(text), &MODE.prepare(word));
+                assert_eq!(score, f64::from(u8::from(found)), "{word} in {text}");
+            }
+        }
+    }
+}

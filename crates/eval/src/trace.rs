@@ -1,0 +1,124 @@
+//! Explanations as data: every step of a decision, as the reference evaluator reports it while it
+//! decides. `trace/record.rs` listens and puts tables and routes together; `trace/cond.rs` makes the
+//! nodes of conditions, `trace/operand.rs` lists values and says why one is missing,
+//! `trace/private.rs` knows what must not be shown, `trace/truths.rs` adds up many decisions. None of them decides anything; for the sentences
+//! on what is missing they ask the evaluator for values.
+
+mod cond;
+mod data;
+mod operand;
+mod private;
+mod quote;
+mod record;
+mod request;
+#[cfg(test)]
+mod tests;
+mod truths;
+
+pub use data::{
+    DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,
+    SkippedCondition, TableTrace, TraceNode,
+};
+pub use private::{MASK, masked_args, masked_message};
+pub use quote::{Location, Source};
+pub use truths::{Seen, Truths};
+
+use crate::decision::Choice;
+use crate::evaluator::Evaluator;
+use private::Privacy;
+use record::{Recorder, Traced};
+use rulec_base::message;
+use rulec_sema::hir::{CondKind, RuleId, TableId};
+use serde_json::{Map, Value as Json};
+
+/// An evaluator that is listened to.
+pub struct Tracer<'a, 's> {
+    eval: Traced<'a, 's>,
+}
+
+impl<'a, 's> Tracer<'a, 's> {
+    /// A tracer over this evaluator. Private values are masked unless `show_private`.
+    pub fn new(eval: Evaluator<'a>, source: &'s dyn Source, show_private: bool) -> Self {
+        let privacy = Privacy::new(eval.program(), show_private);
+        Tracer { eval: eval.observed_by(Recorder::new(source, privacy)) }
+    }
+
+    /// Decides by a table, and tells how it was searched.
+    pub fn decide(&mut self, entry: TableId) -> (Choice, TableTrace) {
+        let choice = self.eval.decide(entry);
+        (choice, self.eval.observer.frame.table.take().unwrap_or_default())
+    }
+
+    /// The conditions of a choice that cannot be used for this message.
+    pub fn skipped(&mut self, table: TableId) -> Vec<SkippedCondition> {
+        let program = self.eval.program();
+        let mut skipped = Vec::new();
+        for rule in program.tables[table.index()].order.iter().rev().map(|id| &program.rules[id.index()]) {
+            let CondKind::Branch { conditions, .. } = &rule.condition.kind else { continue };
+            for condition in conditions {
+                if !self.eval.is_usable(condition) {
+                    let node = self.eval.left_out(condition);
+                    skipped.push(SkippedCondition {
+                        branch: rule.name.to_string(),
+                        condition: node.text,
+                        reason: node
+                            .because
+                            .iter()
+                            .cloned()
+                            .reduce(|all, one| message!("{all}; {one}"))
+                            .unwrap_or_default(),
+                    });
+                }
+            }
+        }
+        skipped
+    }
+
+    /// The condition of a rule, on its own.
+    pub fn rule(&mut self, id: RuleId) -> TraceNode {
+        let condition = &self.eval.program().rules[id.index()].condition;
+        self.eval.cond(condition);
+        match self.eval.observer.frame.conds.pop() {
+            Some((_, node)) => node,
+            None => self.eval.node(condition),
+        }
+    }
+
+    /// The chosen handler's arguments as they may be shown, and the required ones that are missing.
+    pub fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
+        let program = self.eval.program();
+        let Some(outcome) = choice.chosen.and_then(|chosen| chosen.outcome(program)) else {
+            return Default::default();
+        };
+        let (given, missing) = self.eval.arguments(outcome);
+        let given = self.eval.observer.privacy.arguments(outcome, &given);
+        (given, missing.iter().map(ToString::to_string).collect())
+    }
+
+    /// The fields that were read, in the order they were first read, as they stand in the message.
+    pub fn message(&self) -> Vec<Operand> {
+        let (program, recorder) = (self.eval.program(), &self.eval.observer);
+        let mut fields: Vec<Operand> = Vec::new();
+        for &id in &recorder.slots {
+            let slot = &program.slots[id.index()];
+            if !fields.iter().any(|field| field.text == slot.name()) {
+                fields.push(recorder.privacy.raw_field(slot, self.eval.raw(id)));
+            }
+        }
+        fields
+    }
+
+    /// The failed calls; a text that may hold a private value is masked.
+    pub fn host_failures(&self) -> Vec<HostFailed> {
+        let failures = self.eval.hosts.failures.iter().enumerate();
+        failures
+            .map(|(position, failure)| HostFailed {
+                function: failure.function.to_string(),
+                message: match self.eval.observer.private_failures.get(position) {
+                    Some(false) => failure.message.clone(),
+                    _ => MASK.to_owned(),
+                },
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,177 @@
+//! Conditions: the node of each, with its parts. What an earlier operand decided is shown as skipped;
+//! what is unknown does not decide.
+
+use super::quote::one_line;
+use super::record::{Frame, Traced};
+use super::{Elements, Mark, NodeKind, Note, TraceNode, private};
+use crate::evaluator;
+use rulec_base::span::Span;
+use rulec_base::text;
+use rulec_lang::arena::Arena;
+use rulec_lang::operators::{Meaning, Quantity, Search};
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
+use std::collections::HashMap;
+
+impl<'a> Traced<'a, '_> {
+    /// A condition that was evaluated.
+    pub(super) fn cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: Frame<'a>) -> TraceNode {
+        let Frame { shows_let, conds, operands, values, elements, .. } = frame;
+        let value = values.first().copied().unwrap_or(Value::Missing);
+        let mut node = TraceNode { result: truth.into(), operands, ..self.node(cond) };
+        match &cond.kind {
+            CondKind::And(_) | CondKind::Or(_) => {
+                let mut evaluated = by_place(conds);
+                let parts = evaluator::operands(cond).into_iter();
+                node.children = parts
+                    .map(|part| {
+                        evaluated.remove(&std::ptr::from_ref(part)).unwrap_or_else(|| self.decided(part))
+                    })
+                    .collect();
+                return node;
+            }
+            CondKind::Branch { conditions, .. } => {
+                let mut evaluated = by_place(conds);
+                for condition in conditions {
+                    let node_of_part = evaluated.remove(&std::ptr::from_ref(&condition.cond));
+                    let child = node_of_part.unwrap_or_else(|| match self.is_usable(condition) {
+                        true => self.decided(&condition.cond),
+                        false => self.left_out(condition),
+                    });
+                    node.children.push(child);
+                }
+                return node;
+            }
+            CondKind::Test(predicate) => self.explain_test(predicate, cond.span, &values, &mut node),
+            CondKind::Quantifier { list, .. } => match value.elements() {
+                Some(all) => {
+                    let skipped = all.count() - elements.asked();
+                    node.elements = Some(Elements { skipped, ..elements });
+                }
+                None => node.because.push(self.not_of(list, value, KindSet::LIST)),
+            },
+            CondKind::Let(_) if !shows_let => node.note = Some(Note::ShownAbove),
+            CondKind::Let(id) => {
+                if let (Term::Expr(body), Tri::Unknown) = (self.program().let_body(*id), truth) {
+                    node.because.push(self.not_of(body, value, KindSet::BOOL));
+                }
+            }
+            CondKind::Const(_) | CondKind::Not(_) | CondKind::NotTrue(_) | CondKind::Call(..) => {}
+        }
+        node.children = conds.into_iter().map(|(_, child)| child).collect();
+        node
+    }
+
+    /// A node without results.
+    pub(super) fn node(&self, cond: &Cond) -> TraceNode {
+        let (kind, name) = match &cond.kind {
+            CondKind::Const(_) => (NodeKind::Constant, None),
+            CondKind::Not(_) => (NodeKind::Not, None),
+            CondKind::NotTrue(_) => (NodeKind::Unless, None),
+            CondKind::And(_) => (NodeKind::And, None),
+            CondKind::Or(_) => (NodeKind::Or, None),
+            CondKind::Test(_) => (NodeKind::Test, None),
+            CondKind::Quantifier { all: true, .. } => (NodeKind::All, None),
+            CondKind::Quantifier { all: false, .. } => (NodeKind::Any, None),
+            CondKind::Let(id) => (NodeKind::Let, Some(self.program().lets[id.index()].name.to_string())),
+            CondKind::Call(name, _) => (NodeKind::Call, Some(name.to_string())),
+            CondKind::Branch { all: true, .. } => (NodeKind::AllUsable, None),
+            CondKind::Branch { all: false, .. } => (NodeKind::AnyUsable, None),
+        };
+        TraceNode {
+            kind,
+            text: self.text(cond.span),
+            result: Mark::Skipped,
+            name,
+            place: self.observer.source.place(cond.span),
+            operands: Vec::new(),
+            found: None,
+            because: Vec::new(),
+            note: None,
+            children: Vec::new(),
+            elements: None,
+        }
+    }
+
+    /// The author's text on one line.
+    pub(super) fn text(&self, span: Span) -> String {
+        one_line(&self.observer.source.text(span))
+    }
+
+    /// An operand that was not evaluated.
+    fn decided(&self, part: &Cond) -> TraceNode {
+        TraceNode { note: Some(Note::Decided), ..self.node(part) }
+    }
+
+    /// True when a condition of a branch can be used.
+    pub(super) fn is_usable(&mut self, condition: &'a Guarded) -> bool {
+        self.aside(|eval| eval.cond(&condition.usable)).holds()
+    }
+
+    /// A condition of a branch that cannot be used, with what it misses.
+    pub(super) fn left_out(&mut self, condition: &'a Guarded) -> TraceNode {
+        let mut node = TraceNode { note: Some(Note::LeftOut), ..self.node(&condition.cond) };
+        let CondKind::And(tests) = &condition.usable.kind else { return node };
+        for test in tests {
+            let CondKind::Test(predicate) = &test.kind else { continue };
+            let read = &predicate.left;
+            let value = self.value_of(read);
+            self.list_operand(read, value, None, &mut node.operands);
+            if value.is_missing() {
+                node.because.push(self.not_of(read, value, read.ty.kinds));
+            }
+        }
+        node
+    }
+
+    /// Says why a predicate is unknown, or what it found.
+    fn explain_test(
+        &mut self,
+        predicate: &'a Predicate,
+        span: Span,
+        values: &[Value<'a>],
+        node: &mut TraceNode,
+    ) {
+        if node.result == Mark::Unknown {
+            return self.why_unknown(predicate, values, span, &mut node.because);
+        }
+        if !predicate.operands().any(|operand| self.observer.privacy.is_private(operand)) {
+            let value = |at: usize| values.get(at).copied().unwrap_or(Value::Missing);
+            node.found = found(predicate, value(0), value(1));
+        }
+    }
+}
+
+/// The nodes by the conditions they belong to.
+fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
+    conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
+}
+
+/// The part of the left operand that a text operator found: the keyword, where there is a choice of
+/// them; the text that a regular expression matched.
+fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
+    let row = predicate.op?.info();
+    let Meaning::Predicate(holds) = row.meaning else { return None };
+    let is_regex = row.search == Some(Search::Regex);
+    let text = left.as_str()?;
+    let matched = |pattern: &str| match is_regex {
+        true => {
+            let found = text::regex(pattern, predicate.mode.text.fold).ok()?.find(text)?;
+            Some(text::shortened(found.as_str(), private::TEXT_LIMIT))
+        }
+        false => Some(pattern.to_owned()),
+    };
+    match predicate.mode.quantity {
+        Some(Quantity::Any | Quantity::None) => {
+            let arena = &Arena::default();
+            let mut keywords = right.elements()?.filter_map(Value::as_str);
+            keywords
+                .find(|keyword| holds(left, Value::Str(keyword), predicate.mode, arena).holds())
+                .and_then(matched)
+        }
+        Some(Quantity::All) => None,
+        None if is_regex => matched(right.as_str()?),
+        None => None,
+    }
+}

@@ -1,0 +1,441 @@
+//! The values behind a predicate, and in plain sentences why one is missing.
+
+use super::record::Traced;
+use super::{Elements, Operand};
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text::{Hash, network, zone};
+use rulec_lang::builtins::Function;
+use rulec_lang::limits::Exceeded;
+use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::{Meaning, Op, Right};
+use rulec_lang::ty::{Kind, KindSet, Ty};
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{
+    CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
+};
+
+impl<'a> Traced<'a, '_> {
+    /// Lists what is worth seeing of an operand: itself, unless it is written out as a constant, and
+    /// the fields and elements it is made from.
+    pub(super) fn list_operand(
+        &mut self,
+        expr: &'a Expr,
+        value: Value<'a>,
+        elements: Option<Elements>,
+        listed: &mut Vec<Operand>,
+    ) {
+        match &expr.kind {
+            ExprKind::Slot(_) | ExprKind::Var(_) => self.leaf(expr, listed),
+            ExprKind::Const(_) => {
+                let text = self.text(expr.span);
+                if is_name(&text) {
+                    list(self.observer.privacy.shown(text, value, false, &Ty::ANY), listed);
+                }
+            }
+            ExprKind::List(_) | ExprKind::Param(_) => self.leaves(Part::Expr(expr), listed),
+            ExprKind::Read(inner, _) if matches!(inner.kind, ExprKind::Slot(_) | ExprKind::Var(_)) => {
+                self.leaf(inner, listed);
+            }
+            _ => {
+                let mut shown = self.observer.privacy.operand(self.text(expr.span), value, expr);
+                shown.elements = elements.filter(|_| !value.is_missing());
+                list(shown, listed);
+                self.leaves(Part::Expr(expr), listed);
+            }
+        }
+    }
+
+    /// A field or element.
+    fn leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
+        let text = match &expr.kind {
+            ExprKind::Slot(id) => {
+                self.saw(*id);
+                self.program().slots[id.index()].name()
+            }
+            ExprKind::Var(id) if self.element(*id).is_none() => return,
+            _ => self.text(expr.span),
+        };
+        let value = self.value_of(expr);
+        let shown = self.observer.privacy.operand(text, value, expr);
+        list(shown, listed);
+    }
+
+    fn saw(&mut self, id: SlotId) {
+        if !self.observer.slots.contains(&id) {
+            self.observer.slots.push(id);
+        }
+    }
+
+    /// Lists the fields and elements that a condition or value is made from, evaluated or not.
+    fn leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
+        let bodied = match part {
+            Part::Expr(Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
+                let Part::Expr(expr) = part else { return };
+                return self.leaf(expr, listed);
+            }
+            Part::Let(id) => return self.leaves(self.program().let_body(id).part(), listed),
+            // A bound on what one operand lists; conditions as values are small.
+            Part::Cond(_) if listed.len() >= 20 => return,
+            Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
+            Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
+        };
+        // What is asked of the elements stands behind the list.
+        let parts = part.parts().into_iter().take(if bodied { 1 } else { usize::MAX });
+        parts.for_each(|part| self.leaves(part, listed));
+    }
+
+    /// Says why a predicate is unknown.
+    pub(super) fn why_unknown(
+        &mut self,
+        predicate: &'a Predicate,
+        values: &[Value<'a>],
+        span: Span,
+        because: &mut Vec<Message>,
+    ) {
+        let left = values.first().copied().unwrap_or(Value::Missing);
+        let wanted = match predicate.op {
+            Some(op) => op.info().forms.iter().fold(KindSet::EMPTY, |all, form| all.union(form.left)),
+            None => KindSet::BOOL,
+        };
+        let left_fits = left.kind().is_some_and(|kind| wanted.has(kind));
+        let no_address = left_fits
+            && predicate.op == Some(Op::InNetwork)
+            && left.as_str().is_some_and(|text| !network::is_address(text));
+        if !left_fits {
+            because.push(self.not_of(&predicate.left, left, wanted));
+        } else if no_address {
+            because.push(self.not_a(&predicate.left, left, message!("an address")));
+        }
+        for (operand, &value) in predicate.operands().zip(values).skip(1) {
+            let sentence = match &predicate.right {
+                HirOperand::Range { .. } => {
+                    let compares = !left_fits || rulec_lang::value::compare(left, value).is_some();
+                    (value.is_missing() || !compares).then(|| self.not_of(operand, value, family(left)))
+                }
+                _ if value.is_missing() => Some(self.why_missing(operand)),
+                _ => self.why_right_is_unfit(predicate, left, left_fits && !no_address, operand, value),
+            };
+            because.extend(sentence.filter(|sentence| !because.contains(sentence)));
+        }
+        if because.is_empty() {
+            because.push(match self.predicate_beyond(predicate, values) {
+                Some(exceeded) => {
+                    message!("{} counts as missing: {}", self.text(predicate.left.span), exceeded.in_words())
+                }
+                None => message!("{} cannot be decided", self.text(span)),
+            });
+        }
+    }
+
+    /// The limit by which a predicate over values that are there is unknown.
+    fn predicate_beyond(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
+        let (&left, &right) = (values.first()?, values.get(1)?);
+        let arena = self.arena();
+        let constant = predicate.operands().nth(1).is_some_and(|right| right.as_const().is_some());
+        let op = predicate.op?;
+        let how = How { arena, constant };
+        arena.listening(|| budget::test(op, left, right, predicate.mode, how)).1
+    }
+
+    /// Says why the right operand, which is there, makes a predicate unknown.
+    fn why_right_is_unfit(
+        &mut self,
+        predicate: &'a Predicate,
+        left: Value<'a>,
+        left_fits: bool,
+        operand: &'a Expr,
+        right: Value<'a>,
+    ) -> Option<Message> {
+        let op = predicate.op?;
+        let noun = if op == Op::InNetwork { message!("network") } else { message!("text") };
+        if predicate.mode.quantity.is_some() {
+            let Some(mut elements) = right.elements() else {
+                return Some(self.not_of(operand, right, KindSet::LIST));
+            };
+            let Meaning::Predicate(holds) = op.info().meaning else { return None };
+            let unfit = |element| holds(left, element, predicate.mode, self.arena()) == Tri::Unknown;
+            let at = elements.position(unfit).filter(|_| left_fits)?;
+            return Some(message!("element {at} of {} is no {noun}", self.text(operand.span)));
+        }
+        if op == Op::InNetwork && right.as_str().is_some_and(|text| network::network(text).is_none()) {
+            return Some(self.not_a(operand, right, message!("a network")));
+        }
+        let forms = op.info().forms;
+        let form = forms.iter().find(|form| left.kind().is_some_and(|kind| form.left.has(kind)))?;
+        let wanted = match form.right {
+            Right::Kinds(kinds) => kinds,
+            Right::Text | Right::Pattern | Right::SomeText => KindSet::STRING,
+            Right::Members => KindSet::LIST,
+            Right::Same => family(left),
+            _ => KindSet::ALL,
+        };
+        if right.kind().is_none_or(|kind| wanted.has(kind)) {
+            return None;
+        }
+        if !forms.iter().any(|form| form.right == Right::Same) {
+            return Some(self.not_of(operand, right, wanted));
+        }
+        let (this, other) = (self.describe(&predicate.left, left), self.describe(operand, right));
+        Some(message!("{} is {this}, and {} is {other}", self.name(&predicate.left), self.name(operand)))
+    }
+
+    /// Says why the value is not of the kinds wanted: it is missing, or of another kind.
+    pub(super) fn not_of(&mut self, expr: &'a Expr, value: Value<'a>, wanted: KindSet) -> Message {
+        if value.is_missing() {
+            return self.why_missing(expr);
+        }
+        self.not_a(expr, value, with_article(wanted))
+    }
+
+    fn not_a(&mut self, expr: &'a Expr, value: Value<'a>, wanted: Message) -> Message {
+        let what = self.describe(expr, value);
+        message!("{} is {what}, where {wanted} is wanted", self.name(expr))
+    }
+
+    /// Says why the expression has no value.
+    fn why_missing(&mut self, expr: &'a Expr) -> Message {
+        let program = self.program();
+        if let Some(beyond) = self.beyond_a_limit(expr) {
+            return beyond;
+        }
+        match &expr.kind {
+            ExprKind::Slot(id) => self.why_slot_missing(*id),
+            ExprKind::Var(id) => self.why_var_missing(*id, expr),
+            ExprKind::Field(base, _) | ExprKind::Index(base, _) => self.why_inside_missing(base, expr),
+            ExprKind::Op(Op::Coalesce, left, right) => {
+                let left = self.why_missing(left);
+                match right {
+                    Some(right) => message!("{left}, and {}", self.why_missing(right)),
+                    None => left,
+                }
+            }
+            ExprKind::Op(_, left, right) => self.why_part_missing(
+                [Some(&**left), right.as_deref()].into_iter().flatten().map(|part| (part, KindSet::ALL)),
+                expr,
+            ),
+            ExprKind::Read(inner, kinds) => {
+                let value = self.value_of(inner);
+                self.not_of(inner, value, *kinds)
+            }
+            ExprKind::Call(function, args) => {
+                let params = function.info().params;
+                let kinds =
+                    |at: usize| params.get(at).or(params.last()).map_or(KindSet::ALL, |(_, kinds)| *kinds);
+                let parts: Vec<_> = args.iter().enumerate().map(|(at, arg)| (arg, kinds(at))).collect();
+                self.why_part_missing(parts.into_iter(), expr)
+            }
+            ExprKind::Extern(id, args) => self.why_call_missing(*id, args, expr),
+            ExprKind::Count { list, .. } => {
+                let value = self.value_of(list);
+                self.not_of(list, value, KindSet::LIST)
+            }
+            ExprKind::Let(id) => match program.let_body(*id) {
+                Term::Expr(body) => self.why_missing(body),
+                Term::Cond(_) => message!("{} is unknown", self.text(expr.span)),
+            },
+            ExprKind::Cond(_) => message!("{} is unknown", self.text(expr.span)),
+            ExprKind::If { cond, then, other } => {
+                let taken = if self.aside(|eval| eval.cond(cond)).holds() { then } else { other };
+                self.why_missing(taken)
+            }
+            ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::List(_) => {
+                message!("{} is missing", self.text(expr.span))
+            }
+        }
+    }
+
+    /// Says by which limit a value counts as missing though its parts are there, if that is so.
+    fn beyond_a_limit(&mut self, expr: &'a Expr) -> Option<Message> {
+        let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
+            return None;
+        };
+        let arena = self.arena();
+        let (value, beyond) = arena.listening(|| self.value_of(expr));
+        // The limit may be that of a part, which is then named.
+        let of_part = expr.parts().into_iter().any(|part| match part {
+            Part::Expr(part) => self.value_of(part).is_missing(),
+            _ => false,
+        });
+        let exceeded = beyond.filter(|_| value.is_missing() && !of_part)?;
+        Some(message!("{} counts as missing: {}", self.text(expr.span), exceeded.in_words()))
+    }
+
+    /// Says why the base of a field or element has no such one.
+    fn why_inside_missing(&mut self, base: &'a Expr, expr: &'a Expr) -> Message {
+        if let Some(why) = self.why_not_found(expr) {
+            return why;
+        }
+        let value = self.value_of(base);
+        let wanted = match &expr.kind {
+            ExprKind::Index(_, index) if self.value_of(index).is_missing() => return self.why_missing(index),
+            ExprKind::Index(..) => KindSet::LIST.union(KindSet::DICT),
+            _ => KindSet::DICT,
+        };
+        match (value.list_len(), value) {
+            (Some(length), _) if wanted.has(Kind::List) => {
+                message!("{} has no such element: the list has {length}", self.text(expr.span))
+            }
+            (_, Value::Dict(_) | Value::Entries(_)) => message!("{} is missing", self.text(expr.span)),
+            _ => self.not_of(base, value, wanted),
+        }
+    }
+
+    /// Says why a host function, or one of the request analysis, gave no value.
+    fn why_call_missing(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
+        // It is not called at all when an argument is missing.
+        if let Some(missing) = args.iter().find(|arg| self.value_of(arg).is_missing()) {
+            return self.why_missing(missing);
+        }
+        if let Some(why) = self.why_not_found(expr) {
+            return why;
+        }
+        let name = &self.program().externs[id.index()].name;
+        let failures = &self.hosts.failures;
+        match failures.iter().rposition(|failure| failure.function == *name) {
+            Some(at) if self.observer.private_failures.get(at) == Some(&false) => {
+                message!("the host function {name} failed: {}", failures[at].message)
+            }
+            Some(_) => message!("the host function {name} failed"),
+            None => message!("the host function {name} gave no value of its type"),
+        }
+    }
+
+    /// Names the first part that is missing or of a wrong kind; when all are well, the whole has no
+    /// result.
+    fn why_part_missing(
+        &mut self,
+        parts: impl Iterator<Item = (&'a Expr, KindSet)>,
+        whole: &'a Expr,
+    ) -> Message {
+        for (part, wanted) in parts {
+            let value = self.value_of(part);
+            if value.read(wanted).is_missing() {
+                return self.not_of(part, value, wanted);
+            }
+        }
+        let text = self.text(whole.span);
+        match &whole.kind {
+            ExprKind::Call(function, args) => self.why_no_result(*function, args, text),
+            _ => message!("{text} has no result for these values"),
+        }
+    }
+
+    /// Says why a function of values that are there and of the right kinds is missing.
+    fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
+        for (arg, (param, _)) in args.iter().zip(function.info().params) {
+            let value = self.value_of(arg);
+            let unknown = match (*param, value) {
+                ("zone", Value::Str(name)) if !zone::is_zone(name) => message!("a time zone"),
+                ("hash", Value::Str(name)) if Hash::named(name).is_none() => message!("a hash"),
+                _ => continue,
+            };
+            return self.not_a(arg, value, unknown);
+        }
+        match function.info().missing() {
+            Some(why) => message!("{text} is missing: {why}"),
+            None => message!("{text} has no result for these values"),
+        }
+    }
+
+    fn why_slot_missing(&mut self, id: SlotId) -> Message {
+        let slot = &self.program().slots[id.index()];
+        let found = self.raw(id);
+        if let Some(kind) = found.kind() {
+            let what = match slot.root {
+                Some(_) => with_article(KindSet::of(kind)),
+                None => describe(&self.observer.privacy.raw_field(slot, found), found),
+            };
+            return message!("{} is {what}, where {} is wanted", slot.name(), with_article(slot.kinds));
+        }
+        if slot.root.is_some() {
+            return message!("{} is missing", slot.name());
+        }
+        // The outermost record that is not there says more than the field.
+        let mut value = Value::from_json(self.message());
+        for (depth, key) in slot.path.iter().enumerate() {
+            let null = matches!(value, Value::Dict(map) if map.contains_key(&**key));
+            value = value.field(key);
+            if value.is_missing() {
+                let here = slot.path[..=depth].join(".");
+                let here = if null { message!("{here} is null") } else { message!("{here} is missing") };
+                return if depth + 1 == slot.path.len() {
+                    here
+                } else {
+                    message!("{} is missing: {here}", slot.name())
+                };
+            }
+            if !matches!(value, Value::Dict(_)) {
+                let here = slot.path[..=depth].join(".");
+                let kind = value.kind().map_or(KindSet::EMPTY, KindSet::of);
+                return message!("{} is missing: {here} is {}", slot.name(), with_article(kind));
+            }
+        }
+        message!("{} is missing", slot.name())
+    }
+
+    fn why_var_missing(&mut self, id: VarId, expr: &'a Expr) -> Message {
+        let name = self.text(expr.span);
+        match self.element(id).map(|(_, value)| value) {
+            Some(value) if !value.is_missing() => {
+                let private = self.observer.privacy.is_private(expr);
+                let ty = self.observer.privacy.ty(expr);
+                let shown = self.observer.privacy.shown(name.clone(), value, private, &ty);
+                message!("{name} is {}, not {}", describe(&shown, value), with_article(expr.ty.kinds))
+            }
+            _ => message!("{name} is null"),
+        }
+    }
+
+    /// The name of an expression in a sentence: a field's path, else the author's text.
+    fn name(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Slot(id) => self.program().slots[id.index()].name(),
+            _ => self.text(expr.span),
+        }
+    }
+
+    /// `"7", a string`
+    fn describe(&mut self, expr: &Expr, value: Value<'_>) -> Message {
+        let shown = self.observer.privacy.operand(String::new(), value, expr);
+        describe(&shown, value)
+    }
+}
+
+/// `"7", a string`; only the kind of what is long or masked.
+fn describe(shown: &Operand, value: Value<'_>) -> Message {
+    let kind = with_article(value.kind().map_or(KindSet::EMPTY, KindSet::of));
+    match &shown.value {
+        Some(json) if !shown.masked => {
+            let text = json.to_string();
+            if text.chars().count() <= 40 { message!("{text}, {kind}") } else { kind }
+        }
+        _ => kind,
+    }
+}
+
+fn family(value: Value<'_>) -> KindSet {
+    value.kind().map_or(KindSet::ALL, |kind| KindSet::of(kind).families())
+}
+
+/// `a string or list`, `an int`
+fn with_article(kinds: KindSet) -> Message {
+    match kinds == KindSet::EMPTY {
+        true => kinds.in_words(),
+        false => Ty::plain(kinds).with_article(),
+    }
+}
+
+/// True for a constant that is written as the name of a list or `let` rather than written out.
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '`')
+        && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '`')
+        && !matches!(text, "true" | "false")
+}
+
+fn list(operand: Operand, listed: &mut Vec<Operand>) {
+    if !listed.contains(&operand) {
+        listed.push(operand);
+    }
+}

@@ -1,0 +1,282 @@
+//! The values that an explanation may show: `@private` values are masked wherever they could come through,
+//! in operands, in values computed from them, inside records and lists, in the texts of failures.
+//! Long values are cut here too.
+
+use super::Operand;
+use rulec_base::text::shortened;
+use rulec_lang::ty::{Inner, Kind, Record, Ty};
+use rulec_lang::value::Value;
+use rulec_sema::hir::{Expr, ExprKind, LetId, Outcome, Part, Program, Slot, Term, VarId};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// The text in the place of a private value.
+pub const MASK: &str = "•••";
+
+/// The longest text kept of a value, in characters.
+pub(super) const TEXT_LIMIT: usize = 1000;
+/// The most elements or keys kept of a value.
+const ITEM_LIMIT: usize = 20;
+/// The greatest depth to which a value is kept.
+const DEPTH_LIMIT: usize = 8;
+
+pub(super) struct Privacy<'a> {
+    program: &'a Program,
+    pub(super) show: bool,
+    /// True for each `let` that reads a private value; `None` until asked.
+    lets: Vec<Option<bool>>,
+    /// The quantifier variables in scope: whether the list is private, and its elements' type.
+    vars: Vec<(VarId, bool, Ty)>,
+}
+
+impl<'a> Privacy<'a> {
+    pub(super) fn new(program: &'a Program, show: bool) -> Self {
+        Privacy { program, show, lets: vec![None; program.lets.len()], vars: Vec::new() }
+    }
+
+    /// True when the value of the expression must not be shown at all.
+    pub(super) fn is_private(&mut self, expr: &Expr) -> bool {
+        !self.show && self.expr(expr)
+    }
+
+    /// Brings the elements of a list into scope.
+    pub(super) fn enter(&mut self, var: VarId, list: &Expr) {
+        let (private, ty) = (self.is_private(list), self.ty(list).element());
+        self.vars.push((var, private, ty));
+    }
+
+    /// Takes the innermost elements out of scope: whether the list is private, and their type.
+    pub(super) fn leave(&mut self) -> (bool, Ty) {
+        self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
+    }
+
+    fn expr(&mut self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Slot(id) => self.slot(&self.program.slots[id.index()]),
+            ExprKind::Var(id) => self.vars.iter().any(|(other, private, _)| other == id && *private),
+            ExprKind::Field(base, name) => {
+                let private = |ty: &Ty| {
+                    ty.fields().and_then(|fields| fields.get(name)).is_some_and(|field| field.private)
+                };
+                private(&self.ty(base)) || self.expr(base)
+            }
+            ExprKind::Index(base, index) => {
+                let ty = self.ty(base);
+                let keyed = ty.fields().is_some() && holds_private(&ty);
+                keyed || self.expr(base) || self.part(Part::Expr(index))
+            }
+            ExprKind::Read(inner, _) => self.expr(inner),
+            _ => expr.parts().into_iter().any(|part| self.part(part)),
+        }
+    }
+
+    /// True when the part is private or holds something private inside.
+    fn part(&mut self, part: Part<'_>) -> bool {
+        match part {
+            Part::Expr(expr) => holds_private(&self.ty(expr)) || self.expr(expr),
+            Part::Cond(cond) => cond.parts().into_iter().any(|part| self.part(part)),
+            Part::Let(id) => self.let_body(id),
+        }
+    }
+
+    fn let_body(&mut self, id: LetId) -> bool {
+        if let Some(known) = self.lets[id.index()] {
+            return known;
+        }
+        self.lets[id.index()] = Some(false);
+        let private = match self.program.let_body(id).part() {
+            Part::Expr(expr) => self.expr(expr),
+            part => self.part(part),
+        };
+        self.lets[id.index()] = Some(private);
+        private
+    }
+
+    fn slot(&self, slot: &Slot) -> bool {
+        slot.private || self.declared(slot).1
+    }
+
+    /// The declared type of a slot, and whether it or a record around it is private.
+    fn declared(&self, slot: &Slot) -> (Ty, bool) {
+        fn below(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
+            match (path.split_first(), &ty.inner) {
+                (None, _) => (ty.clone(), private),
+                (Some((key, rest)), Inner::Fields(record)) => match record.get(key) {
+                    Some(field) => below(&field.ty, rest, private || field.private),
+                    None => (Ty::ANY, private),
+                },
+                (Some((_, rest)), Inner::Element(element)) => below(element, rest, private),
+                (Some(_), Inner::Unknown) => (Ty::ANY, private),
+            }
+        }
+        // A binding's fields are none of the declared input.
+        let input = self.program.input.as_ref().filter(|_| slot.root.is_none());
+        let first = slot.path.split_first().zip(input);
+        match first.and_then(|((key, rest), input)| Some((input.get(key)?, rest))) {
+            Some((field, rest)) => below(&field.ty, rest, field.private),
+            None => (Ty::ANY, false),
+        }
+    }
+
+    /// The type of an expression, as far as it tells what inside the value is private.
+    pub(super) fn ty(&self, expr: &Expr) -> Ty {
+        match &expr.kind {
+            ExprKind::Var(id) => match self.vars.iter().rev().find(|(other, ..)| other == id) {
+                Some((_, _, ty)) if holds_private(ty) => ty.clone(),
+                _ => expr.ty.clone(),
+            },
+            ExprKind::Slot(id) => {
+                let declared = self.declared(&self.program.slots[id.index()]).0;
+                if holds_private(&declared) { declared } else { expr.ty.clone() }
+            }
+            ExprKind::Read(inner, _) => self.ty(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.ty(body),
+                Term::Cond(_) => expr.ty.clone(),
+            },
+            _ => expr.ty.clone(),
+        }
+    }
+
+    /// The value as it may be shown.
+    pub(super) fn operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
+        let private = self.is_private(expr);
+        let ty = self.ty(expr);
+        self.shown(text, value, private, &ty)
+    }
+
+    /// The arguments that a handler was given as they may be shown, at their full length.
+    pub(super) fn arguments(&mut self, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
+        let Outcome::Handler { args, .. } = outcome else { return given.clone() };
+        let program = self.program;
+        let shown = given.iter().map(|(name, value)| {
+            let argument = args.iter().find(|argument| *argument.name == **name);
+            let shown = match argument.map(|argument| program.value(argument.value)) {
+                Some(_) if self.show => value.clone(),
+                Some(expr) if value.is_null() || !self.is_private(expr) => {
+                    masked(value.clone(), &self.ty(expr))
+                }
+                // It is private, or nobody knows where it comes from.
+                _ => Json::from(MASK),
+            };
+            (name.clone(), shown)
+        });
+        shown.collect()
+    }
+
+    /// A slot's value as it stands in the message, at whatever type.
+    pub(super) fn raw_field(&self, slot: &Slot, found: Value<'_>) -> Operand {
+        let (ty, private) = self.declared(slot);
+        let private = !self.show && (private || slot.private);
+        self.shown(slot.name(), found, private, &ty)
+    }
+
+    /// A value of this type as it may be shown.
+    pub(super) fn shown(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
+        let mut operand = Operand { text, ..Operand::default() };
+        if value.is_missing() {
+            operand.missing = true;
+            return operand;
+        }
+        if private {
+            operand.masked = true;
+            operand.value = Some(Json::from(MASK));
+            return operand;
+        }
+        let (json, length) = cut(value);
+        operand.length = length;
+        let hide = !self.show && holds_private(ty);
+        operand.value = Some(if hide { masked(json, ty) } else { json });
+        operand.masked = operand.value.as_ref() == Some(&Json::from(MASK)) && hide;
+        operand
+    }
+}
+
+/// True when a value of the type has something private inside.
+fn holds_private(ty: &Ty) -> bool {
+    match &ty.inner {
+        Inner::Unknown => false,
+        Inner::Element(element) => holds_private(element),
+        Inner::Fields(record) => any_private(record),
+    }
+}
+
+fn any_private(record: &Record) -> bool {
+    record.fields.iter().any(|field| field.private || holds_private(&field.ty))
+}
+
+/// A message with the values of its `@private` fields masked, at its full length.
+pub fn masked_message(program: &Program, message: &Json) -> Json {
+    match (&program.input, message) {
+        (Some(input), Json::Object(map)) if any_private(input) => masked_fields(map.clone(), input),
+        // No message of the declared shape: nobody knows what lies in it.
+        (Some(input), _) if any_private(input) => Json::from(MASK),
+        _ => message.clone(),
+    }
+}
+
+/// The arguments that a handler was given, with what comes from `@private` fields masked.
+pub fn masked_args(program: &Program, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
+    Privacy::new(program, false).arguments(outcome, given)
+}
+
+fn masked_fields(map: Map<String, Json>, record: &Record) -> Json {
+    let fields = map.into_iter().map(|(key, value)| {
+        let value = match record.get(&key) {
+            Some(field) if field.private => Json::from(MASK),
+            Some(field) => masked(value, &field.ty),
+            None => value,
+        };
+        (key, value)
+    });
+    Json::Object(fields.collect())
+}
+
+/// Masks what the type says is private. A value of another shape than the type's is masked whole:
+/// nobody knows what lies in it.
+fn masked(json: Json, ty: &Ty) -> Json {
+    if !holds_private(ty) {
+        return json;
+    }
+    match (json, &ty.inner) {
+        (Json::Null, _) => Json::Null,
+        (Json::Object(map), Inner::Fields(record)) => masked_fields(map, record),
+        (Json::Object(map), Inner::Element(element)) => {
+            Json::Object(map.into_iter().map(|(key, value)| (key, masked(value, element))).collect())
+        }
+        (Json::Array(items), Inner::Element(element)) => {
+            Json::Array(items.into_iter().map(|item| masked(item, element)).collect())
+        }
+        _ => Json::from(MASK),
+    }
+}
+
+/// The value as JSON with long texts, lists and dicts cut, and its full length when it was.
+fn cut(value: Value<'_>) -> (Json, Option<usize>) {
+    let length = match value {
+        Value::Str(text) => Some(text.chars().count()).filter(|&length| length > TEXT_LIMIT),
+        other => other.list_len().or(other.dict_len()).filter(|&length| length > ITEM_LIMIT),
+    };
+    (cut_value(value, DEPTH_LIMIT), length)
+}
+
+fn cut_value(value: Value<'_>, depth: usize) -> Json {
+    if depth == 0 && value.kind().is_some_and(|kind| matches!(kind, Kind::List | Kind::Dict)) {
+        return Json::from("…");
+    }
+    match value {
+        Value::Str(text) => Json::from(shortened(text, TEXT_LIMIT)),
+        other => match (other.elements(), other.entries()) {
+            (Some(elements), _) => {
+                Json::Array(elements.take(ITEM_LIMIT).map(|element| cut_value(element, depth - 1)).collect())
+            }
+            (None, Some(entries)) => Json::Object(
+                entries
+                    .take(ITEM_LIMIT)
+                    .map(|(key, value)| (shortened(key, TEXT_LIMIT), cut_value(value, depth - 1)))
+                    .collect::<Map<String, Json>>(),
+            ),
+            (None, None) => other.to_json(),
+        },
+    }
+}

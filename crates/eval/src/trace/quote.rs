@@ -1,0 +1,103 @@
+//! The author's own words: the text behind a span, made fit for one line.
+
+use rulec_base::source::SourceMap;
+use rulec_base::span::Span;
+use rulec_syntax::lex::{self, TokenKind};
+use serde::Serialize;
+use std::fmt;
+
+/// A location in a rules file, as people count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Location {
+    /// The file's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// The author's texts. Any `Fn(Span) -> String` will do.
+pub trait Source {
+    /// The text of the range; empty when it is not at hand.
+    fn text(&self, span: Span) -> String;
+
+    /// The location at which the range begins.
+    fn place(&self, span: Span) -> Option<Location> {
+        let _ = span;
+        None
+    }
+}
+
+impl Source for SourceMap {
+    fn text(&self, span: Span) -> String {
+        let file = self.get(span.file);
+        match file {
+            // The text was left out of what was loaded: where it stood is the next best.
+            Some(file) if file.is_stripped() => self.place(span).unwrap_or_default().to_string(),
+            file => file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned(),
+        }
+    }
+
+    fn place(&self, span: Span) -> Option<Location> {
+        let file = self.get(span.file)?;
+        let position = file.position(span.start);
+        Some(Location { file: file.name.clone(), line: position.line, column: position.column })
+    }
+}
+
+impl<F: Fn(Span) -> String> Source for F {
+    fn text(&self, span: Span) -> String {
+        self(span)
+    }
+}
+
+/// The longest text kept of a condition, in characters.
+const TEXT_LIMIT: usize = 400;
+
+/// Puts the author's text on one line: comments go, white space outside string literals becomes one
+/// space, and what is longer than 400 characters is cut.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len().min(TEXT_LIMIT * 4));
+    let mut rest = TEXT_LIMIT;
+    let mut gap = false;
+    let text = text.trim();
+    for token in lex::tokens(text, 0) {
+        // No rules hold `//`, but the name of a file may, which stands where a text was left out.
+        if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
+            gap = !line.is_empty();
+            continue;
+        }
+        let space = std::mem::take(&mut gap).then_some(' ');
+        for c in space.into_iter().chain(token.text(text).chars()) {
+            if rest == 0 {
+                line.push('…');
+                return line;
+            }
+            rest -= 1;
+            line.push(if c == '\n' || c == '\r' { '⏎' } else { c });
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn text_comes_on_one_line_without_comments() {
+        let check = |text: &str, expected: &str| assert_eq!(one_line(text), expected);
+        check("a ==\n   \"x  # y\"  # note\n  and b ", r#"a == "x  # y" and b"#);
+        check("text matches r#\"a # \"b\"#", "text matches r#\"a # \"b\"#");
+        check("x == \"open # ", "x == \"open #");
+        check("char # c\n == \"\\\" # z\"", "char == \"\\\" # z\"");
+        assert_eq!(one_line(&"长".repeat(500)).chars().count(), 401);
+    }
+}

@@ -1,0 +1,331 @@
+//! The listener that makes a trace: what is heard of the steps of the reference evaluator is put
+//! together as they end, each in the one around it.
+
+use super::private::Privacy;
+use super::quote::Source;
+use super::{DefaultTrace, Elements, Mark, Operand, RouteTrace, TableTrace, TraceNode};
+use crate::evaluator::{Evaluator, Observer, Reached, Step};
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{
+    Cond, CondKind, Expr, ExprKind, LetId, MATCHINGS, Outcome, Program, RuleId, SlotId, TableId, Var,
+};
+
+/// The number of elements of a quantifier that are shown, and inside another one.
+const SHOWN: usize = 20;
+const SHOWN_INSIDE: usize = 5;
+
+/// The evaluator while it is traced.
+pub(super) type Traced<'a, 's> = Evaluator<'a, Recorder<'a, 's>>;
+
+pub(super) struct Recorder<'a, 's> {
+    pub(super) source: &'s dyn Source,
+    pub(super) privacy: Privacy<'a>,
+    /// The innermost step that has begun; at first the trace itself.
+    pub(super) frame: Frame<'a>,
+    /// The steps around it, outermost first.
+    outer: Vec<Frame<'a>>,
+    /// The number of open steps that are not recorded: those inside an operand, and those of values
+    /// that are asked for only to be shown.
+    muted: usize,
+    /// The slots read so far, in order.
+    pub(super) slots: Vec<SlotId>,
+    /// The `let`s whose parts have been shown under the route at hand.
+    shown: Vec<LetId>,
+    /// For each failed call so far, whether its text may hold a private value.
+    pub(super) private_failures: Vec<bool>,
+}
+
+/// A step that has begun, with what ended inside it.
+#[derive(Default)]
+pub(super) struct Frame<'a> {
+    /// The step; none for the trace itself.
+    step: Option<Step<'a>>,
+    /// True for a `let` whose parts are not shown above.
+    pub(super) shows_let: bool,
+    pub(super) conds: Vec<(&'a Cond, TraceNode)>,
+    /// The values worth seeing.
+    pub(super) operands: Vec<Operand>,
+    /// The values of the operands.
+    pub(super) values: Vec<Value<'a>>,
+    pub(super) elements: Elements,
+    routes: Vec<RouteTrace>,
+    /// The default that was reached, with the table it jumped to.
+    default: Option<Option<Box<TableTrace>>>,
+    pub(super) table: Option<TableTrace>,
+}
+
+/// The list, the condition on an element and the truth that decides, of a quantifier or `count`.
+type Quantified<'a> = (&'a Expr, &'a Cond, Option<Tri>);
+
+impl<'a> Frame<'a> {
+    /// The question that the step asks of the elements this variable stands for.
+    fn quantified(&self, element: &'a Var) -> Option<Quantified<'a>> {
+        let (list, own, body, decides) = match self.step? {
+            Step::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
+                (&**list, var, &**body, Some(if *all { Tri::False } else { Tri::True }))
+            }
+            Step::Operand(Expr { kind: ExprKind::Count { list, var, body }, .. }) => {
+                (&**list, var, &**body, None)
+            }
+            _ => return None,
+        };
+        std::ptr::eq(own, element).then_some((list, body, decides))
+    }
+
+    fn is_operand(&self) -> bool {
+        matches!(self.step, Some(Step::Operand(_)))
+    }
+}
+
+impl<'a, 's> Recorder<'a, 's> {
+    pub(super) fn new(source: &'s dyn Source, privacy: Privacy<'a>) -> Self {
+        Recorder {
+            source,
+            privacy,
+            frame: Frame::default(),
+            outer: Vec::new(),
+            muted: 0,
+            slots: Vec::new(),
+            shown: Vec::new(),
+            private_failures: Vec::new(),
+        }
+    }
+
+    /// True when a step is left out, with all inside it.
+    fn mutes(&self, step: Step<'a>) -> bool {
+        match step {
+            Step::Element(var, _) => {
+                let is_element = |frame: &Frame<'_>| matches!(frame.step, Some(Step::Element(..)));
+                let inside = is_element(&self.frame) || self.outer.iter().any(is_element);
+                let limit = if inside { SHOWN_INSIDE } else { SHOWN };
+                self.frame.quantified(var).is_none() || self.frame.elements.asked() >= limit
+            }
+            Step::Guard(_) => true,
+            // An operand's fields are listed, and of a `count` the elements are shown.
+            Step::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
+            Step::Operand(_) => true,
+            _ => self.frame.is_operand(),
+        }
+    }
+
+    fn begin(&mut self, step: Step<'a>) {
+        let mut frame = Frame { step: Some(step), ..Frame::default() };
+        match step {
+            Step::Rule(_) => self.shown.clear(),
+            Step::Cond(Cond { kind: CondKind::Let(id), .. }) if !self.shown.contains(id) => {
+                self.shown.push(*id);
+                frame.shows_let = true;
+            }
+            Step::Element(var, _) => {
+                if let Some((list, ..)) = self.frame.quantified(var) {
+                    self.privacy.enter(var.id, list);
+                }
+            }
+            _ => {}
+        }
+        self.outer.push(std::mem::replace(&mut self.frame, frame));
+    }
+
+    fn end(&mut self) -> Frame<'a> {
+        std::mem::replace(&mut self.frame, self.outer.pop().unwrap_or_default())
+    }
+}
+
+impl<'a> Observer<'a> for Recorder<'a, '_> {
+    fn enter(eval: &mut Evaluator<'a, Self>, step: Step<'a>) {
+        let recorder = &mut eval.observer;
+        if recorder.muted > 0 || recorder.mutes(step) {
+            recorder.muted += 1;
+        } else {
+            recorder.begin(step);
+        }
+    }
+
+    fn leave(eval: &mut Evaluator<'a, Self>, step: Step<'a>, reached: Reached<'a>) {
+        let frame = match eval.observer.muted {
+            0 => Some(eval.observer.end()),
+            1 => None,
+            _ => {
+                eval.observer.muted -= 1;
+                return;
+            }
+        };
+        eval.observer.muted = 0;
+        match (step, reached) {
+            (Step::Operand(expr), Reached::Value(value)) => {
+                eval.keep_operand(expr, value, frame.map(|frame| frame.elements));
+            }
+            (Step::Guard(condition), Reached::Truth(truth)) => {
+                eval.mark_failures(true);
+                if !truth.holds() {
+                    let node = eval.left_out(condition);
+                    eval.observer.frame.conds.push((&condition.cond, node));
+                }
+            }
+            (Step::Element(var, element), Reached::Truth(truth)) => {
+                eval.keep_element(var, element, truth, frame);
+            }
+            (step, reached) => {
+                if let Some(frame) = frame {
+                    eval.keep(step, reached, frame);
+                }
+            }
+        }
+    }
+
+    fn repeats_let(&self) -> bool {
+        self.muted == 0 && self.frame.shows_let
+    }
+
+    fn repeats_parts(&self) -> bool {
+        self.muted == 0
+    }
+}
+
+impl<'a> Traced<'a, '_> {
+    /// Asks for something that is no step of the trace.
+    pub(super) fn aside<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
+        self.observer.muted += 1;
+        let answer = ask(self);
+        self.observer.muted -= 1;
+        answer
+    }
+
+    /// A value that is asked for only to be shown.
+    pub(super) fn value_of(&mut self, expr: &'a Expr) -> Value<'a> {
+        self.aside(|eval| eval.expr(expr))
+    }
+
+    /// Notes for the calls that failed since the last time whether they may have seen a private value.
+    fn mark_failures(&mut self, private: bool) {
+        let recorder = &mut self.observer;
+        recorder.private_failures.resize(self.hosts.failures.len(), private && !recorder.privacy.show);
+    }
+
+    /// Puts a step that ended into the one around it.
+    fn keep(&mut self, step: Step<'a>, reached: Reached<'a>, frame: Frame<'a>) {
+        match (step, reached) {
+            (Step::Cond(cond), Reached::Truth(truth)) => {
+                let node = self.cond_node(cond, truth, frame);
+                self.observer.frame.conds.push((cond, node));
+            }
+            (Step::Rule(id), Reached::Chosen(chosen)) => {
+                let route = self.route(id, chosen.is_some(), frame);
+                self.observer.frame.routes.extend(route);
+            }
+            (Step::Default(_), _) => self.observer.frame.default = Some(frame.table.map(Box::new)),
+            (Step::Table(id), Reached::Chosen(chosen)) => {
+                let table = self.table(id, chosen.is_some(), frame);
+                self.observer.frame.table = Some(table);
+            }
+            (Step::SearchedBefore(id), _) => {
+                let table = &self.program().tables[id.index()];
+                let (table, kind) = (table.name.to_string(), table.kind);
+                let table = TableTrace { table, kind, searched_before: true, ..TableTrace::default() };
+                self.observer.frame.table = Some(table);
+            }
+            _ => {}
+        }
+    }
+
+    fn table(&self, id: TableId, chose: bool, frame: Frame<'a>) -> TableTrace {
+        let program = self.program();
+        let table = &program.tables[id.index()];
+        let enabled = table.order.iter().filter(|id| !program.rules[id.index()].disabled).count();
+        let disabled = program.rules.iter().filter(|route| route.disabled && route.table == id);
+        TableTrace {
+            table: table.name.to_string(),
+            kind: table.kind,
+            chose,
+            searched_before: false,
+            not_tried: enabled - frame.routes.len(),
+            routes: frame.routes,
+            disabled: disabled.map(|route| route.name.to_string()).collect(),
+            default: table.default.as_ref().map(|outcome| DefaultTrace {
+                result: if frame.default.is_some() { Mark::True } else { Mark::Skipped },
+                to: target(program, outcome),
+                table: frame.default.flatten(),
+            }),
+        }
+    }
+
+    fn route(&self, id: RuleId, chosen: bool, mut frame: Frame<'a>) -> Option<RouteTrace> {
+        let program = self.program();
+        let route = &program.rules[id.index()];
+        let (_, mut when) = frame.conds.pop()?;
+        if let Outcome::Flow { pattern, .. } = &route.outcome {
+            show_pattern(program, &route.condition, pattern, &mut when);
+        }
+        Some(RouteTrace {
+            route: route.name.to_string(),
+            result: when.result,
+            chosen,
+            priority: route.priority,
+            docs: route.docs.to_string(),
+            place: self.observer.source.place(route.span),
+            to: target(program, &route.outcome),
+            when,
+            table: frame.table.map(Box::new),
+        })
+    }
+
+    /// Keeps an element that was asked. Only the first are shown, and the one that decides.
+    fn keep_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<Frame<'a>>) {
+        let Some((_, body, decides)) = self.observer.frame.quantified(var) else { return };
+        if frame.is_none() {
+            self.mark_failures(true);
+            if decides != Some(truth) {
+                self.observer.frame.elements.more += 1;
+                return;
+            }
+        }
+        let frame = frame.or_else(|| {
+            self.observer.begin(Step::Element(var, element));
+            self.cond(body);
+            Some(self.observer.end())
+        });
+        let (private, ty) = self.observer.privacy.leave();
+        let Some((_, when)) = frame.and_then(|mut frame| frame.conds.pop()) else { return };
+        let shown = self.observer.privacy.shown(var.name.to_string(), element, private, &ty);
+        self.observer.frame.elements.push(shown, when);
+    }
+
+    /// Keeps what is worth seeing of an operand.
+    fn keep_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
+        if self.observer.frame.is_operand() {
+            return;
+        }
+        if self.hosts.failures.len() > self.observer.private_failures.len() {
+            let private = self.observer.privacy.is_private(expr);
+            self.mark_failures(private);
+        }
+        let mut listed = std::mem::take(&mut self.observer.frame.operands);
+        self.list_operand(expr, value, elements, &mut listed);
+        self.observer.frame.operands = listed;
+        self.observer.frame.values.push(value);
+    }
+}
+
+/// Has the condition of a flow's pattern show the pattern, and of the operands the message's fields: the author
+/// wrote no such condition, but a list of patterns, or its name, and the flow's name.
+fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
+    let CondKind::Test(test) = &condition.kind else { return };
+    if let Some((word, _)) = MATCHINGS.iter().find(|(_, op)| Some(*op) == test.op) {
+        when.text = format!("{word} {pattern:?}");
+    }
+    when.operands.retain(|operand| program.slots.iter().any(|slot| slot.name() == operand.text));
+}
+
+/// `file_handler`, `goto billing`
+fn target(program: &Program, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Handler { name, .. } => name.to_string(),
+        Outcome::Goto(id) => format!("goto {}", program.tables[id.index()].name),
+        Outcome::Branch { .. } => String::new(),
+        Outcome::Flow { flow, pattern } => format!("{} ({pattern:?})", program.flows[flow.index()].id),
+        Outcome::Next { destinations, loopback, .. } => {
+            let to: Vec<String> = destinations.iter().map(ToString::to_string).collect();
+            format!("{}{}", to.join(", "), if *loopback { " loopback" } else { "" })
+        }
+    }
+}

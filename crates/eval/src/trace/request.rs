@@ -1,0 +1,45 @@
+//! Sentences on why the request analysis gives no value.
+
+use super::record::Traced;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_lang::value::Value;
+use rulec_sema::hir::{Expr, ExprKind};
+use rulec_sema::request::{BEST, Feature, INTENT, SCORE};
+
+impl<'a> Traced<'a, '_> {
+    /// Says why a value of the analysis is missing although there is a text; `None` for another value.
+    pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
+        match &expr.kind {
+            ExprKind::Field(base, name)
+                if self.feature(base) == Some(Feature::Intent) && **name == *INTENT =>
+            {
+                let found = self.value_of(base);
+                let (Value::Str(best), Value::Float(score)) = (found.field(BEST), found.field(SCORE)) else {
+                    return (!found.is_missing())
+                        .then(|| message!("nothing in the text points to any intent"));
+                };
+                Some(match self.observer.privacy.is_private(base) {
+                    true => message!("no intent is clear enough"),
+                    false => message!("no intent is clear enough; the nearest is {best} with {score}"),
+                })
+            }
+            ExprKind::Extern(id, _) => match self.feature(expr)? {
+                Feature::Entity(at) => {
+                    let program = self.program();
+                    let name = program.analysis.entities.get(at).map(|entity| &*entity.name);
+                    Some(message!("there is no {} in the text", name.unwrap_or_default()))
+                }
+                _ => Some(message!("{} has nothing to give", self.program().externs[id.index()].name)),
+            },
+            _ => None,
+        }
+    }
+
+    fn feature(&self, expr: &Expr) -> Option<Feature> {
+        match &expr.kind {
+            ExprKind::Extern(id, _) => self.program().externs[id.index()].feature,
+            _ => None,
+        }
+    }
+}

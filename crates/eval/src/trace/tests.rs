@@ -1,0 +1,422 @@
+//! Traces: they agree with the evaluator, show what happened, and hide what is private.
+
+use super::{Mark, Note, TableTrace, Tracer};
+use crate::decision::Choice;
+use crate::evaluator::Evaluator;
+use crate::evaluator::fixture::Fixture;
+use crate::host::{Host, HostCalls};
+use rulec_lang::arena::Arena;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, Quantity};
+use rulec_lang::ty::{Field, KindSet, Record, Ty};
+use rulec_sema::hir::*;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: bool) -> (Choice, TableTrace) {
+    let arena = Arena::default();
+    let source = |span| f.quote(span);
+    Tracer::new(Evaluator::new(&f.program, message, &arena, HostCalls::new(hosts)), &source, show_private)
+        .decide(TableId(0))
+}
+
+/// The trace of one route with this condition, after asserting that it agrees.
+fn one(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> super::TraceNode {
+    let mut f = Fixture::new();
+    let cond = build(&mut f);
+    let handler = f.handler("h");
+    f.route(TableId(0), "r", cond, handler);
+    let (choice, table) = trace(&f, &message, &[], false);
+    assert_eq!(choice, f.decide(&message));
+    table.routes[0].when.clone()
+}
+
+#[test]
+fn an_operand_that_decides_skips_the_later_ones_and_unknown_does_not_decide() {
+    let build = |f: &mut Fixture| {
+        let parts = vec![f.flag("a"), f.flag("b"), f.flag("c")];
+        f.and(parts)
+    };
+    let results = |node: super::TraceNode| node.children.iter().map(|child| child.result).collect::<Vec<_>>();
+    let node = one(build, json!({ "a": true, "b": false, "c": true }));
+    assert_eq!(node.children[2].note, Some(Note::Decided));
+    assert_eq!(results(node), [Mark::True, Mark::False, Mark::Skipped]);
+    let node = one(build, json!({ "b": true, "c": false }));
+    assert_eq!(node.result, Mark::False);
+    assert_eq!(results(node), [Mark::Unknown, Mark::True, Mark::False]);
+}
+
+#[test]
+fn what_is_missing_is_said_in_a_sentence() {
+    let check = |message: Json, expected: &str| {
+        let node = one(|f| f.field("ctx.user.n", Op::Gt, json!(3)), message);
+        assert_eq!(node.because, [expected]);
+    };
+    check(json!({}), "ctx.user.n is missing: ctx is missing");
+    check(json!({ "ctx": { "user": null } }), "ctx.user.n is missing: ctx.user is null");
+    check(json!({ "ctx": { "user": [1] } }), "ctx.user.n is missing: ctx.user is a list");
+    check(json!({ "ctx": { "user": { "n": null } } }), "ctx.user.n is null");
+    check(
+        json!({ "ctx": { "user": { "n": "7" } } }),
+        "ctx.user.n is \"7\", a string, where a number is wanted",
+    );
+}
+
+#[test]
+fn what_no_function_or_network_knows_is_named() {
+    let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
+        assert_eq!(one(build, message).because, [expected]);
+    };
+    check(
+        |f| {
+            let (text, one) = (f.slot("text", KindSet::STRING), f.lit(json!("1")));
+            let version = f.call(Function::Version, vec![text]);
+            let other = f.call(Function::Version, vec![one]);
+            f.test(Op::Ge, version, other)
+        },
+        json!({ "text": "newest" }),
+        "version(text) is missing: the text writes no version",
+    );
+    check(
+        |f| {
+            let (at, zone) = (f.slot("at", KindSet::DATETIME), f.slot("zone", KindSet::STRING));
+            let (hour, three) = (f.call(Function::Hour, vec![at, zone]), f.lit(json!(3)));
+            f.test(Op::Eq, hour, three)
+        },
+        json!({ "at": "2026-01-05T02:00:00Z", "zone": "Mars" }),
+        "zone is \"Mars\", a string, where a time zone is wanted",
+    );
+    // It was said of a good network that it is no text.
+    let network = |ip: &str, network: Json, quantity, expected: &str| {
+        let because = one(
+            |f| {
+                let (ip, networks) = (f.slot("ip", KindSet::STRING), f.slot("n", KindSet::ALL));
+                f.test_with(Op::InNetwork, quantity, false, ip, Some(networks))
+            },
+            json!({ "ip": ip, "n": network }),
+        );
+        assert_eq!(because.because, [expected]);
+    };
+    let any = Some(Quantity::Any);
+    network("x", json!("10.0.0.0/8"), None, "ip is \"x\", a string, where an address is wanted");
+    network("x", json!(["10.0.0.0/8"]), any, "ip is \"x\", a string, where an address is wanted");
+    network("::1", json!("10/8"), None, "n is \"10/8\", a string, where a network is wanted");
+    network("10.0.0.1", json!(["::/8", "10/8"]), any, "element 1 of n is no network");
+}
+
+#[test]
+fn values_that_do_not_compare_are_told_apart() {
+    let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
+        assert_eq!(one(build, message).because, [expected]);
+    };
+    check(
+        |f| {
+            let (a, b) = (f.slot("a", KindSet::ALL), f.slot("b", KindSet::ALL));
+            f.test(Op::Eq, a, b)
+        },
+        json!({ "a": 1, "b": "x" }),
+        "a is 1, an int, and b is \"x\", a string",
+    );
+    check(
+        |f| {
+            let (a, zero) = (f.slot("a", KindSet::NUMBER), f.lit(json!(0)));
+            let quotient = f.op(Op::Div, a, zero);
+            let one = f.lit(json!(1));
+            f.test(Op::Gt, quotient, one)
+        },
+        json!({ "a": 1 }),
+        "a / 0 has no result for these values",
+    );
+    check(
+        |f| {
+            let (text, list) = (f.slot("text", KindSet::STRING), f.slot("words", KindSet::LIST));
+            f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(list))
+        },
+        json!({ "text": "a", "words": ["b", 7] }),
+        "element 1 of words is no text",
+    );
+    check(
+        |f| {
+            let x = f.slot("x", KindSet::ALL);
+            let len = f.call(Function::Len, vec![x]);
+            let one = f.lit(json!(1));
+            f.test(Op::Gt, len, one)
+        },
+        json!({ "x": 3 }),
+        "x is 3, an int, where a string, list or dict is wanted",
+    );
+    check(
+        |f| {
+            let list = f.slot("l", KindSet::LIST);
+            let (var, x) = f.var("x", KindSet::NUMBER);
+            let three = f.lit(json!(3));
+            let body = f.test(Op::Gt, x, three);
+            f.each(false, list, var, body)
+        },
+        json!({ "l": "no list" }),
+        "l is \"no list\", a string, where a list is wanted",
+    );
+}
+
+#[test]
+fn text_operators_show_what_they_found() {
+    let any = |f: &mut Fixture| {
+        let text = f.slot("text", KindSet::STRING);
+        let span = f.span("file_words");
+        let words = Expr { span, ..f.lit(json!(["dir", "file"])) };
+        f.test_with(Op::Contains, Some(Quantity::Any), false, text, Some(words))
+    };
+    let node = one(any, json!({ "text": "a file" }));
+    assert_eq!(node.found.as_deref(), Some("file"));
+    assert_eq!(node.operands[1].text, "file_words");
+    let regex = |f: &mut Fixture| {
+        let (text, pattern) = (f.slot("text", KindSet::STRING), f.lit(json!("refunds?")));
+        f.test(Op::Matches, text, pattern)
+    };
+    assert_eq!(one(regex, json!({ "text": "two refunds, please" })).found.as_deref(), Some("refunds"));
+}
+
+#[test]
+fn a_long_list_is_capped_but_the_deciding_element_is_shown() {
+    let build = |f: &mut Fixture| {
+        let list = f.slot("l", KindSet::LIST);
+        let (var, x) = f.var("x", KindSet::NUMBER);
+        let limit = f.lit(json!(49));
+        let body = f.test(Op::Gt, x, limit);
+        f.each(false, list, var, body)
+    };
+    let node = one(build, json!({ "l": (0..60).collect::<Vec<i32>>() }));
+    let elements = node.elements.unwrap();
+    assert_eq!((elements.shown.len(), elements.more, elements.skipped), (21, 30, 9));
+    assert_eq!(elements.shown[20].index, 50);
+    assert_eq!(node.operands[0].length, Some(60));
+}
+
+#[test]
+fn a_let_is_taken_apart_once_a_route() {
+    let build = |f: &mut Fixture| {
+        let body = f.flag("a");
+        let id = f.let_cond("is_a", body);
+        let (first, second) = (f.use_let(id), f.use_let(id));
+        f.and(vec![first, second])
+    };
+    let node = one(build, json!({ "a": true }));
+    assert_eq!(node.children[0].children.len(), 1);
+    assert_eq!(node.children[1].note, Some(Note::ShownAbove));
+    assert_eq!(node.children[1].result, Mark::True);
+}
+
+#[test]
+fn a_let_is_taken_apart_under_each_route_although_it_is_known() {
+    let mut f = Fixture::new();
+    let body = f.flag("a");
+    let inner = f.let_cond("inner", body);
+    let body = f.use_let(inner);
+    let outer = f.let_cond("outer", body);
+    for name in ["first", "second"] {
+        let (cond, handler) = (f.use_let(outer), f.handler("h"));
+        f.route(TableId(0), name, cond, handler);
+    }
+    let (_, table) = trace(&f, &json!({ "a": false }), &[], false);
+    let [first, second] = table.routes.as_slice() else { panic!("two routes are tried") };
+    assert_eq!(first.when, second.when);
+    let inner = &second.when.children[0];
+    assert_eq!((inner.name.as_deref(), inner.children[0].kind), (Some("inner"), super::NodeKind::Test));
+}
+
+#[test]
+fn a_count_inside_the_list_of_a_count_shows_no_elements_of_its_own() {
+    let count = |f: &mut Fixture, list: Expr| {
+        let (var, x) = f.var("x", KindSet::NUMBER);
+        let one = f.lit(json!(1));
+        let body = f.test(Op::Gt, x, one);
+        f.count(list, var, body)
+    };
+    let build = |f: &mut Fixture| {
+        let list = f.slot("l", KindSet::LIST);
+        let inner = count(f, list);
+        let list = f.expr("[inner]", ExprKind::List(vec![inner]), Ty::ANY);
+        let (outer, zero) = (count(f, list), f.lit(json!(0)));
+        f.test(Op::Gt, outer, zero)
+    };
+    let node = one(build, json!({ "l": [1, 2, 3] }));
+    let elements = node.operands[0].elements.as_ref().expect("a count has elements");
+    assert_eq!((elements.shown.len(), elements.shown[0].element.value.clone()), (1, Some(json!(2))));
+    assert_eq!(node.result, Mark::True);
+}
+
+#[test]
+fn private_values_show_nowhere() {
+    let secret = "555-0199";
+    let mut f = Fixture::new();
+    let field = |name: &str, ty, private| Field { name: name.into(), ty, optional: true, private };
+    let user =
+        Ty::record(Record::from_iter([field("phone", Ty::STRING, true), field("role", Ty::STRING, false)]));
+    f.input(vec![("user", user.clone(), false), ("friends", Ty::list(user.clone()), false)]);
+    let span = f.span("check");
+    f.program.externs.push(Extern {
+        name: "check".into(),
+        params: vec![],
+        result: Ty::BOOL,
+        feature: None,
+        span,
+    });
+    let mut routes = vec![f.field("user.phone", Op::Gt, json!(1)), f.field("user.phone", Op::Eq, json!("1"))];
+    // Computed from it.
+    let phone = f.slot("user.phone", KindSet::STRING);
+    let upper = f.call(Function::Upper, vec![phone.clone()]);
+    let other = f.lit(json!("x"));
+    routes.push(f.test(Op::Eq, upper, other));
+    // What a regular expression matched of it.
+    let pattern = f.lit(json!("5+"));
+    let found = f.test(Op::Matches, phone.clone(), pattern);
+    routes.push(f.not(found));
+    // In a failure's text.
+    let asked = f.expr("check(user.phone)", ExprKind::Extern(ExternId(0), vec![phone]), Ty::BOOL);
+    let yes = f.lit(json!(true));
+    routes.push(f.test(Op::Eq, asked, yes));
+    // Inside the record, in a list of records, and in a record that turns out to be another thing.
+    let record = Expr { ty: user.clone(), ..f.slot("user", KindSet::DICT) };
+    let role = f.lit(json!("role_"));
+    routes.push(f.test(Op::HasKey, record.clone(), role));
+    let len = f.call(Function::Len, vec![record]);
+    let nine = f.lit(json!(9));
+    routes.push(f.test(Op::Gt, len, nine));
+    let friends = Expr { ty: Ty::list(user.clone()), ..f.slot("friends", KindSet::LIST) };
+    let (var, friend) = f.var("x", KindSet::DICT);
+    let phone = f.expr("x.phone", ExprKind::Field(Box::new(friend), "phone".into()), Ty::STRING);
+    let other = f.lit(json!("x"));
+    let body = f.test(Op::Eq, phone, other);
+    routes.push(f.each(false, friends, var, body));
+    for (position, cond) in routes.into_iter().enumerate() {
+        let handler = f.handler("h");
+        f.route(TableId(0), &format!("r{position}"), cond, handler);
+    }
+    let phone = f.slot("user.phone", KindSet::STRING);
+    let args = vec![f.arg("phone", phone, false)];
+    f.set_default(TableId(0), Outcome::Handler { name: "d".into(), args, metadata: Arc::default() });
+    let function = Arc::new(|args: &[rulec_lang::value::Value<'_>]| Err(format!("no such number: {args:?}")));
+    let hosts = [Host { name: "check".into(), result: KindSet::BOOL, function, work: None }];
+    let messages = [
+        json!({ "user": { "phone": secret, "role": "x" }, "friends": [{ "phone": secret }] }),
+        json!({ "user": [secret], "friends": { "a": secret } }),
+        json!({ "user": { "phone": [secret] }, "friends": [secret, [secret]] }),
+    ];
+    for message in messages {
+        let show = |private: bool| {
+            let source = |span| f.quote(span);
+            let arena = Arena::default();
+            let evaluator = Evaluator::new(&f.program, &message, &arena, HostCalls::new(&hosts));
+            let told = crate::explain::explain(evaluator, TableId(0), &source, private);
+            format!("{}\n{told}", serde_json::to_string(&told).unwrap())
+        };
+        assert!(!show(false).contains(secret), "{}", show(false));
+        assert!(show(true).contains(secret));
+    }
+}
+
+/// A small deterministic generator: programs of every shape over fields that are often missing or
+/// of a wrong type.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    fn json(&mut self) -> Json {
+        match self.roll(9) {
+            0 => Json::Null,
+            1 => json!("ab"),
+            2 => json!([]),
+            3 => json!([1, "ab", null, 3]),
+            4 => json!({ "k": 1 }),
+            5 => json!(self.roll(2) == 0),
+            _ => json!(self.roll(5)),
+        }
+    }
+
+    fn cond(&mut self, f: &mut Fixture, depth: u32) -> Cond {
+        let field = ["a", "b", "c.d", "c.e"][self.roll(4) as usize];
+        match self.roll(if depth == 0 { 5 } else { 12 }) {
+            0 => f.flag(field),
+            1 => {
+                let op = [Op::Gt, Op::Le, Op::Eq, Op::Ne][self.roll(4) as usize];
+                f.field(field, op, json!(2))
+            }
+            2 => f.field(field, Op::Contains, json!("a")),
+            3 => {
+                let left = f.slot(field, KindSet::NUMBER);
+                f.test_with([Op::IsMissing, Op::IsPresent][self.roll(2) as usize], None, false, left, None)
+            }
+            4 => {
+                let (left, right) = (f.slot(field, KindSet::ALL), f.slot("b", KindSet::ALL));
+                f.test_with(Op::Eq, None, self.roll(2) == 0, left, Some(right))
+            }
+            5 | 6 => {
+                let parts = (0..2 + self.roll(2)).map(|_| self.cond(f, depth - 1)).collect();
+                f.and(parts)
+            }
+            7 | 8 => {
+                let parts = (0..2 + self.roll(2)).map(|_| self.cond(f, depth - 1)).collect();
+                f.or(parts)
+            }
+            9 => {
+                let inner = self.cond(f, depth - 1);
+                f.not(inner)
+            }
+            10 => {
+                let list = f.slot(field, KindSet::LIST);
+                let (var, x) = f.var("x", KindSet::NUMBER);
+                let one = f.lit(json!(1));
+                let test = f.test(Op::Gt, x, one);
+                let rest = self.cond(f, depth - 1);
+                let body = if self.roll(2) == 0 { f.and(vec![test, rest]) } else { f.or(vec![test, rest]) };
+                f.each(self.roll(2) == 0, list, var, body)
+            }
+            _ => {
+                let body = self.cond(f, depth - 1);
+                let id = f.let_cond("l", body);
+                f.use_let(id)
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_always_comes_to_the_evaluators_choice() {
+    let (mut chosen, mut jumped) = (0, 0);
+    for seed in 0..1_000 {
+        let mut dice = Dice(seed);
+        let mut f = Fixture::new();
+        let tables = [TableId(0), f.table("one"), f.table("two")];
+        for (level, table) in tables.into_iter().enumerate() {
+            for name in ["r", "s"] {
+                let cond = dice.cond(&mut f, 3);
+                let outcome = match tables.get(level + 1 + dice.roll(2) as usize) {
+                    Some(&inner) if dice.roll(2) == 0 => Outcome::Goto(inner),
+                    _ => f.handler("h"),
+                };
+                f.route(table, name, cond, outcome);
+            }
+            let handler = f.handler("d");
+            match dice.roll(4) {
+                0 => f.set_default(table, handler),
+                1 if level < 2 => f.set_default(table, Outcome::Goto(tables[level + 1])),
+                _ => {}
+            }
+        }
+        for _ in 0..10 {
+            let message =
+                json!({ "a": dice.json(), "b": dice.json(), "c": { "d": dice.json(), "e": dice.json() } });
+            let choice = f.decide(&message);
+            let (told, table) = trace(&f, &message, &[], false);
+            assert_eq!(told, choice, "seed {seed} on {message}");
+            assert_eq!(table.chose, choice.chosen.is_some());
+            chosen += usize::from(choice.chosen.is_some());
+            jumped += usize::from(!choice.path.is_empty());
+        }
+    }
+    assert!(chosen > 2_500 && jumped > 250, "{chosen} chosen, {jumped} jumped");
+}

@@ -1,0 +1,64 @@
+//! The edits that an editor offers for a finding: its fixes, and for a warning a comment that allows it.
+
+use super::Edit;
+use rulec_base::diag::{Applicability, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::source::SourceMap;
+use rulec_base::span::Span;
+
+/// An offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Its effect, in a few words.
+    pub title: Message,
+    pub edits: Vec<Edit>,
+    /// True when it keeps the author's meaning.
+    pub safe: bool,
+}
+
+/// The offers for a finding.
+pub fn of(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
+    let mut actions = Vec::new();
+    if !found.fixes.is_empty() {
+        let shown = |text: &str| match text.lines().next() {
+            Some(line) if line.chars().count() < 60 && line.len() == text.len() => message!("`{line}`"),
+            _ => message!("what the help says"),
+        };
+        let title = match found.fixes.as_slice() {
+            [one] if one.replacement.is_empty() => message!("remove {}", shown(sources.slice(one.span))),
+            [one] if one.span.is_empty() => message!("insert {}", shown(&one.replacement)),
+            [one] => message!("replace {} by {}", shown(sources.slice(one.span)), shown(&one.replacement)),
+            _ => found.help.clone().unwrap_or_else(|| message!("repair this")),
+        };
+        let edit =
+            |fix: &rulec_base::diag::Fix| Edit { span: fix.span, replacement: fix.replacement.clone() };
+        let safe = found.fixes.iter().all(|fix| fix.applicability == Applicability::MachineApplicable);
+        actions.push(Action { title, edits: found.fixes.iter().map(edit).collect(), safe });
+    }
+    if let (false, Some(span)) = (found.is_error(), found.span()) {
+        actions.extend(allowing(found, span, sources));
+    }
+    actions
+}
+
+/// A comment before the statement that the finding is about.
+fn allowing(found: &Diagnostic, span: Span, sources: &SourceMap) -> Option<Action> {
+    let text = &sources.get(span.file)?.text;
+    let start = statement_start(text, span.start as usize)?;
+    let indent: String = text[start..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+    let comment = format!("{indent}# rulec: allow {} \n", found.code);
+    let edits = vec![Edit { span: Span::new(span.file, start, start), replacement: comment }];
+    Some(Action { title: message!("allow {} for this statement", found.code), edits, safe: false })
+}
+
+/// The start of the line on which the statement around an offset begins.
+fn statement_start(text: &str, offset: usize) -> Option<usize> {
+    let mut start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);
+    loop {
+        let word = text[start..].trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+        if rulec_syntax::parse::starts_statement(word) {
+            return Some(start);
+        }
+        start = text[..start.checked_sub(1)?].rfind('\n').map_or(0, |at| at + 1);
+    }
+}

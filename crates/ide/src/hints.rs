@@ -1,0 +1,66 @@
+//! Words between an author's lines: types that are inferred, the order in which routes are tried, tests that can be
+//! run, routes that others hide.
+
+use super::{Analysis, Kind};
+use rulec_analysis::Finding;
+use rulec_base::diag::{Code, Message};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span};
+
+/// A few words behind a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The place they stand behind.
+    pub at: u32,
+    pub text: String,
+    /// Their meaning.
+    pub why: Message,
+}
+
+/// A line above a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lens {
+    pub span: Span,
+    pub text: Message,
+    /// The test that it runs, by its name.
+    pub test: Option<String>,
+}
+
+impl Analysis {
+    /// The hints of a file, in the order of the text.
+    pub fn hints(&self, file: FileId) -> Vec<Hint> {
+        let of_let = |(name, ty): (Span, _)| {
+            let why = message!("the type that its value has");
+            (name.file == file).then(|| Hint { at: name.end, text: format!(": {ty}"), why })
+        };
+        let mut hints: Vec<Hint> = self.facts.lets().filter_map(of_let).collect();
+        for (route, number) in self.facts.order.iter().filter(|(route, _)| route.file == file) {
+            let why = message!(
+                "the routes of a table are tried in this order: by priority, then as they are written"
+            );
+            hints.push(Hint { at: route.start + "route".len() as u32, text: format!(" #{number}"), why });
+        }
+        hints.sort_by(|one, other| (one.at, &one.text).cmp(&(other.at, &other.text)));
+        hints
+    }
+
+    /// The lines above tests, and above what the analysis has found to be hidden.
+    pub fn lenses(&self, file: FileId, findings: &[Finding]) -> Vec<Lens> {
+        let tests = self.index.of_file(file).iter().filter(|name| name.declares);
+        let tests = tests.map(|name| (name.span, &self.index.symbols[name.symbol]));
+        let tests = tests.filter(|(_, symbol)| symbol.kind == Kind::Test).map(|(span, symbol)| Lens {
+            span,
+            text: message!("run this test"),
+            test: Some(symbol.name.clone()),
+        });
+        let hidden = [Code::RouteHidden, Code::AlwaysMatches, Code::BranchNeverChosen, Code::PatternHidden];
+        let findings = self.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
+        let hidden = findings.filter(|found| hidden.contains(&found.code)).filter_map(|found| {
+            let span = found.span().filter(|span| span.file == file)?;
+            Some(Lens { span, text: found.message.clone(), test: None })
+        });
+        let mut lenses: Vec<Lens> = tests.chain(hidden).collect();
+        lenses.sort_by_key(|lens| lens.span);
+        lenses
+    }
+}

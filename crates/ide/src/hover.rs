@@ -1,0 +1,132 @@
+//! Hover: what a name is and where it comes from, its type and doc comment, or the row of an operator or
+//! function.
+
+use super::{Analysis, Kind, Symbol};
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_base::span::{FileId, Span};
+use rulec_lang::builtins::{FnInfo, Function};
+use rulec_lang::operators::{Op, OpInfo, TABLE};
+use rulec_syntax::lex::{self, Token, TokenKind};
+
+/// The words that are shown for a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hover {
+    /// The place it is about.
+    pub span: Span,
+    /// As the language writes it: a signature, a declaration.
+    pub code: String,
+    /// In words.
+    pub text: Message,
+}
+
+/// The most characters of a declaration that are shown.
+const SHOWN: usize = 400;
+
+impl Analysis {
+    /// The words about what stands at a place.
+    pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
+        if let Some(found) = self.index.at(file, offset) {
+            let symbol = &self.index.symbols[found.symbol];
+            return Some(Hover { span: found.span, code: self.signature(symbol), text: self.words(symbol) });
+        }
+        let text = self.text(file);
+        let tokens = tokens(text);
+        let at = tokens.iter().position(|token| token.start <= offset && offset < token.end)?;
+        let token = tokens[at];
+        let word = token.text(text);
+        let called = tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::OpenParen);
+        if let (true, Some(function)) = (called, Function::named(word)) {
+            return Some(of_function(function.info(), token.span(file)));
+        }
+        let op = operator(text, &tokens, at)?;
+        Some(of_operator(op.info(), token.span(file)))
+    }
+
+    /// A symbol as the author declared it, with its type.
+    pub(super) fn signature(&self, symbol: &Symbol) -> String {
+        match symbol.kind {
+            Kind::Field => {
+                let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
+                match self.facts.field(&path) {
+                    Some(field) => format!("{}{}: {}", path.join("."), field.mark(), field.ty),
+                    // Such as that of an element of a list.
+                    None if symbol.declared.is_some() => self.declaration(symbol),
+                    None => path.join(".").replace(".[]", "[]"),
+                }
+            }
+            Kind::Let | Kind::Local => {
+                let ty = symbol.declared.as_ref().and_then(|at| self.facts.of_let(at.name));
+                match ty {
+                    Some(ty) => format!("{} {}: {ty}", symbol.kind.word(), symbol.name),
+                    None => self.declaration(symbol),
+                }
+            }
+            _ => self.declaration(symbol),
+        }
+    }
+
+    /// The text of a declaration.
+    fn declaration(&self, symbol: &Symbol) -> String {
+        let whole = symbol.declared.as_ref().map(|at| self.sources.slice(at.whole)).unwrap_or_default();
+        match (whole.is_empty(), whole.char_indices().nth(SHOWN)) {
+            (true, _) => format!("{} {}", symbol.kind.word(), symbol.name),
+            (_, Some((cut, _))) => format!("{}…", &whole[..cut]),
+            _ => whole.to_owned(),
+        }
+    }
+
+    /// The words about a symbol.
+    fn words(&self, symbol: &Symbol) -> Message {
+        let docs = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
+        let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
+        let note = match (symbol.kind, self.facts.field(&path)) {
+            (Kind::Field, Some(field)) if field.declared => {
+                message!("a field of the message, as `input` declares it")
+            }
+            (Kind::Field, Some(_)) => {
+                message!("a field of the message; its type follows from how it is used")
+            }
+            (Kind::Field, None) => message!("a field of the message"),
+            (Kind::Handler, _) if symbol.declared.is_none() => {
+                message!("a handler, which the embedding program registers; the rules do not declare it")
+            }
+            _ => Message::default(),
+        };
+        match (docs.is_empty(), note.is_empty()) {
+            (true, _) => note,
+            (_, true) => Message::verbatim(docs),
+            _ => message!("{docs}\n\n{note}"),
+        }
+    }
+}
+
+/// The tokens of a text but white space and comments.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).collect()
+}
+
+/// The operator whose spelling a token is, or is a word of.
+fn operator(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
+    let word = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text(text));
+    let (before, here, after) = (word(at.checked_sub(1)), word(Some(at)), word(Some(at + 1)));
+    if before == "." {
+        return None;
+    }
+    let pairs = [format!("{here} {after}"), format!("{before} {here}")];
+    let spelt = |spelling: &str| TABLE.iter().find(|row| row.spelling == spelling).map(|row| row.op);
+    pairs.iter().find_map(|pair| spelt(pair)).or_else(|| spelt(here))
+}
+
+pub(super) fn of_function(info: &FnInfo, span: Span) -> Hover {
+    Hover { span, code: info.signature(), text: explained(&info.doc, info.example) }
+}
+
+fn of_operator(info: &OpInfo, span: Span) -> Hover {
+    Hover { span, code: info.spelling.to_owned(), text: explained(&info.doc, info.example) }
+}
+
+/// The sentence and the example of a row.
+pub(super) fn explained(doc: &Message, (condition, message): (&str, &str)) -> Message {
+    message!("{doc}\n\n`{condition}` holds for `{message}`.")
+}

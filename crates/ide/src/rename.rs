@@ -1,0 +1,106 @@
+//! Giving something another name: every place where it stands, and why some things keep theirs.
+
+use super::{Analysis, Edit, Kind, Occurrence};
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_base::span::FileId;
+use rulec_syntax::parse::is_reserved;
+
+/// The reason why something cannot have another name, as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub Message);
+
+impl Analysis {
+    /// The name at a place that can be changed.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, Refused> {
+        let Some(found) = self.index.at(file, offset) else {
+            return Err(Refused(message!("no name that the rules declare stands here")));
+        };
+        let symbol = &self.index.symbols[found.symbol];
+        let name = &symbol.name;
+        match symbol.kind {
+            Kind::Field | Kind::TypeField => Err(Refused(message!(
+                "`{name}` is a field of the message: whoever sends messages names it, so it is changed by hand, in both"
+            ))),
+            Kind::PayloadField => Err(Refused(message!(
+                "`{name}` is a field of the payload: whoever makes payloads names it, so it is changed by hand, in both"
+            ))),
+            Kind::Test => {
+                Err(Refused(message!("a test is named by a sentence, which is edited where it stands")))
+            }
+            _ if symbol.declared.is_none() && symbol.kind != Kind::Handler => {
+                Err(Refused(message!("`{name}` is not declared, so what it is meant to be is not known")))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// The edits that give what stands at a place the name `new`, in the order of the text.
+    ///
+    /// # Errors
+    /// Why it cannot have that name.
+    pub fn rename(&self, file: FileId, offset: u32, new: &str) -> Result<Vec<Edit>, Refused> {
+        let found = self.renameable(file, offset)?;
+        let written = written(new)?;
+        let symbol = &self.index.symbols[found.symbol];
+        let taken = self.index.symbols.iter().enumerate().find(|(id, other)| {
+            *id != found.symbol
+                && other.name == plain(&written)
+                && other.declared.is_some()
+                && meets(symbol.kind, other.kind)
+        });
+        if let Some((_, other)) = taken
+            && other.name != symbol.name
+        {
+            return Err(Refused(message!("`{}` is the name of a {} already", other.name, other.kind.word())));
+        }
+        let edit = |place: Occurrence| Edit { span: place.span, replacement: written.clone() };
+        Ok(self.index.places(found.symbol).map(edit).collect())
+    }
+}
+
+/// True when two things of one name might be taken for each other.
+fn meets(a: Kind, b: Kind) -> bool {
+    let value = |kind| {
+        matches!(
+            kind,
+            Kind::Let
+                | Kind::Def
+                | Kind::List
+                | Kind::Extern
+                | Kind::Local
+                | Kind::Parameter
+                | Kind::Field
+                | Kind::PayloadField
+        )
+    };
+    let table =
+        |kind| matches!(kind, Kind::Table | Kind::Choice | Kind::Router | Kind::Workflow | Kind::Payload);
+    let ty = |kind| matches!(kind, Kind::Type | Kind::Group);
+    a == b || (value(a) && value(b)) || (table(a) && table(b)) || (ty(a) && ty(b))
+}
+
+/// A name as it is written: in backquotes where it must be.
+pub(super) fn written(new: &str) -> Result<String, Refused> {
+    let name = new.trim();
+    let bare = plain(name);
+    if bare.is_empty()
+        || bare.contains(['`', '\n', '\r'])
+        || bare.chars().any(rulec_base::text::printable::steers)
+    {
+        return Err(Refused(message!("`{}` is no name", bare.replace('`', "'"))));
+    }
+    let mut chars = bare.chars();
+    let is_word = chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
+        && chars.all(unicode_ident::is_xid_continue);
+    Ok(if is_word && !is_reserved(bare) { bare.to_owned() } else { format!("`{bare}`") })
+}
+
+/// A name without the backquotes around it.
+fn plain(name: &str) -> &str {
+    name.strip_prefix('`').and_then(|name| name.strip_suffix('`')).unwrap_or(name)
+}

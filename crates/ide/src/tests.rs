@@ -1,0 +1,461 @@
+//! The answers to editors: each at a mark in a text, and names changed in every file of the project.
+
+use super::complete::ItemKind;
+use super::tokens::{Class, coloured, folds};
+use super::{Analysis, Edit, Kind, actions};
+use rulec::DiskLoader;
+use rulec_analysis::AnalysisOptions;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::source::SourceMap;
+use rulec_base::span::{FileId, Span};
+use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
+use rulec_vm::bytecode::disasm::disassemble;
+use std::path::{Path, PathBuf};
+
+const MAIN: FileId = FileId(0);
+
+/// A text with a mark `┃`, and where it is.
+fn marked(text: &str) -> (String, u32) {
+    let at = text.find('┃').expect("there is a mark");
+    (text.replace('┃', ""), at as u32)
+}
+
+fn analysis(text: &str) -> Analysis {
+    Analysis::of(&MemoryLoader::new().with("a.rules", text), "a.rules")
+}
+
+const HELPDESK: &str = r#"## What customers write.
+input { text: string, ctx: Ctx }
+type Ctx = { tier: string, orders: list<int> }
+## Asks for money.
+let money = text contains any ["refund", "money"]
+def over(n: int) = len(ctx.orders) > n
+list tiers = ["gold", "silver"]
+handler billing(tier?: string)
+route refund priority 5 when money and ctx.tier in tiers -> billing(tier: ctx.tier)
+route many priority 9 when over(n: 3) and any order in ctx.orders: order > 9 -> billing
+route named when wanted where wanted = money -> goto rest
+table rest { route every when text is present -> billing }
+test "a refund" { given text = "refund" given ctx.tier = "gold" expect refund }
+test "the rest" { given text = "x" expect rest.every }
+"#;
+
+/// The declaration's text that a name at a mark leads to, and how often the name stands.
+fn target(line: &str) -> Option<(String, usize)> {
+    let (line, at) = marked(line);
+    let text = format!("{HELPDESK}{line}\n");
+    let found = analysis(&text);
+    let name = found.index.at(MAIN, HELPDESK.len() as u32 + at)?;
+    let symbol = &found.index.symbols[name.symbol];
+    let declared = symbol.declared.as_ref().map_or("nowhere", |at| found.sources.slice(at.name));
+    let head =
+        symbol.declared.as_ref().map_or(0, |at| text[..at.whole.start as usize].matches('\n').count() + 1);
+    Some((format!("{} {declared} {head}", symbol.kind.word()), found.index.places(name.symbol).count()))
+}
+
+#[test]
+fn names_lead_to_what_declares_them() {
+    let check = |line: &str, expected: &str, places: usize| {
+        assert_eq!(target(line), Some((expected.to_owned(), places)), "{line}");
+    };
+    check("route x when mon┃ey -> billing", "let money 5", 4);
+    check("route x when ┃over(n: 1) -> billing", "def over 6", 3);
+    check("route x when over(┃n: 1) -> billing", "parameter n 6", 4);
+    check("route x when text in tiers┃ -> billing", "list tiers 7", 3);
+    check("route x when money -> bil┃ling", "handler billing 8", 5);
+    check("route x when money -> billing(ti┃er: text)", "parameter tier 8", 3);
+    check("route x when money -> goto re┃st", "table rest 12", 4);
+    check("route x when ctx.ti┃er == \"a\" -> billing", "field tier 3", 5);
+    check("route x when ct┃x.tier == \"a\" -> billing", "field ctx 2", 7);
+    check("route x when any o┃ in ctx.orders: o > 1 -> billing", "name o 15", 2);
+    check("route x when w where ┃w = money -> billing", "name w 15", 2);
+    check("test \"y\" { given text = \"x\" expect ma┃ny }", "route many 10", 2);
+    check("test \"y\" { given text = \"x\" expect rest.ev┃ery }", "route every 12", 3);
+    // A statement beside it that cannot be read is no hindrance.
+    check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
+}
+
+/// Names bound to elements, given to a `def` or defined by a `let` have the fields of their types.
+#[test]
+fn fields_behind_bound_names_lead_to_what_declares_them() {
+    const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }
+input { orders: list<Order>, by_day: dict<list<Order>>, user: { name: string } }
+def dear(o: Order) = o.price > 9
+def called(u: { nick: string }) = u.nick == "a"
+let first = orders[0]
+group address { city: string }
+"#;
+    let check = |line: &str, expected: Option<(usize, usize)>| {
+        let (line, at) = marked(line);
+        let text = format!("{SHOP}{line}\n");
+        let found = analysis(&text);
+        let name = found.index.at(MAIN, SHOP.len() as u32 + at);
+        let led = name.map(|name| {
+            let declared = found.index.symbols[name.symbol].declared.as_ref();
+            let line = declared.map_or(0, |at| text[..at.name.start as usize].matches('\n').count() + 1);
+            (line, found.index.places(name.symbol).count())
+        });
+        assert_eq!(led, expected, "{line}");
+    };
+    check("route x when any o in orders: o.pri┃ce > 3 -> h", Some((1, 3)));
+    check("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h", Some((1, 2)));
+    check("route x when orders[1].items[0].sk┃u == \"a\" -> h", Some((1, 2)));
+    check("route x when any o in by_day[\"mo\"]: o.pri┃ce > 3 -> h", Some((1, 3)));
+    check("route x when first.pri┃ce > 3 -> h", Some((1, 3)));
+    check("route x when one.pri┃ce > 3 where one = first -> h", Some((1, 3)));
+    check("def y(u: { nick: string }) = u.ni┃ck == \"b\"", Some((7, 2)));
+    check("route x when any o in orders: o.non┃e > 3 -> h", None);
+    // Without a declaration the places are known, and nothing declares them.
+    check("route x when any o in user.xs: o.b┃ > 3 and o.b < 9 -> h", Some((0, 2)));
+    check("payload p rank 1 { to: address\n require \"r\": to.ci┃ty != \"a\" }", Some((6, 2)));
+    check(
+        "payload p rank 1 { xs: list<address>\n each k, a in xs { require \"r\": a.ci┃ty != \"a\" } }",
+        Some((6, 2)),
+    );
+    check(
+        "payload p rank 1 { to: { city: string }\n require \"r\": payload.to.ci┃ty != to.city }",
+        Some((7, 3)),
+    );
+    let offers = |line: &str| {
+        let (line, at) = marked(line);
+        let items = analysis(&format!("{SHOP}{line}\n")).complete(MAIN, SHOP.len() as u32 + at).items;
+        items.into_iter().map(|item| item.label).collect::<Vec<_>>()
+    };
+    assert_eq!(offers("route x when any o in orders: o.pri┃ > 3 -> h"), ["items", "price"]);
+    let nested = "def y(u: { at: { city: string, zip: string } }) = u.at.ci┃ == \"a\"";
+    assert_eq!(offers(nested), ["city", "zip"]);
+    let of_group = "payload p { xs: list<address>\n each a in xs { require \"r\": a.ci┃ == \"a\" } }";
+    assert_eq!(offers(of_group), ["city"]);
+    // Behind a bracket stands no name, which random edits came upon.
+    assert_eq!(offers("route x when (text).┃ == \"a\" -> h"), Vec::<String>::new());
+    let (line, at) = marked("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
+    let hover = analysis(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
+    assert_eq!(hover.map(|hover| hover.code).as_deref(), Some("sku: string"));
+}
+
+#[test]
+fn names_of_payloads_and_groups_lead_to_what_declares_them() {
+    let check = |text: &str, expected: (Kind, usize)| {
+        let (text, at) = marked(text);
+        let found = analysis(&text);
+        let name = found.index.at(MAIN, at).unwrap_or_else(|| panic!("nothing at the mark of {text}"));
+        assert_eq!(
+            (found.index.symbols[name.symbol].kind, found.index.places(name.symbol).count()),
+            expected,
+            "{text}"
+        );
+    };
+    check(
+        "payload a rank 1 { na┃me: string\n require \"r\": len(name) > payload.name }",
+        (Kind::PayloadField, 3),
+    );
+    check("payload a rank 1 { xs: list<int>\n each x in xs { require \"r\": ┃x > 1 } }", (Kind::Local, 2));
+    check("payload a rank 1 { n: int\n let ┃m = n + 1\n require \"r\": m > n }", (Kind::Local, 2));
+    check(
+        "group g(k: int) { n: int\n require \"r\": n > k }\npayload a rank 1 { include g(┃k: 3) }",
+        (Kind::Parameter, 3),
+    );
+    check("group g { n: int }\npayload a rank 1 { include ┃g\n require \"r\": n > 1 }", (Kind::Group, 2));
+    check(
+        "group g { n: int }\npayload a rank 1 { include g\n require \"r\": ┃n > 1 }",
+        (Kind::PayloadField, 2),
+    );
+    check("payload a rank 1 fallback ┃b { n: int }\npayload b rank 2 { n: int }", (Kind::Payload, 2));
+}
+
+/// The texts with edits made in them.
+fn edited(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
+    sources.iter().fold(MemoryLoader::new(), |loader, (id, file)| {
+        let mut text = file.text.clone();
+        let mut here: Vec<&Edit> = edits.iter().filter(|edit| edit.span.file == id).collect();
+        here.sort();
+        here.iter().rev().for_each(|edit| text.replace_range(edit.span.range(), &edit.replacement));
+        loader.with(&file.name, text)
+    })
+}
+
+/// Texts before those on disk, where list files are.
+struct Over(MemoryLoader, DiskLoader);
+
+impl Loader for Over {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        self.0.load(path).or_else(|_| self.1.load(path))
+    }
+}
+
+/// The rule files of the project that compile, and all they import.
+fn project() -> Vec<(PathBuf, Analysis)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["examples", "rules", "tests/golden", "tests/conformance"] {
+        let Ok(entries) = std::fs::read_dir(root.join(folder)) else { continue };
+        files.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "rules"));
+    files.sort();
+    let analysis = |path: PathBuf| {
+        let disk = DiskLoader::new(path.parent()?).ok()?;
+        let found = Analysis::of(&disk, path.file_name()?.to_str()?);
+        found.rules.is_some().then_some((path, found))
+    };
+    files.into_iter().filter_map(analysis).collect()
+}
+
+/// Bytecode knows no names but those of fields and bindings: it stays as it is when anything else is called otherwise.
+#[test]
+fn what_has_another_name_is_the_same_program() {
+    let code =
+        |found: &Analysis| disassemble(found.rules.as_ref().expect("it compiles").bytecode().chunk(), None);
+    let codes = |found: &Analysis| {
+        let mut codes: Vec<_> = found.diagnostics.iter().map(|found| found.code).collect();
+        codes.sort_by_key(ToString::to_string);
+        codes
+    };
+    let (mut renamed, mut files) = (0, 0);
+    for (path, found) in project() {
+        // Large ones say nothing more.
+        if found.index.symbols.len() > 300 {
+            continue;
+        }
+        files += 1;
+        for (id, symbol) in found.index.symbols.iter().enumerate() {
+            let Some(declared) = &symbol.declared else { continue };
+            let Ok(edits) = found.rename(declared.name.file, declared.name.start, "quite_another") else {
+                continue;
+            };
+            let main = &found.sources.file(MAIN).name;
+            let disk = DiskLoader::new(path.parent().expect("a folder")).expect("it is there");
+            let after = Analysis::of(&Over(edited(&found.sources, &edits), disk), main);
+            let what = format!("{} `{}` of {}", symbol.kind.word(), symbol.name, path.display());
+            // Ids of rules begin with the name of their group or payload, and tests name them in quotes.
+            let quoted = matches!(symbol.kind, Kind::Group | Kind::Payload);
+            let of_test = |found: &Diagnostic| quoted && found.code == Code::UnknownExpectation;
+            let errors = after.diagnostics.iter().filter(|found| found.is_error());
+            let errors: Vec<_> = errors.filter(|found| !of_test(found)).collect();
+            if after.rules.is_none() && errors.is_empty() {
+                continue;
+            }
+            assert!(after.rules.is_some(), "{what}: {errors:?}");
+            // Rules name intents in quotes, and a warning tells them.
+            if symbol.kind != Kind::Intent {
+                assert_eq!(codes(&after), codes(&found), "{what}");
+            }
+            // Ids of flows and nodes are values of the program.
+            if !matches!(
+                symbol.kind,
+                Kind::Branch | Kind::Flow | Kind::Node | Kind::Payload | Kind::Intent | Kind::Choice
+            ) {
+                // Bindings are shown by their names.
+                let same = code(&after).replace("quite_another", &symbol.name) == code(&found);
+                assert!(same, "{what}");
+            }
+            assert_eq!(after.index.places(id).count(), found.index.places(id).count(), "{what}");
+            renamed += 1;
+        }
+    }
+    assert!(files > 10 && renamed > 150, "{renamed} names of {files} files");
+}
+
+#[test]
+fn what_others_name_keeps_its_name() {
+    let refused = |mark: &str, new: &str| {
+        let (line, at) = marked(mark);
+        let text = format!("{HELPDESK}{line}\n");
+        analysis(&text).rename(MAIN, HELPDESK.len() as u32 + at, new).map_err(|refused| refused.to_string())
+    };
+    let check = |mark: &str, new: &str, expected: &str| {
+        let refusal = refused(mark, new).expect_err(mark);
+        assert!(refusal.contains(expected), "{refusal}");
+    };
+    check("route x when ctx.ti┃er == \"a\" -> billing", "b", "whoever sends messages");
+    check("route x wh┃en money -> billing", "b", "no name that the rules declare");
+    check("route x when mon┃ey -> billing", "tiers", "the name of a list already");
+    check("route x when mon┃ey -> billing", " ", "is no name");
+    check("route x when mon┃ey -> billing", "a`b", "is no name");
+    check("route x when unk┃nown(1) -> billing", "b", "not declared");
+    let edits = refused("route x when mon┃ey -> billing", "when").expect("it can");
+    assert!(edits.len() == 4 && edits.iter().all(|edit| edit.replacement == "`when`"));
+}
+
+#[test]
+fn hover_says_what_stands_there() {
+    let check = |line: &str, code: &str, words: &str| {
+        let (line, at) = marked(line);
+        let found = analysis(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at);
+        let found = found.unwrap_or_else(|| panic!("nothing for {line}"));
+        assert!(found.code.contains(code) && found.text.contains(words), "{line}: {found:?}");
+    };
+    check("route x when mon┃ey -> billing", "let money: bool", "Asks for money.");
+    check("route x when te┃xt == \"a\" -> billing", "text: string", "as `input` declares it");
+    check("route x when text start┃s_with \"a\" -> billing", "starts_with", "holds for");
+    check("route x when l┃en(text) > 3 -> billing", "len(x: ", "The number of characters");
+    check("route x when text i┃s missing -> billing", "is missing", "holds for");
+    check("route x when text not co┃ntains \"a\" -> billing", "contains", "holds for");
+    check("route x when money -> bi┃lling", "handler billing(tier?: string)", "");
+    assert_eq!(analysis(HELPDESK).hover(MAIN, 3), None, "a comment");
+}
+
+#[test]
+fn completion_offers_what_may_stand_there() {
+    let offers = |mark: &str| {
+        let (line, at) = marked(mark);
+        let text = format!("{HELPDESK}{line}\n");
+        let found = analysis(&text).complete(MAIN, HELPDESK.len() as u32 + at);
+        (found.items, found.replaces.len())
+    };
+    let check = |mark: &str, kind: ItemKind, wanted: &[&str], not: &[&str]| {
+        let (items, _) = offers(mark);
+        let has = |label: &str| items.iter().any(|item| item.label == label);
+        for label in wanted {
+            assert!(
+                items.iter().any(|item| item.label == *label && item.kind == kind),
+                "{label} in {mark}: {items:?}"
+            );
+        }
+        assert!(!not.iter().any(|label| has(label)), "{mark}: {items:?}");
+    };
+    check("route x when ctx.┃", ItemKind::Field, &["tier", "orders"], &["text", "when"]);
+    check("route x when ctx.ti┃", ItemKind::Field, &["tier"], &[]);
+    check("route x when ┃", ItemKind::Value, &["money", "tiers"], &["billing"]);
+    check("route x when ┃", ItemKind::Function, &["over", "len"], &[]);
+    check("route x when ┃", ItemKind::Field, &["text", "ctx"], &[]);
+    check("route x when text ┃", ItemKind::Operator, &["contains", "==", "starts_with"], &["money", "len"]);
+    check("route x when ctx.orders ┃", ItemKind::Operator, &["contains"], &["starts_with"]);
+    check("route x when money -> ┃", ItemKind::Handler, &["billing"], &["money"]);
+    check("route x when money -> goto ┃", ItemKind::Statement, &["rest"], &[]);
+    check("route x ┃", ItemKind::Keyword, &["when", "priority"], &[]);
+    check("ro┃", ItemKind::Keyword, &["route", "table", "let"], &[]);
+    check("handler h(a: ┃", ItemKind::Type, &["string", "Ctx"], &[]);
+    check("let y = x as ┃", ItemKind::Type, &["int", "Ctx"], &[]);
+    check("test \"z\" { given text = \"a\" expect ┃", ItemKind::Statement, &["refund", "many"], &[]);
+    assert_eq!(offers("route x when ctx.ti┃er").1, 4);
+    assert!(offers("# a comm┃ent").0.is_empty());
+    assert!(offers("let a = \"some te┃xt\"").0.is_empty());
+    assert!(analysis("").complete(MAIN, 9).items.iter().any(|item| item.label == "route"), "an empty file");
+}
+
+#[test]
+fn fields_without_a_declaration_are_offered_as_they_are_used() {
+    let text = "route a when ctx.user.age > 3 and ctx.name == \"a\" -> h\nroute b when ctx. -> h\n";
+    let at = text.find("ctx. ").expect("it is there") as u32 + 4;
+    let labels: Vec<_> =
+        analysis(text).complete(MAIN, at).items.into_iter().map(|item| (item.label, item.detail)).collect();
+    assert!(
+        labels.iter().any(|(name, _)| name == "user") && labels.iter().any(|(name, _)| name == "name"),
+        "{labels:?}"
+    );
+}
+
+#[test]
+fn hints_tell_types_and_the_order_of_routes() {
+    let hints: Vec<_> =
+        analysis(HELPDESK).hints(MAIN).into_iter().map(|hint| (hint.at as usize, hint.text)).collect();
+    let at = |needle: &str| HELPDESK.find(needle).expect("it is there") + needle.len();
+    assert!(hints.contains(&(at("let money"), ": bool".to_owned())), "{hints:?}");
+    assert!(
+        hints.contains(&(HELPDESK.find("route many").expect("it is there") + 5, " #1".to_owned())),
+        "{hints:?}"
+    );
+    assert!(analysis("route a when x -> h\nroute b when y -> h").hints(MAIN).is_empty(), "they are in order");
+}
+
+#[test]
+fn lenses_run_tests_and_tell_what_is_hidden() {
+    let found = analysis(
+        "route a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\ntest \"t\" { given ctx.n = 4 expect a }",
+    );
+    let lenses = found.lenses(MAIN, &found.findings(AnalysisOptions::default()));
+    assert_eq!(lenses.iter().filter_map(|lens| lens.test.as_deref()).collect::<Vec<_>>(), ["t"]);
+    assert!(lenses.iter().any(|lens| lens.test.is_none() && lens.text.contains('b')), "{lenses:?}");
+}
+
+#[test]
+fn findings_come_with_what_repairs_them() {
+    let found = analysis("let money = text contains \"a\"\nroute a when mony -> h\n");
+    let offers: Vec<_> = found.diagnostics.iter().flat_map(|one| actions::of(one, &found.sources)).collect();
+    assert!(
+        offers.iter().any(|offer| offer.title == "replace `mony` by `money`" && !offer.safe),
+        "{offers:?}"
+    );
+    let found = analysis("let unused = 1\nroute a when x -> h\n");
+    let offers: Vec<_> = found.diagnostics.iter().flat_map(|one| actions::of(one, &found.sources)).collect();
+    let allow =
+        offers.iter().find(|offer| offer.title.starts_with("allow W0102")).expect("it can be allowed");
+    assert!(!allow.safe, "an editor must not prefer to silence");
+    let after = Analysis::of(&edited(&found.sources, &allow.edits), "a.rules");
+    assert!(
+        after.diagnostics.iter().all(|found| found.code.to_string() != "W0102"),
+        "{:?}",
+        after.diagnostics
+    );
+}
+
+#[test]
+fn tokens_are_coloured_by_what_they_stand_for() {
+    let found = analysis(HELPDESK);
+    let colours = coloured(MAIN, HELPDESK, &found.index);
+    assert!(colours.is_sorted_by_key(|one| one.span.start));
+    let check = |needle: &str, skip: usize, class: Class, declares: bool| {
+        let start = HELPDESK.find(needle).expect("it is there") + skip;
+        let one = colours.iter().find(|one| one.span.start as usize == start);
+        let one = one.unwrap_or_else(|| panic!("no colour for {needle}"));
+        assert_eq!((one.class, one.declares), (class, declares), "{needle}");
+    };
+    check("## What", 0, Class::Documentation, false);
+    check("input", 0, Class::Keyword, false);
+    check("let money", 4, Class::Variable, true);
+    check("when money", 5, Class::Variable, false);
+    check("when money", 0, Class::Keyword, false);
+    check("contains any", 0, Class::Operator, false);
+    check("\"refund\"", 0, Class::String, false);
+    check("len(ctx", 0, Class::Function, false);
+    check("ctx.tier in", 4, Class::Property, false);
+    check("-> billing", 3, Class::Handler, false);
+    check("priority 5", 9, Class::Number, false);
+    check("n: int)", 3, Class::Type, false);
+}
+
+#[test]
+fn brackets_and_comments_over_several_lines_are_folded() {
+    let text = "# a\n# b\n\n# c\ntable t {\n  route a when [\n    x ] == y -> h\n}\n";
+    let lines = |at: u32| text[..at as usize].matches('\n').count();
+    let found: Vec<_> =
+        folds(text).into_iter().map(|fold| (lines(fold.start), lines(fold.end), fold.comment)).collect();
+    assert_eq!(found, [(0, 1, true), (4, 7, false), (5, 6, false)]);
+}
+
+#[test]
+fn an_outline_has_what_stands_in_each_statement() {
+    let found = analysis(HELPDESK);
+    let outline = found.index.outline(MAIN);
+    let names: Vec<&str> = outline.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names.len(), 12, "{names:?}");
+    let table = outline.iter().find(|entry| entry.name == "rest").expect("the table");
+    assert_eq!(table.inner[0].name, "every");
+    // An import was called a table, and the settings a `let`.
+    let text =
+        "import \"words.rules\"\nsettings { case: insensitive }\ninput { text: string }\ndefault -> h\n";
+    let kinds: Vec<&str> = analysis(text).index.outline(MAIN).iter().map(|entry| entry.kind.word()).collect();
+    assert_eq!(kinds, ["import", "settings", "input", "route"]);
+    let inside = |span: Span, inner: Span| span.start <= inner.start && inner.end <= span.end;
+    assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));
+}
+
+/// A file cut anywhere answers every question at every place, and none panics.
+#[test]
+fn mutilated_texts_are_answered() {
+    for cut in (0..HELPDESK.len()).step_by(7).filter(|at| HELPDESK.is_char_boundary(*at)) {
+        let text = format!("{}{}", &HELPDESK[..cut], &HELPDESK[(cut + 13).min(HELPDESK.len())..]);
+        let found = analysis(&text);
+        for offset in (0..=text.len() as u32 + 3).step_by(11) {
+            let _ = found.hover(MAIN, offset);
+            let _ = found.complete(MAIN, offset);
+            let _ = found.rename(MAIN, offset, "another");
+        }
+        let _ = (
+            found.hints(MAIN),
+            found.lenses(MAIN, &found.findings(AnalysisOptions::default())),
+            folds(&text),
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! The kind of each token, for colours, and what can be folded. Both follow from the tokens of a text; a name is coloured
+//! by what it stands for where an index is at hand.
+
+use super::index::{Index, Kind};
+use rulec_base::span::{FileId, Span};
+use rulec_lang::builtins::Function;
+use rulec_lang::operators;
+use rulec_lang::ty::Ty;
+use rulec_syntax::lex::{self, Token, TokenKind};
+use rulec_syntax::parse::{self, Role};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    Comment,
+    /// A comment that documents what follows.
+    Documentation,
+    String,
+    Number,
+    Keyword,
+    Operator,
+    Function,
+    Variable,
+    Parameter,
+    Property,
+    Type,
+    /// A route, table or other statement that is called by its name.
+    Statement,
+    Handler,
+}
+
+/// A token with its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coloured {
+    pub span: Span,
+    pub class: Class,
+    /// True where its name is declared.
+    pub declares: bool,
+}
+
+/// The part of a statement that each word with a meaning of its own plays.
+static ROLES: LazyLock<HashMap<&str, Role>> = LazyLock::new(|| parse::keywords().collect());
+
+/// The tokens of a text that have a colour. `index` says what names stand for.
+pub fn coloured(file: FileId, text: &str, index: &Index) -> Vec<Coloured> {
+    let mut names = index.of_file(file).iter().peekable();
+    let tokens: Vec<Token> = lex::tokens(text, 0).filter(|token| token.kind != TokenKind::White).collect();
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let span = token.span(file);
+        while names.next_if(|name| name.span.start < span.start).is_some() {}
+        let name = names.peek().filter(|name| name.span == span);
+        let class = match name {
+            Some(name) => Some(class_of(index.symbols[name.symbol].kind)),
+            None => class(text, &tokens, at),
+        };
+        let declares = name.is_some_and(|name| name.declares);
+        found.extend(class.map(|class| Coloured { span, class, declares }));
+    }
+    found
+}
+
+fn class_of(kind: Kind) -> Class {
+    match kind {
+        Kind::Let | Kind::List | Kind::Local => Class::Variable,
+        Kind::Def | Kind::Extern => Class::Function,
+        Kind::Type | Kind::Group => Class::Type,
+        Kind::Handler => Class::Handler,
+        Kind::Parameter => Class::Parameter,
+        Kind::Field | Kind::PayloadField | Kind::TypeField => Class::Property,
+        Kind::Test => Class::String,
+        _ => Class::Statement,
+    }
+}
+
+/// The kind of a token that is no known name.
+fn class(text: &str, tokens: &[Token], at: usize) -> Option<Class> {
+    let token = tokens[at];
+    Some(match token.kind {
+        TokenKind::Comment | TokenKind::SlashComment => Class::Comment,
+        TokenKind::DocComment => Class::Documentation,
+        TokenKind::String | TokenKind::RawString | TokenKind::UnclosedString | TokenKind::UnclosedRaw => {
+            Class::String
+        }
+        TokenKind::SingleQuoted | TokenKind::SmartQuoted => Class::String,
+        TokenKind::Number => Class::Number,
+        TokenKind::Operator | TokenKind::Arrow => Class::Operator,
+        TokenKind::Quoted => Class::Variable,
+        TokenKind::Word => return word(token.text(text), text, tokens, at),
+        _ => return None,
+    })
+}
+
+fn word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<Class> {
+    let is =
+        |at: Option<usize>, kind| at.and_then(|at| tokens.get(at)).is_some_and(|token| token.kind == kind);
+    if is(at.checked_sub(1), TokenKind::Dot) {
+        return Some(Class::Property);
+    }
+    let role = ROLES.get(word);
+    // Before a colon a word is a key, but where a clause or a test of all elements may stand there.
+    if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(Role::Clause)) {
+        return Some(Class::Property);
+    }
+    if is(Some(at + 1), TokenKind::OpenParen) && Function::named(word).is_some() {
+        return Some(Class::Function);
+    }
+    if Ty::BUILTIN_NAMES.contains(&word)
+        && (is(at.checked_sub(1), TokenKind::Colon)
+            || at.checked_sub(1).is_some_and(|before| matches!(tokens[before].text(text), "as" | "<" | "->")))
+    {
+        return Some(Class::Type);
+    }
+    if matches!(word, "true" | "false" | "null" | "missing" | "present" | "is") {
+        return Some(Class::Keyword);
+    }
+    if operators::is_reserved_word(word) {
+        return Some(Class::Operator);
+    }
+    role.map(|_| Class::Keyword)
+}
+
+/// A part of a text that can be folded, as bytes; the first and the last line stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fold {
+    pub start: u32,
+    pub end: u32,
+    pub comment: bool,
+}
+
+/// The parts of a text that can be folded: what stands in brackets over several lines, and comments of several lines.
+pub fn folds(text: &str) -> Vec<Fold> {
+    let (mut folds, mut open) = (Vec::new(), Vec::new());
+    let mut comment: Option<Fold> = None;
+    let breaks =
+        |start: u32, end: u32| text.get(start as usize..end as usize).is_some_and(|part| part.contains('\n'));
+    let is_next_line = |end: u32, at: u32| text[end as usize..at as usize].matches('\n').count() < 2;
+    for token in lex::tokens(text, 0) {
+        match token.kind {
+            TokenKind::Comment | TokenKind::DocComment => {
+                let run = comment.get_or_insert(Fold { start: token.start, end: token.end, comment: true });
+                run.end = token.end;
+                continue;
+            }
+            TokenKind::White => continue,
+            // An empty line ends a comment.
+            TokenKind::Newline if comment.is_none_or(|run| is_next_line(run.end, token.end)) => continue,
+            TokenKind::Newline => {}
+            kind if kind.opens() => open.push(token.start),
+            kind if kind.closes() => {
+                if let Some(start) = open.pop()
+                    && breaks(start, token.start)
+                {
+                    folds.push(Fold { start, end: token.start, comment: false });
+                }
+            }
+            _ => {}
+        }
+        folds.extend(comment.take().filter(|run| breaks(run.start, run.end)));
+    }
+    folds.extend(comment.filter(|run| breaks(run.start, run.end)));
+    folds.sort();
+    folds
+}

@@ -1,0 +1,183 @@
+//! The functions that compiled code calls: how a [`Machine`] is made for a decision, and what stands
+//! behind its table of [`Helpers`].
+//!
+//! A helper never unwinds into compiled code. What panics inside one is caught and kept, the rest of
+//! the decision gets no answers any more, and the panic goes on when the compiled code has returned.
+
+use super::code::{Helpers, JitCode, Lent, Machine};
+use memchr::memmem::Finder;
+use rulec_lang::value::{Tri, Value, compare_int_float, recycle};
+use rulec_vm::bytecode::chunk::Pred;
+use rulec_vm::bytecode::pools::{Matcher, MemberSet};
+use rulec_vm::vm::compiled::{Basis, Begun, Cells, LateVm, has_element};
+use rulec_vm::vm::{Message, Vm};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    /// Over slots that have been read, a value for every slot.
+    #[inline(always)]
+    pub(super) fn over_values(
+        code: &'a JitCode,
+        begun: Begun<'a, M>,
+        values: &'a [Value<'a>],
+    ) -> Machine<'a, M> {
+        let vm = LateVm::new(begun.message, begun.memory);
+        Machine::new(code, begun.basis, vm, None, values.as_ptr())
+    }
+
+    /// Over slots that are read when first asked for.
+    #[inline(never)]
+    pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
+        let Begun { basis, message, memory, home } = begun;
+        let mut cells: Cells<'a> = recycle(std::mem::take(home));
+        cells.resize_with(code.bytecode().chunk().slots.len(), Cell::default);
+        let slots = cells.as_ptr().cast();
+        Machine::new(code, basis, LateVm::new(message, memory), Some(Lent { cells, home }), slots)
+    }
+
+    // Moving a machine, or a VM that is yet to be made, copies it whole: made where it stays.
+    #[inline(always)]
+    fn new(
+        code: &'a JitCode,
+        basis: Basis<'a>,
+        vm: LateVm<'a, M>,
+        lent: Option<Lent<'a>>,
+        slots: *const Value<'a>,
+    ) -> Machine<'a, M> {
+        Machine {
+            slots,
+            memo: basis.memo,
+            helpers: &Self::HELPERS,
+            result: Value::Missing,
+            code,
+            hosts: basis.hosts,
+            vm,
+            lent,
+            panic: None,
+        }
+    }
+
+    /// The machine beside the compiled code, when it has been made.
+    pub fn machine(&self) -> Option<&Vm<'a, M>> {
+        self.vm.made()
+    }
+
+    /// The machine beside the compiled code; `None` only when making it panicked before.
+    #[inline]
+    pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
+        let basis = self.basis();
+        self.vm.get(&basis)
+    }
+
+    #[inline(always)]
+    fn basis(&self) -> Basis<'a> {
+        Basis { code: self.code.bytecode(), hosts: self.hosts, memo: self.memo }
+    }
+
+    /// True when it holds memory that is to be given back.
+    #[inline]
+    pub(super) fn has_taken(&self) -> bool {
+        self.vm.made().is_some() || self.lent.is_some()
+    }
+
+    /// Runs a helper's work; `otherwise` is its answer when that panics or something did before.
+    #[inline]
+    fn guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {
+        if self.panic.is_some() {
+            return otherwise;
+        }
+        match catch_unwind(AssertUnwindSafe(|| work(self))) {
+            Ok(answer) => answer.unwrap_or(otherwise),
+            Err(panic) => {
+                self.panic = Some(panic);
+                otherwise
+            }
+        }
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        *self.home = recycle(std::mem::take(&mut self.cells));
+    }
+}
+
+const UNKNOWN: u64 = Tri::Unknown as u64;
+
+/// The helpers; [`Helpers`] says what each is for.
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    const HELPERS: Helpers<'a, M> = Helpers {
+        load: Self::load,
+        test: Self::test,
+        each: Self::each,
+        eval: Self::eval,
+        holds: Self::holds,
+        prepared: Self::prepared,
+        find: Self::find,
+        has: Self::has,
+        member: Self::member,
+        same: Self::same,
+        order,
+        rem,
+    };
+
+    extern "C" fn load(&mut self, slot: usize) -> u64 {
+        let value = self.guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
+        // The place is filled whatever happened: compiled code looks at it again.
+        if let Some(cell) = self.lent.as_ref().and_then(|lent| lent.cells.get(slot)) {
+            cell.set(Some(value));
+        }
+        0
+    }
+
+    extern "C" fn test(&mut self, pred: usize) -> u64 {
+        self.guarded(UNKNOWN, |machine| Some(machine.vm()?.test(pred) as u64))
+    }
+
+    extern "C" fn each(&mut self, each: usize) -> u64 {
+        self.guarded(0, |machine| Some(machine.vm()?.each(each as u32).holds().into()))
+    }
+
+    extern "C" fn eval(&mut self, block: usize) -> *const Value<'a> {
+        self.result = self.guarded(Value::Missing, |machine| Some(machine.vm()?.eval(block as u32)));
+        &raw const self.result
+    }
+
+    extern "C" fn holds(&mut self, matcher: &Matcher, value: &Value<'a>) -> u64 {
+        self.guarded(0, |_| Some(matcher.holds(value.as_str()?).into()))
+    }
+
+    extern "C" fn prepared(&mut self, pred: &Pred, matcher: &Matcher, value: &Value<'a>) -> u64 {
+        self.guarded(0, |machine| {
+            let basis = machine.basis();
+            let text = machine.vm.prepared(&basis, pred, value.as_str()?)?;
+            Some(matcher.holds(text).into())
+        })
+    }
+
+    extern "C" fn find(&mut self, finder: &Finder<'static>, value: &Value<'a>) -> u64 {
+        value.as_str().is_some_and(|text| finder.find(text.as_bytes()).is_some()).into()
+    }
+
+    extern "C" fn has(&mut self, text: &Arc<str>, list: &Value<'a>) -> u64 {
+        self.guarded(UNKNOWN, |_| Some(has_element(*list, text) as u64))
+    }
+
+    extern "C" fn member(&mut self, set: &MemberSet, value: &Value<'a>) -> u64 {
+        self.guarded(0, |_| Some(set.has_text(value.as_str()?).into()))
+    }
+
+    extern "C" fn same(&mut self, text: &Arc<str>, value: &Value<'a>) -> u64 {
+        (value.as_str() == Some(&**text)).into()
+    }
+}
+
+extern "C" fn order(int: i64, float: f64) -> i64 {
+    compare_int_float(int, float) as i64
+}
+
+extern "C" fn rem(left: f64, right: f64) -> f64 {
+    left % right
+}

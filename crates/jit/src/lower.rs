@@ -1,0 +1,282 @@
+//! From bytecode to machine code.
+//!
+//! A table becomes one function, or several when it is long; each takes the machine and the route to
+//! begin with, so that the same code serves a whole search and one that goes on behind a jump. A condition
+//! that more than one route asks becomes a function of its own. Loops over lists stay with the VM.
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | this | modules, tables, condition blocks |
+//! | [`body`] | one function: places, tags, helpers |
+//! | [`test`] | tests and predicates |
+//! | [`text`] | tests of texts |
+//! | [`find`] | searches of a text for keywords |
+//! | [`number`] | comparisons of numbers, exact across kinds |
+//! | [`arith`] | value blocks |
+
+mod arith;
+mod body;
+mod find;
+mod number;
+mod test;
+mod text;
+
+use super::JitError;
+use super::code::{JitCode, Owned};
+use body::Body;
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, BlockArg, InstBuilder, JumpTableData, Signature, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_module::{FuncId, Module};
+use hashbrown::HashMap;
+use rulec_vm::bytecode::chunk::{Block, TableCode};
+use rulec_vm::bytecode::instr::{BlockId, BlockKind, Instr, Pc};
+use rulec_vm::bytecode::{Bytecode, Chunk};
+use std::sync::Arc;
+
+/// A function holds about this many instructions of bytecode at most; a table of more becomes
+/// several.
+const SEGMENT: u32 = 400;
+
+/// The kind of end of a search stands above its number: a route that was chosen, a table whose default was, or an
+/// instruction that says more.
+pub(super) const KIND: u32 = 32;
+pub(super) const ROUTE: u64 = 0;
+pub(super) const DEFAULT: u64 = 1;
+pub(super) const INSTRUCTION: u64 = 2;
+/// Nothing was chosen.
+pub(super) const NOTHING: u64 = u64::MAX;
+/// The search goes on in the next segment.
+pub(super) const NEXT: u64 = u64::MAX - 1;
+
+/// The answer of code whose search ends with an instruction, the `at`th.
+fn answer(instr: &Instr, at: u64) -> u64 {
+    match instr {
+        Instr::Choose { route } => ROUTE << KIND | u64::from(route.0),
+        Instr::Default { table } => DEFAULT << KIND | u64::from(table.0),
+        _ => INSTRUCTION << KIND | at,
+    }
+}
+
+/// A module in the making.
+struct Lowering<'c> {
+    code: &'c Bytecode,
+    module: Owned,
+    /// The functions of condition blocks, and which are still to be made.
+    conditions: HashMap<BlockId, FuncId>,
+    pending: Vec<(BlockId, FuncId)>,
+    /// The value blocks that are compiled.
+    arithmetic: Vec<Option<u32>>,
+    size: usize,
+}
+
+/// Compiles all tables and finishes the module.
+pub(super) fn lower(code: Arc<Bytecode>, module: Owned) -> Result<JitCode, JitError> {
+    let arithmetic = arith::sizes(code.chunk());
+    let (conditions, pending) = (HashMap::new(), Vec::new());
+    let mut lowering = Lowering { code: &code, module, conditions, pending, arithmetic, size: 0 };
+    let mut context = lowering.module.make_context();
+    let mut room = FunctionBuilderContext::new();
+    let mut tables = Vec::with_capacity(code.chunk().tables.len());
+    for table in &code.chunk().tables {
+        tables.push(lowering.table(table, &mut context, &mut room)?);
+    }
+    while let Some((block, id)) = lowering.pending.pop() {
+        lowering.condition(block, id, &mut context, &mut room)?;
+    }
+    lowering.module.finalize_definitions().map_err(failed)?;
+    let Lowering { module, size, .. } = lowering;
+    JitCode::new(code, module, &tables, size)
+}
+
+fn failed(error: impl std::fmt::Display) -> JitError {
+    JitError::Failed(error.to_string())
+}
+
+fn malformed(what: &str) -> JitError {
+    JitError::Failed(format!("malformed bytecode: {what}"))
+}
+
+impl Lowering<'_> {
+    fn chunk(&self) -> &Chunk {
+        self.code.chunk()
+    }
+
+    fn signature(&self, params: usize) -> Signature {
+        let mut signature = self.module.make_signature();
+        signature.params = vec![AbiParam::new(types::I64); params];
+        signature.returns = vec![AbiParam::new(types::I64)];
+        signature
+    }
+
+    fn condition_of(&mut self, block: BlockId) -> Result<FuncId, JitError> {
+        if let Some(id) = self.conditions.get(&block) {
+            return Ok(*id);
+        }
+        let signature = self.signature(1);
+        let id = self.module.declare_anonymous_function(&signature).map_err(failed)?;
+        self.conditions.insert(block, id);
+        self.pending.push((block, id));
+        Ok(id)
+    }
+
+    fn define(&mut self, id: FuncId, context: &mut Context) -> Result<(), JitError> {
+        self.module.define_function(id, context).map_err(failed)?;
+        self.size += context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        self.module.clear_context(context);
+        Ok(())
+    }
+
+    fn table(
+        &mut self,
+        table: &TableCode,
+        context: &mut Context,
+        room: &mut FunctionBuilderContext,
+    ) -> Result<Vec<(u32, FuncId)>, JitError> {
+        let mut segments = Vec::new();
+        let mut first = 0;
+        loop {
+            let mut last = first;
+            let start = table.routes.get(first).map_or(0, |route| route.start);
+            while table.routes.get(last).is_some_and(|route| route.end - start <= SEGMENT || last == first) {
+                last += 1;
+            }
+            let signature = self.signature(2);
+            let id = self.module.declare_anonymous_function(&signature).map_err(failed)?;
+            context.func.signature = signature;
+            self.segment(table, first, last, FunctionBuilder::new(&mut context.func, room))?;
+            self.define(id, context)?;
+            segments.push((first as u32, id));
+            if last == table.routes.len() {
+                return Ok(segments);
+            }
+            first = last;
+        }
+    }
+
+    /// The routes from `first` to before `last`; the last segment also has the table's end.
+    fn segment(
+        &mut self,
+        table: &TableCode,
+        first: usize,
+        last: usize,
+        builder: FunctionBuilder<'_>,
+    ) -> Result<(), JitError> {
+        let block = *self.chunk().blocks.get(table.block as usize).ok_or_else(|| malformed("no block"))?;
+        let mut body = Body::new(self, builder);
+        let params = body.begin_outermost();
+        let from = params[1];
+        // Where each route begins, and the end behind the last one.
+        let starts: Vec<_> = (first..=last).map(|_| body.b.create_block()).collect();
+        let nothing = body.b.create_block();
+        if let [start, _, ..] = &*starts {
+            let dispatch = body.b.create_block();
+            body.b.ins().brif(from, dispatch, &[], *start, &[]);
+            body.go(dispatch);
+        }
+        let calls = starts.iter().map(|block| body.b.func.dfg.block_call(*block, &[] as &[BlockArg]));
+        let calls: Vec<_> = calls.collect();
+        let otherwise = body.b.func.dfg.block_call(nothing, &[] as &[BlockArg]);
+        let jumps = body.b.create_jump_table(JumpTableData::new(otherwise, &calls));
+        let index = body.b.ins().ireduce(types::I32, from);
+        body.b.ins().br_table(index, jumps);
+
+        for (at, route) in table.routes.get(first..last).unwrap_or_default().iter().enumerate() {
+            body.instructions(route.start, route.end, starts[at], starts[at + 1])?;
+        }
+        body.go(starts[last - first]);
+        if last < table.routes.len() {
+            body.yield_number(NEXT);
+        } else {
+            let end = block.end.wrapping_sub(1);
+            let plain = table.routes.last().map_or(block.start, |route| route.end) == end;
+            if !plain {
+                return Err(malformed("code behind the routes"));
+            }
+            let last =
+                body.lowering.code.chunk().instrs.get(end as usize).ok_or_else(|| malformed("no end"))?;
+            body.yield_number(answer(last, end.into()));
+        }
+        body.go(nothing);
+        body.yield_number(NOTHING);
+        body.finish();
+        Ok(())
+    }
+
+    fn condition(
+        &mut self,
+        id: BlockId,
+        function: FuncId,
+        context: &mut Context,
+        room: &mut FunctionBuilderContext,
+    ) -> Result<(), JitError> {
+        let block = self.chunk().blocks.get(id as usize).copied();
+        let Some(Block { start, end, kind: BlockKind::Condition, .. }) = block else {
+            return Err(malformed("no condition"));
+        };
+        context.func.signature = self.signature(1);
+        let mut body = Body::new(self, FunctionBuilder::new(&mut context.func, room));
+        body.begin();
+        let (enter, fails) = (body.b.create_block(), body.b.create_block());
+        body.b.ins().jump(enter, &[]);
+        body.instructions(start, end, enter, fails)?;
+        // Nothing leads here in verified code.
+        body.go(fails);
+        body.yield_number(0);
+        body.finish();
+        self.define(function, context)
+    }
+}
+
+impl Body<'_, '_, '_> {
+    /// The tests and ends of a route or condition block; a jump to `end` goes to `fails`.
+    fn instructions(
+        &mut self,
+        start: Pc,
+        end: Pc,
+        enter: cranelift_codegen::ir::Block,
+        fails: cranelift_codegen::ir::Block,
+    ) -> Result<(), JitError> {
+        let code = self.lowering.code;
+        let instrs = code.chunk().instrs.get(start as usize..end as usize);
+        let instrs = instrs.ok_or_else(|| malformed("a block outside the code"))?;
+        let mut blocks: Vec<_> = instrs.iter().map(|_| None).collect();
+        blocks.push(Some(fails));
+        if let Some(first) = blocks.first_mut() {
+            *first = Some(enter);
+        }
+        for (at, instr) in instrs.iter().enumerate() {
+            let Some(block) = blocks[at] else { continue };
+            self.go(block);
+            let next = *blocks[at + 1].get_or_insert_with(|| self.b.create_block());
+            let to = match instr.target() {
+                Some(to) if to > start + at as u32 && to <= end => {
+                    *blocks[(to - start) as usize].get_or_insert_with(|| self.b.create_block())
+                }
+                Some(_) => return Err(malformed("a jump out of its part")),
+                None => fails,
+            };
+            match *instr {
+                Instr::Jump { .. } => {
+                    self.b.ins().jump(to, &[]);
+                }
+                Instr::Answer { holds } => self.yield_number(holds.into()),
+                Instr::Choose { .. } | Instr::Goto { .. } => {
+                    self.yield_number(answer(instr, u64::from(start) + at as u64));
+                }
+                _ => self.test_instr(instr, to, next)?,
+            }
+        }
+        // A block behind an end to which nothing jumps was made and is not needed.
+        for (at, block) in blocks.iter().enumerate().take(instrs.len()) {
+            if let Some(block) = block
+                && !self.b.func.layout.is_block_inserted(*block)
+            {
+                debug_assert!(at > 0);
+                self.go(*block);
+                self.b.ins().jump(fails, &[]);
+            }
+        }
+        Ok(())
+    }
+}

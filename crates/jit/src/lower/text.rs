@@ -1,0 +1,294 @@
+//! Tests of a slot's text. Equality, prefixes and short lists are comparisons of words in place; a search is a call
+//! with the searcher's address. Texts under a mode other than plain are prepared as the VM prepares them,
+//! once a decision.
+
+use super::body::{AnyHelpers, Body, Targets};
+use super::{JitError, malformed};
+use crate::code::layout;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value, types};
+use rulec_lang::operators::Search;
+use rulec_lang::value::Value as Known;
+use rulec_sema::hir::SlotId;
+use rulec_vm::bytecode::chunk::{Check, Keywords, Pred};
+use rulec_vm::bytecode::instr::Cmp;
+use rulec_vm::bytecode::pools::Matcher;
+use std::mem::offset_of;
+use std::sync::Arc;
+
+/// Texts of up to this many bytes are compared in place.
+const IN_PLACE: usize = 32;
+/// Lists of up to this many elements are compared with one by one.
+const FEW: usize = 8;
+
+impl Body<'_, '_, '_> {
+    /// Tests that a slot is a text of the chunk.
+    pub fn is_text(&mut self, slot: u32, string: u32, targets: Targets) -> Result<(), JitError> {
+        let strings = &self.lowering.code.chunk().strings;
+        let text = strings.get(string as usize).ok_or_else(|| malformed("no text"))?;
+        let on_text = self.on_text(slot, targets.unknown);
+        let Some(on_text) = on_text else { return Ok(()) };
+        self.go(on_text);
+        self.equal(slot, text, targets);
+        Ok(())
+    }
+
+    /// Leads to a new block when a slot holds a text, else to `other`; `None` when it never does.
+    fn on_text(&mut self, slot: u32, other: Block) -> Option<Block> {
+        let source = self.slot(SlotId(slot));
+        let on_text = self.b.create_block();
+        self.dispatch(source, &[(layout::STR, on_text)], other, other);
+        source.tags().has(layout::STR).then_some(on_text)
+    }
+
+    fn equal(&mut self, slot: u32, text: &Arc<str>, targets: Targets) {
+        if text.len() > IN_PLACE {
+            let (text, place) = (self.address(text), self.place(slot));
+            let holds = self.call(offset_of!(AnyHelpers, same), &[text, place]);
+            return self.branch_bool(holds, targets);
+        }
+        self.compare_bytes(slot, false, &[text.as_bytes()], targets);
+    }
+
+    /// Tests that a slot's text is one of some short texts, or begins with one.
+    fn compare_bytes(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: Targets) {
+        let (at, length) = self.text(slot);
+        for word in words {
+            let (fits, next) = (self.b.create_block(), self.b.create_block());
+            let cc = if begins { IntCC::UnsignedGreaterThanOrEqual } else { IntCC::Equal };
+            let is_long = self.b.ins().icmp_imm(cc, length, word.len() as i64);
+            self.b.ins().brif(is_long, fits, &[], next, &[]);
+            self.go(fits);
+            match self.difference(at, word, false) {
+                Some(difference) => self.b.ins().brif(difference, next, &[], targets.yes, &[]),
+                None => self.b.ins().jump(targets.yes, &[]),
+            };
+            self.go(next);
+        }
+        self.b.ins().jump(targets.no, &[]);
+    }
+
+    /// Zero when the bytes there are these, or with `fold` either case of their letters, which are small; `None` when
+    /// there are none to compare.
+    pub fn difference(&mut self, at: Value, word: &[u8], fold: bool) -> Option<Value> {
+        let mut sum = None;
+        let mut done = 0;
+        while done < word.len() {
+            let left = word.len() - done;
+            let width = match left {
+                8.. => 8,
+                4..=7 => 4,
+                2..=3 => 2,
+                _ => 1,
+            };
+            // The last piece may overlap the one before: fewer pieces.
+            let from = match word.len().checked_sub(width_up(left)) {
+                Some(from) if left < 8 && width_up(left) > width => from,
+                _ => done,
+            };
+            let width = if from < done { width_up(left) } else { width };
+            let bytes = word.get(from..from + width)?;
+            let number = word_of(bytes.iter().copied());
+            let flags = MemFlags::new().with_notrap();
+            let here = match width {
+                8 => self.b.ins().load(types::I64, flags, at, from as i32),
+                4 => self.b.ins().uload32(flags, at, from as i32),
+                2 => self.b.ins().uload16(types::I64, flags, at, from as i32),
+                _ => self.b.ins().uload8(types::I64, flags, at, from as i32),
+            };
+            let here = if fold {
+                let cases =
+                    word_of(bytes.iter().map(|byte| if byte.is_ascii_lowercase() { b' ' } else { 0 }));
+                self.b.ins().bor_imm(here, cases as i64)
+            } else {
+                here
+            };
+            let here = self.b.ins().bxor_imm(here, number as i64);
+            sum = Some(match sum {
+                Some(sum) => self.b.ins().bor(sum, here),
+                None => here,
+            });
+            done = from + width;
+        }
+        sum
+    }
+
+    /// The length of a slot's text in characters; of anything else by the VM.
+    pub fn length(&mut self, id: u32, slot: u32, cmp: Cmp, length: i64, targets: Targets) {
+        let vm = self.b.create_block();
+        let source = self.slot(SlotId(slot));
+        let on_text = self.b.create_block();
+        self.dispatch(source, &[(layout::STR, on_text)], targets.unknown, vm);
+        if source.tags().has(layout::STR) {
+            // A character takes one to four bytes: often the bytes alone tell.
+            self.go(on_text);
+            let bytes = self.load(types::I64, slot, layout::LENGTH);
+            let [long, count, fewer, more] = [(); 4].map(|()| self.b.create_block());
+            let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, bytes, length);
+            self.b.ins().brif(is_short, fewer, &[], long, &[]);
+            self.go(long);
+            // Beyond any text's length the multiplication may saturate.
+            let sure = length.saturating_add(1).saturating_mul(4);
+            let is_long = self.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, bytes, sure);
+            self.b.ins().brif(is_long, more, &[], count, &[]);
+            self.go(count);
+            self.b.ins().jump(vm, &[]);
+            for (block, order) in [(fewer, std::cmp::Ordering::Less), (more, std::cmp::Ordering::Greater)] {
+                self.go(block);
+                self.b.ins().jump(if cmp.holds(order) { targets.yes } else { targets.no }, &[]);
+            }
+        }
+        self.go(vm);
+        self.by_vm(id, targets);
+    }
+
+    /// Answers a predicate over a slot's text; false when there is no code for it.
+    pub fn text_pred(&mut self, id: u32, pred: &Pred, slot: u32, targets: Targets) -> Result<bool, JitError> {
+        let plain = pred.mode.text.is_plain();
+        match pred.check {
+            Check::Equals(string) if plain => self.is_text(slot, string, targets)?,
+            Check::Keywords(at) => {
+                let keywords = self.lowering.code.chunk().keywords.get(at as usize);
+                let keywords = keywords.ok_or_else(|| malformed("no keywords"))?;
+                let matcher = self.lowering.code.pools().keywords.get(at as usize);
+                let matcher = matcher.ok_or_else(|| malformed("no matcher"))?;
+                if let Some(on_text) = self.on_list(id, pred, slot, keywords, targets) {
+                    self.go(on_text);
+                    if let Ok(most) = i64::try_from(matcher.most) {
+                        // A text that may be too long to be searched is left to the VM.
+                        let (within, much) = (self.b.create_block(), self.cold());
+                        let length = self.load(types::I64, slot, layout::LENGTH);
+                        let is_much = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, length, most);
+                        self.b.ins().brif(is_much, much, &[], within, &[]);
+                        self.go(much);
+                        self.by_vm(id, targets);
+                        self.go(within);
+                    }
+                    self.search(pred, slot, keywords.search, matcher, targets);
+                }
+            }
+            Check::Members(at) if plain => return self.members(id, slot, at, targets),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Tests whether a slot's list contains a keyword, and leads to a new block when the slot holds a
+    /// text; `None` when it never does.
+    fn on_list(
+        &mut self,
+        id: u32,
+        pred: &Pred,
+        slot: u32,
+        keywords: &Keywords,
+        targets: Targets,
+    ) -> Option<Block> {
+        let source = self.slot(SlotId(slot));
+        let lists = [layout::JSON_LIST, layout::LIST];
+        // A list may contain a keyword as well.
+        let may_be_list = keywords.search.finds_elements() && lists.iter().any(|tag| source.tags().has(*tag));
+        let other = if may_be_list { self.b.create_block() } else { targets.unknown };
+        let on_text = self.b.create_block();
+        self.dispatch(source, &[(layout::STR, on_text)], targets.unknown, other);
+        if may_be_list {
+            self.go(other);
+            match keywords.element(pred.mode) {
+                Some(text) => {
+                    let (text, place) = (self.address(text), self.place(slot));
+                    let answer = self.call(offset_of!(AnyHelpers, has), &[text, place]);
+                    self.branch(answer, targets);
+                }
+                None => self.by_vm(id, targets),
+            }
+        }
+        source.tags().has(layout::STR).then_some(on_text)
+    }
+
+    /// Tests that a slot's text holds keywords.
+    fn search(&mut self, pred: &Pred, slot: u32, search: Search, matcher: &Matcher, targets: Targets) {
+        let otherwise = self.cold();
+        if self.find(slot, matcher, pred.mode.text, otherwise, targets) {
+            self.go(otherwise);
+        }
+        if !pred.mode.text.is_plain() && search.prepares_texts() {
+            let args = [self.address(pred), self.address(matcher), self.place(slot)];
+            let holds = self.call(offset_of!(AnyHelpers, prepared), &args);
+            return self.branch_bool(holds, targets);
+        }
+        let is_short =
+            |words: &&[Box<str>]| words.len() <= FEW && words.iter().all(|word| word.len() <= IN_PLACE);
+        if let Some(prefixes) = matcher.prefixes().filter(is_short) {
+            let words: Vec<&[u8]> = prefixes.iter().map(|word| word.as_bytes()).collect();
+            return self.compare_bytes(slot, true, &words, targets);
+        }
+        let (helper, searcher) = match matcher.one_text() {
+            Some(finder) => (offset_of!(AnyHelpers, find), self.address(finder)),
+            None => (offset_of!(AnyHelpers, holds), self.address(matcher)),
+        };
+        let place = self.place(slot);
+        let holds = self.call(helper, &[searcher, place]);
+        self.branch_bool(holds, targets);
+    }
+
+    /// `in` a constant list: short texts and integers in place.
+    fn members(&mut self, id: u32, slot: u32, at: u32, targets: Targets) -> Result<bool, JitError> {
+        let code = self.lowering.code;
+        let members = code.chunk().members.get(at as usize).ok_or_else(|| malformed("no list"))?;
+        let set = code.pools().members.get(at as usize).ok_or_else(|| malformed("no set"))?;
+        let list = code.chunk().consts.get(members.constant as usize);
+        let list = list.ok_or_else(|| malformed("no list"))?.value();
+        let elements = || list.elements().into_iter().flatten();
+        let texts: Vec<&str> = elements().filter_map(Known::as_str).collect();
+        let ints: Vec<i64> = elements()
+            .filter_map(|element| match element {
+                Known::Int(int) => Some(int),
+                _ => None,
+            })
+            .collect();
+        let floats = elements().any(|element| matches!(element, Known::Float(_)));
+
+        let source = self.slot(SlotId(slot));
+        let [on_text, on_int, vm] = [(); 3].map(|()| self.b.create_block());
+        self.dispatch(source, &[(layout::STR, on_text), (layout::INT, on_int)], targets.unknown, vm);
+        if source.tags().has(layout::STR) {
+            self.go(on_text);
+            if texts.len() <= FEW && texts.iter().all(|text| text.len() <= IN_PLACE) {
+                let words: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+                self.compare_bytes(slot, false, &words, targets);
+            } else {
+                let (set, place) = (self.address(set), self.place(slot));
+                let holds = self.call(offset_of!(AnyHelpers, member), &[set, place]);
+                self.branch_bool(holds, targets);
+            }
+        }
+        if source.tags().has(layout::INT) {
+            self.go(on_int);
+            if ints.len() <= FEW && !floats {
+                let value = self.load(types::I64, slot, layout::PAYLOAD);
+                for int in ints {
+                    let next = self.b.create_block();
+                    let is = self.b.ins().icmp_imm(IntCC::Equal, value, int);
+                    self.b.ins().brif(is, targets.yes, &[], next, &[]);
+                    self.go(next);
+                }
+                self.b.ins().jump(targets.no, &[]);
+            } else {
+                self.b.ins().jump(vm, &[]);
+            }
+        }
+        self.go(vm);
+        self.by_vm(id, targets);
+        Ok(true)
+    }
+}
+
+/// Some bytes, eight at most, as the number that they are in memory.
+fn word_of(bytes: impl DoubleEndedIterator<Item = u8>) -> u64 {
+    let shift = |number: u64, byte: u8| number << 8 | u64::from(byte);
+    if cfg!(target_endian = "big") { bytes.fold(0, shift) } else { bytes.rev().fold(0, shift) }
+}
+
+/// The width of a load that covers so many bytes.
+fn width_up(bytes: usize) -> usize {
+    bytes.min(8).next_power_of_two()
+}

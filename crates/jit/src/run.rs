@@ -1,0 +1,185 @@
+//! Decisions by compiled code.
+
+use super::code::{EntryCode, JitCode, Machine};
+use super::lower::{DEFAULT, INSTRUCTION, KIND, NEXT, NOTHING, ROUTE};
+use rulec_eval::decision::Choice;
+use rulec_eval::host::Host;
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{RuleId, TableId};
+use rulec_vm::table_search::{self, End, Searcher};
+use rulec_vm::vm::compiled::{Begun, Memo};
+use rulec_vm::vm::{JsonMessage, Message, Record, Scratch};
+use serde_json::Value as Json;
+
+impl JitCode {
+    /// Readies a decision over a record with the value of each slot of the program, read at the
+    /// slot's kinds; those that are left out are missing.
+    #[inline(always)]
+    pub fn record<'a>(
+        &'a self,
+        hosts: &'a [Host],
+        record: &'a [Value<'a>],
+        scratch: &'a mut Scratch,
+    ) -> Machine<'a, Record<'a>> {
+        // Readied where it stays, in either case: what is handed on is copied.
+        if record.len() >= self.bytecode().chunk().slots.len() {
+            Machine::over_values(
+                self,
+                Begun::over(self.bytecode(), hosts, Record::from(record), scratch),
+                record,
+            )
+        } else {
+            Machine::over_cells(self, Begun::over(self.bytecode(), hosts, Record::from(record), scratch))
+        }
+    }
+
+    /// Readies a decision over a JSON message; each field is looked up when first asked for.
+    #[inline(always)]
+    pub fn json<'a>(
+        &'a self,
+        hosts: &'a [Host],
+        message: &'a Json,
+        scratch: &'a mut Scratch,
+    ) -> Machine<'a, JsonMessage<'a>> {
+        Machine::over_cells(self, Begun::json(self.bytecode(), hosts, message, scratch))
+    }
+
+    /// Readies a decision over whatever gives the slots their values.
+    #[cfg(test)]
+    pub(super) fn over<'a, M: Message<'a> + 'a>(
+        &'a self,
+        hosts: &'a [Host],
+        message: M,
+        scratch: &'a mut Scratch,
+    ) -> Machine<'a, M> {
+        Machine::over_cells(self, Begun::over(self.bytecode(), hosts, message, scratch))
+    }
+}
+
+impl EntryCode {
+    /// The choice for a record with the value of each slot of the program, as [`JitCode::record`] reads it.
+    #[inline]
+    pub fn choose(&self, hosts: &[Host], record: &[Value<'_>], scratch: &mut Scratch) -> Choice {
+        if record.len() < self.slots {
+            return self.code.record(hosts, record, scratch).decide(self.table);
+        }
+        let begun = Begun::keeping(self.answers, self.code.bytecode(), hosts, Record::from(record), scratch);
+        let mut machine = Machine::over_values(&self.code, begun, record);
+        let answer = self.enter(&mut machine);
+        let end = machine.ended(self.table, 0, answer);
+        let choice = table_search::resolve(&mut machine, end);
+        // Most decisions leave nothing to be given back, and are not to look for it in every part of the machine.
+        if !machine.has_taken() {
+            std::mem::forget(machine);
+        }
+        choice
+    }
+}
+
+/// A place in a table: the table and the position of a route.
+type Place = (TableId, u32);
+
+impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
+    /// Decides: the first route of the table that holds, or its default.
+    #[inline(always)]
+    pub fn decide(&mut self, entry: TableId) -> Choice {
+        let end = self.run(entry, 0, 0);
+        table_search::resolve(self, end)
+    }
+
+    /// Every route of the table whose condition holds, in the order they are tried.
+    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+        let (mut routes, mut from) = (Vec::new(), 0);
+        while let Some((position, route)) = self.first(entry, from) {
+            routes.push(route);
+            from = position + 1;
+        }
+        routes
+    }
+
+    /// The first route from a position of a table's order on whose condition holds, and its position.
+    pub(super) fn first(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
+        match self.search((table, from)) {
+            End::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),
+            End::Choose(route) => {
+                let mut order = self.code.bytecode().chunk().order(table.index()).skip(from as usize);
+                Some((from + order.position(|other| other == route)? as u32, route))
+            }
+            _ => None,
+        }
+    }
+
+    /// The segment that holds a place, and the position within it.
+    fn segment_of(&self, (table, position): Place) -> Option<(usize, usize)> {
+        let segments = self.code.segments(table.index());
+        let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
+        Some((at, (position - segments.get(at)?.first) as usize))
+    }
+
+    /// The end of a segment's search from a route on, often in one of the next segments.
+    #[inline(always)]
+    fn run(&mut self, table: TableId, segment: usize, from: usize) -> End<Place> {
+        let answer = self.enter(segment, table.index(), from);
+        self.ended(table, segment, answer)
+    }
+
+    /// The end of a search that a segment answered so.
+    #[inline(always)]
+    fn ended(&mut self, table: TableId, segment: usize, mut answer: Option<u64>) -> End<Place> {
+        if answer == Some(NEXT) {
+            answer = self.enter_next(table, segment);
+        }
+        let answer = answer.unwrap_or(NOTHING);
+        let number = answer as u32;
+        match answer >> KIND {
+            ROUTE => End::Choose(RuleId(number)),
+            DEFAULT => End::Default(TableId(number)),
+            INSTRUCTION => self.end(table, number),
+            _ => End::Nothing,
+        }
+    }
+
+    /// The end to which an instruction leads.
+    #[inline(never)]
+    fn end(&self, table: TableId, at: u32) -> End<Place> {
+        let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
+        let Some(instr) = chunk.instrs.get(at) else { return End::Nothing };
+        let routes = || chunk.tables.get(table.index()).map_or(&[][..], |table| &table.routes);
+        let before = |place| routes().partition_point(|route| (route.start as usize) < place);
+        End::at(instr, at).map(|resume| (table, before(resume) as u32))
+    }
+
+    /// The answer of the first segment behind one that does not say to go on.
+    #[inline(never)]
+    fn enter_next(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
+        loop {
+            segment += 1;
+            match self.enter(segment, table.index(), 0) {
+                Some(NEXT) => {}
+                answer => return answer,
+            }
+        }
+    }
+}
+
+impl<'a, M: Message<'a> + 'a> Searcher for Machine<'a, M> {
+    type Place = Place;
+    type Rule = RuleId;
+
+    fn start(&self, table: TableId) -> Place {
+        (table, 0)
+    }
+
+    fn search(&mut self, place: Place) -> End<Place> {
+        let Some((segment, from)) = self.segment_of(place) else { return End::Nothing };
+        self.run(place.0, segment, from)
+    }
+
+    fn is_exhausted(&self, table: TableId) -> bool {
+        self.memo.recall(Memo::table(self.code.bytecode().chunk(), table)).is_some()
+    }
+
+    fn exhaust(&mut self, table: TableId) {
+        self.memo.keep(Memo::table(self.code.bytecode().chunk(), table), Tri::False);
+    }
+}

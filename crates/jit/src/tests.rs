@@ -1,0 +1,27 @@
+//! Compiled code against the VM: every kind of instruction with the values that tend to go wrong, and
+//! random programs.
+
+// The programs that the VM is tested with.
+#[path = "../../vm/tests/it/build.rs"]
+mod build;
+mod edges;
+#[path = "../../vm/tests/it/generate.rs"]
+mod generate;
+mod random;
+mod run;
+#[path = "../../vm/tests/it/values.rs"]
+mod values;
+
+use super::JitCode;
+use build::Build;
+use rulec_vm::bytecode::{Bytecode, lower, verify};
+use std::sync::Arc;
+
+/// Verified bytecode, and its code.
+fn compile(build: &Build) -> (Arc<Bytecode>, JitCode) {
+    let bytecode = lower(&build.program, &build.normal).expect("it lowers");
+    verify(bytecode.chunk()).expect("it is sound");
+    let bytecode = Arc::new(bytecode);
+    let code = JitCode::compile(bytecode.clone()).expect("the host is supported");
+    (bytecode, code)
+}

@@ -1,0 +1,474 @@
+//! Every kind of test over the values that tend to go wrong.
+
+use super::values::TEXTS;
+use super::*;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, Quantity, TestMode};
+use rulec_lang::ty::{Kind, KindSet};
+use rulec_lang::value::Value;
+use rulec_sema::hir::{RuleId, SlotId, TableId};
+use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr};
+use rulec_vm::bytecode::disasm::disassemble;
+use rulec_vm::vm::{Scratch, Vm};
+use serde_json::{Value as Json, json};
+
+const COMPARISONS: [Op; 6] = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge];
+
+/// Numbers near every edge.
+fn numbers() -> Vec<Json> {
+    let ints = [
+        0,
+        1,
+        -1,
+        2,
+        7,
+        -7,
+        1 << 32,
+        (1 << 53) - 1,
+        1 << 53,
+        (1 << 53) + 1,
+        -(1 << 53) - 1,
+        i64::MAX,
+        i64::MAX - 1,
+        i64::MIN,
+        i64::MIN + 1,
+        3_037_000_500,
+    ];
+    let floats = [
+        -0.0,
+        0.5,
+        -2.5,
+        7.0,
+        9_007_199_254_740_992.0,
+        9_007_199_254_740_994.0,
+        9_223_372_036_854_775_808.0,
+        -9_223_372_036_854_775_808.0,
+        1e300,
+        -1e308,
+        5e-324,
+    ];
+    ints.into_iter().map(Json::from).chain(floats.into_iter().map(Json::from)).collect()
+}
+
+/// Values of every kind, numbers among them.
+fn values() -> Vec<Json> {
+    let others = [
+        json!(null),
+        json!(true),
+        json!(false),
+        json!("7"),
+        json!(""),
+        json!("2026-01-01T00:00:00Z"),
+        json!([]),
+        json!([1, "a"]),
+        json!({"a": 1}),
+    ];
+    numbers().into_iter().chain(others).collect()
+}
+
+/// Both ways to ask a predicate, as routes.
+fn both_ways(build: &mut Build, cond: CondId) {
+    let NCond::Test { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
+    for want in [true, false] {
+        let cond = build.cond(NCond::Test { pred, want });
+        build.route(0, cond, None);
+    }
+}
+
+/// Holds all routes against the VM, for every message, read and unread; how many answers are yes.
+fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
+    let (bytecode, code) = compile(build);
+    let (mut vm_scratch, mut scratch) = (Scratch::new(), Scratch::new());
+    let mut held = 0;
+    for message in messages {
+        let expected: Vec<RuleId> = Vm::json(&bytecode, &[], &message, &mut vm_scratch).matched(TableId(0));
+        let differ = |found: &[RuleId]| {
+            let wrong = found.iter().find(|rule| !expected.contains(rule));
+            let wrong = wrong.or_else(|| expected.iter().find(|rule| !found.contains(rule)));
+            format!("{wrong:?} for {message}\n{}", disassemble(bytecode.chunk(), None))
+        };
+        let found = code.json(&[], &message, &mut scratch).matched(TableId(0));
+        assert!(found == expected, "json: {}", differ(&found));
+        let slots = build.program.slots.iter();
+        let record: Vec<Value> = slots.map(|slot| slot.load(&message)).collect();
+        let found = code.record(&[], &record, &mut scratch).matched(TableId(0));
+        assert!(found == expected, "record: {}", differ(&found));
+        held += expected.len();
+    }
+    held
+}
+
+fn messages_of(values: &[Json]) -> Vec<Json> {
+    values.iter().map(|value| json!({ "x": value })).collect()
+}
+
+#[test]
+fn comparisons_with_constants() {
+    for kinds in [KindSet::ALL, KindSet::NUMBER, KindSet::INT, KindSet::FLOAT, KindSet::STRING] {
+        let mut build = Build::default();
+        let slot = build.slot("x", kinds);
+        for op in COMPARISONS {
+            for constant in numbers() {
+                let cond = build.compare(slot, op, constant);
+                both_ways(&mut build, cond);
+            }
+        }
+        let held = check(&build, messages_of(&values()));
+        assert_eq!(held > 1_000, kinds.overlaps(KindSet::NUMBER));
+    }
+}
+
+#[test]
+fn comparisons_of_two_values() {
+    let mut build = Build::default();
+    let kinds = [KindSet::ALL, KindSet::NUMBER, KindSet::INT];
+    let slots: Vec<(SlotId, SlotId)> =
+        kinds.iter().map(|kinds| (build.slot("x", *kinds), build.slot("y", *kinds))).collect();
+    for (x, y) in slots {
+        let (x, y) = (build.expr(NExpr::Slot(x)), build.expr(NExpr::Slot(y)));
+        for op in [Op::Eq, Op::Lt, Op::Le] {
+            let pred = build.pred(Ask::Op(op), TestMode::default(), x, Some(y));
+            let cond = build.cond(NCond::Test { pred, want: true });
+            both_ways(&mut build, cond);
+        }
+    }
+    let values = values();
+    let pairs = values.iter().flat_map(|x| values.iter().map(move |y| json!({"x": x, "y": y})));
+    assert!(check(&build, pairs) > 1_000);
+}
+
+#[test]
+fn truth_and_presence() {
+    for kinds in [KindSet::ALL, KindSet::BOOL, KindSet::STRING] {
+        let mut build = Build::default();
+        let slot = build.slot("x", kinds);
+        let value = build.expr(NExpr::Slot(slot));
+        for ask in [Ask::Truth, Ask::Op(Op::IsMissing)] {
+            let pred = build.pred(ask, TestMode::default(), value, None);
+            let cond = build.cond(NCond::Test { pred, want: true });
+            both_ways(&mut build, cond);
+        }
+        let mut messages = messages_of(&values());
+        messages.push(json!({}));
+        assert!(check(&build, messages) > 30);
+    }
+}
+
+fn binary(build: &mut Build, op: Op, left: ExprId, right: ExprId) -> ExprId {
+    build.expr(NExpr::Op(op, left, Some(right)))
+}
+
+#[test]
+fn arithmetic() {
+    let with_times = KindSet::NUMBER.union(KindSet::DATETIME);
+    for kinds in [KindSet::ALL, with_times, KindSet::NUMBER, KindSet::INT, KindSet::FLOAT] {
+        let mut build = Build::default();
+        let (x, y) = (build.slot("x", kinds), build.slot("y", kinds));
+        let (x, y) = (build.expr(NExpr::Slot(x)), build.expr(NExpr::Slot(y)));
+        let mut results = Vec::new();
+        for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
+            results.push(binary(&mut build, op, x, y));
+            // A result that is missing stays so; one that is there comes out unchanged.
+            let inner = *results.last().expect("just pushed");
+            let seven = build.constant(json!(7));
+            results.push(binary(&mut build, Op::Coalesce, inner, seven));
+            results.push(binary(&mut build, Op::Add, inner, x));
+            let mixed = build.constant(json!(2.5));
+            results.push(binary(&mut build, op, x, mixed));
+            results.push(binary(&mut build, op, seven, y));
+        }
+        results.push(build.expr(NExpr::Op(Op::Neg, x, None)));
+        for result in results {
+            for (op, constant) in [
+                (Op::Lt, json!(7)),
+                (Op::Ge, json!(0)),
+                (Op::Eq, json!(0)),
+                (Op::Eq, json!(7.0)),
+                (Op::Eq, json!(i64::MAX)),
+                (Op::Lt, json!(-1e300)),
+            ] {
+                let cond = build.compare_expr(result, op, constant);
+                both_ways(&mut build, cond);
+            }
+            for ask in [Ask::Truth, Ask::Op(Op::IsMissing)] {
+                let pred = build.pred(ask, TestMode::default(), result, None);
+                let cond = build.cond(NCond::Test { pred, want: true });
+                both_ways(&mut build, cond);
+            }
+            let pred = build.pred(Ask::Op(Op::Lt), TestMode::default(), result, Some(y));
+            let cond = build.cond(NCond::Test { pred, want: true });
+            both_ways(&mut build, cond);
+        }
+        let values = if kinds == KindSet::ALL { values() } else { numbers() };
+        let mut pairs: Vec<Json> =
+            values.iter().flat_map(|x| values.iter().map(move |y| json!({"x": x, "y": y}))).collect();
+        let time = "2026-01-01T00:00:00Z";
+        for (x, y) in [
+            (json!(time), json!(3)),
+            (json!(3), json!(time)),
+            (json!(time), json!(time)),
+            (json!(1), json!(null)),
+        ] {
+            pairs.push(json!({"x": x, "y": y}));
+        }
+        assert!(check(&build, pairs) > 10_000, "{kinds}");
+    }
+}
+
+/// Conditions that there is code for are decided without a call of the machine that knows everything.
+#[test]
+fn what_there_is_code_for_needs_no_machine() {
+    let mut build = Build::default();
+    let slot = build.slot("n", KindSet::INT);
+    let text = build.slot("t", KindSet::STRING);
+    let other = build.slot("m", KindSet::FLOAT);
+    let [n, m] = [slot, other].map(|slot| build.expr(NExpr::Slot(slot)));
+    let two = build.constant(json!(2));
+    let half = build.constant(json!(0.5));
+    let mut value = build.expr(NExpr::Op(Op::Neg, n, None));
+    for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
+        value = binary(&mut build, op, value, two);
+        value = binary(&mut build, op, value, half);
+    }
+    let mut conds = vec![
+        build.compare(slot, Op::Gt, json!(3)),
+        build.compare(slot, Op::Le, json!(2.5)),
+        build.compare(other, Op::Lt, json!(3)),
+        build.compare_expr(value, Op::Ge, json!(1)),
+        build.test(text, Op::Eq, json!("abc"), TestMode::default()),
+        build.test(text, Op::Contains, json!("abc"), TestMode::default()),
+        build.test(text, Op::In, json!(["abc", "de"]), TestMode::default()),
+    ];
+    for (left, right) in [(n, m), (n, two), (value, n), (half, value)] {
+        let pred = build.pred(Ask::Op(Op::Lt), TestMode::default(), left, Some(right));
+        conds.push(build.cond(NCond::Test { pred, want: true }));
+    }
+    for ask in [Ask::Truth, Ask::Op(Op::IsMissing)] {
+        let pred = build.pred(ask, TestMode::default(), n, None);
+        conds.push(build.cond(NCond::Test { pred, want: true }));
+    }
+    for cond in conds {
+        both_ways(&mut build, cond);
+    }
+    let (bytecode, code) = compile(&build);
+    let record = [Value::Int(7), Value::Str("a text of some length with abc in it"), Value::Float(2.5)];
+    let mut scratch = Scratch::new();
+    let mut machine = code.record(&[], &record, &mut scratch);
+    assert!(machine.matched(TableId(0)).len() > 10);
+    assert!(machine.machine().is_none(), "{}", disassemble(bytecode.chunk(), None));
+}
+
+/// A keyword is searched for in place, which takes more code than the call of a search, and less time.
+#[test]
+fn a_keyword_is_searched_for_in_place() {
+    let size = |mode: TestMode| {
+        let mut build = Build::default();
+        let slot = build.slot("t", KindSet::STRING);
+        let cond = build.test(slot, Op::Contains, json!("abc"), mode);
+        build.route(0, cond, None);
+        compile(&build).1.size()
+    };
+    let word = TestMode { word: true, ..TestMode::default() };
+    assert!(size(TestMode::default()) > size(word) + 100, "{}", size(word));
+}
+
+/// Values that are used in many places grow neither code nor time without bound.
+#[test]
+fn values_within_values() {
+    let mut build = Build::default();
+    let slot = build.slot("x", KindSet::NUMBER);
+    let mut value = build.expr(NExpr::Slot(slot));
+    for _ in 0..60 {
+        value = binary(&mut build, Op::Add, value, value);
+    }
+    for bound in [1_i64 << 60, 0] {
+        let cond = build.compare_expr(value, Op::Ge, json!(bound));
+        both_ways(&mut build, cond);
+    }
+    let list = build.expr(NExpr::Slot(slot));
+    let length = build.expr(NExpr::Call(Function::Max, Box::new([list, value])));
+    let more = binary(&mut build, Op::Mul, length, value);
+    let cond = build.compare_expr(more, Op::Gt, json!(0));
+    both_ways(&mut build, cond);
+    assert!(check(&build, messages_of(&values())) > 30);
+    let (_, code) = compile(&build);
+    assert!(code.size() < 20_000, "{} bytes", code.size());
+}
+
+/// Texts of all lengths that are compared in place or not, and each with one byte changed.
+fn texts() -> Vec<String> {
+    let long = "abcdefghijklmnopqrstuvwxyz0123456789-文件".repeat(2);
+    let mut texts: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
+    for length in (0..36).chain([40, 60]) {
+        let text = &long[..length];
+        texts.push(text.to_owned());
+        texts.push(format!("{text}!"));
+        texts.push(format!("!{text}"));
+        for at in (0..length).step_by(if length > 17 { 5 } else { 1 }) {
+            // The last characters take three bytes.
+            if text.as_bytes()[at].is_ascii() {
+                let mut changed = text.to_owned();
+                changed.replace_range(at..at + 1, "#");
+                texts.push(changed);
+            }
+        }
+    }
+    texts
+}
+
+#[test]
+fn texts_in_place() {
+    let long = "abcdefghijklmnopqrstuvwxyz0123456789-文件".repeat(2);
+    for kinds in [KindSet::ALL, KindSet::STRING] {
+        let mut build = Build::default();
+        let slot = build.slot("x", kinds);
+        let plain = TestMode::default();
+        let any = TestMode { quantity: Some(Quantity::Any), ..plain };
+        let all = TestMode { quantity: Some(Quantity::All), ..plain };
+        for length in (0..36).chain([40, 60]) {
+            for op in [Op::Eq, Op::StartsWith, Op::EndsWith, Op::Contains] {
+                let cond = build.test(slot, op, json!(&long[..length]), plain);
+                both_ways(&mut build, cond);
+            }
+        }
+        for op in [Op::StartsWith, Op::EndsWith, Op::Contains, Op::Like] {
+            for mode in [any, all] {
+                let cond = build.test(slot, op, json!(["ab", "abcdefghij", "文件"]), mode);
+                both_ways(&mut build, cond);
+                let cond = build.test(slot, op, json!(["a"]), mode);
+                both_ways(&mut build, cond);
+            }
+        }
+        let word = TestMode { word: true, ..plain };
+        let fold = TestMode { text: rulec_base::text::TextMode { fold: true, ..plain.text }, ..plain };
+        for mode in [word, fold] {
+            for op in [Op::StartsWith, Op::EndsWith, Op::Contains] {
+                let cond = build.test(slot, op, json!("abc"), mode);
+                both_ways(&mut build, cond);
+            }
+        }
+        let cond = build.test(slot, Op::Matches, json!("^[a-c]+$"), plain);
+        both_ways(&mut build, cond);
+        let texts: Vec<Json> = texts().into_iter().map(Json::from).chain(values()).collect();
+        assert!(check(&build, messages_of(&texts)) > 10_000);
+    }
+}
+
+/// Keywords of every length, at every place of texts of every length around sixteen bytes, in any case.
+#[test]
+fn keywords_in_place() {
+    let words = [
+        "k",
+        "ab",
+        "Kiosk",
+        "sixteen bytes so",
+        "查订单ab",
+        "É",
+        "q-z0",
+        "thirty-two bytes of text, so many",
+    ];
+    let mut build = Build::default();
+    let slot = build.slot("x", KindSet::STRING);
+    let plain = TestMode::default();
+    let fold = TestMode { text: rulec_base::text::TextMode { fold: true, ..plain.text }, ..plain };
+    for mode in [plain, fold] {
+        for word in words {
+            let cond = build.test(slot, Op::Contains, json!(word), mode);
+            both_ways(&mut build, cond);
+        }
+        for quantity in [Quantity::Any, Quantity::All] {
+            let mode = TestMode { quantity: Some(quantity), ..mode };
+            let cond = build.test(slot, Op::Contains, json!(["ab", "zz", "Kiosk"]), mode);
+            both_ways(&mut build, cond);
+        }
+    }
+    let mut texts = Vec::new();
+    let forms = [
+        |word: &str| word.to_owned(),
+        |word: &str| word.to_uppercase(),
+        |word: &str| word.to_lowercase().replace('k', "\u{212a}"),
+        |word: &str| word.replace('s', "\u{17f}"),
+        // What is almost the keyword, at its end and at its beginning.
+        |word: &str| word.chars().rev().skip(1).collect::<String>().chars().rev().collect(),
+        |word: &str| word.chars().skip(1).collect(),
+        |word: &str| format!("{}{word}", word.chars().next().unwrap_or('x')),
+    ];
+    for word in words {
+        for form in forms {
+            let word = form(word);
+            for length in [0, 7, 14, 15, 16, 17, 31, 33, 48, 70] {
+                for at in
+                    [0, 1, 2, 8, 13, 15, 16, 17, length / 2, length].into_iter().filter(|at| *at <= length)
+                {
+                    texts.push(format!("{}{word}{}", ".".repeat(at), "x".repeat(length - at)));
+                }
+            }
+        }
+    }
+    let texts: Vec<Json> = texts.into_iter().map(Json::from).collect();
+    assert!(check(&build, messages_of(&texts)) > 50_000);
+}
+
+/// Bytes that lie behind the end of a text are no part of it.
+#[test]
+fn keywords_across_the_end_of_a_text() {
+    let words = ["ab", "Kiosk", "sixteen bytes so", "thirty-two bytes of text, so many"];
+    let mut build = Build::default();
+    let slot = build.slot("x", KindSet::STRING);
+    for word in words {
+        let cond = build.test(slot, Op::Contains, json!(word), TestMode::default());
+        build.route(0, cond, None);
+    }
+    let (_, code) = compile(&build);
+    let mut scratch = Scratch::new();
+    let mut whole = 0;
+    for (at, word) in words.iter().enumerate() {
+        for before in 0..80 {
+            let memory = format!("{}{word}{}", ".".repeat(before), ".".repeat(40));
+            for end in 0..=memory.len() {
+                let record = [Value::Str(&memory[..end])];
+                let expected = end >= before + word.len();
+                let found = code.record(&[], &record, &mut scratch).matched(TableId(0));
+                assert_eq!(found.contains(&RuleId(at as u32)), expected, "{:?}", &memory[..end]);
+                whole += usize::from(expected);
+            }
+        }
+    }
+    assert!(whole > 10_000);
+}
+
+#[test]
+fn lists_and_lengths() {
+    for kinds in [KindSet::ALL, KindSet::STRING, KindSet::INT, KindSet::of(Kind::Float), KindSet::NUMBER] {
+        let mut build = Build::default();
+        let slot = build.slot("x", kinds);
+        let many: Vec<Json> = (0..12).map(|n| json!(format!("w{n}"))).chain([json!("abc")]).collect();
+        for list in [
+            json!(["abc", "文件", ""]),
+            json!([1, 7, -1, i64::MAX]),
+            json!([0.5, 7, "abc"]),
+            json!(["abc", 7, null, true]),
+            json!([]),
+            json!((0..20).collect::<Vec<i64>>()),
+            json!(many),
+            json!(["abcdefghijklmnopqrstuvwxyz0123456789-abc"]),
+        ] {
+            for fold in [false, true] {
+                let mut mode = TestMode::default();
+                mode.text.fold = fold;
+                let cond = build.test(slot, Op::In, list.clone(), mode);
+                both_ways(&mut build, cond);
+            }
+        }
+        let value = build.expr(NExpr::Slot(slot));
+        let length = build.expr(NExpr::Call(Function::Len, Box::new([value])));
+        for op in COMPARISONS {
+            for bound in [json!(0), json!(2), json!(-1), json!(5), json!(i64::MAX), json!(i64::MIN)] {
+                let cond = build.compare_expr(length, op, bound);
+                both_ways(&mut build, cond);
+            }
+        }
+        let texts: Vec<Json> = texts().into_iter().map(Json::from).chain(values()).collect();
+        assert!(check(&build, messages_of(&texts)) > 30);
+    }
+}

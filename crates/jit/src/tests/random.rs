@@ -1,0 +1,95 @@
+//! Random predicates and programs: compiled code answers as the VM does, which is held against the
+//! operators' own functions elsewhere.
+
+use super::generate::{Gen, hosts};
+use super::*;
+use rulec_lang::value::Value;
+use rulec_sema::hir::TableId;
+use rulec_sema::normal::{CondId, NCond};
+use rulec_vm::bytecode::disasm::disassemble;
+use rulec_vm::vm::{Rooted, RootedScratch, Scratch, Vm};
+
+const TABLE: TableId = TableId(0);
+
+/// Holds one rule set and message against the VM, by every way to compiled code.
+fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
+    let (bytecode, code) = compile(&g.build);
+    let hosts = hosts();
+    let (mut vm_scratch, mut scratch, mut rooted) = Default::default();
+    let mut held = 0;
+    for _ in 0..messages {
+        let message = g.message();
+        let mut vm = Vm::json(&bytecode, &hosts, &message, &mut vm_scratch);
+        let (chosen, matched) = (vm.decide(TABLE), vm.matched(TABLE));
+        drop(vm);
+        let context = || format!("seed {seed}\n{}\n{message}", disassemble(bytecode.chunk(), None));
+        let scratch: &mut Scratch = &mut scratch;
+        assert_eq!(code.json(&hosts, &message, scratch).decide(TABLE), chosen, "json: {}", context());
+        assert_eq!(code.json(&hosts, &message, scratch).matched(TABLE), matched, "json: {}", context());
+        let slots = &g.build.program.slots;
+        let record: Vec<Value> = slots.iter().map(|slot| slot.load(&message)).collect();
+        let mut machine = code.record(&hosts, &record, scratch);
+        assert_eq!(machine.decide(TABLE), chosen, "record: {}", context());
+        // Answers kept by the decision serve what follows.
+        assert_eq!(machine.matched(TABLE), matched, "record: {}", context());
+        drop(machine);
+        let room: &mut RootedScratch = &mut rooted;
+        let values = Rooted::new(slots, &message, 0, room);
+        assert_eq!(code.over(&hosts, values, scratch).decide(TABLE), chosen, "over: {}", context());
+        held += matched.len();
+    }
+    held
+}
+
+#[test]
+fn predicates_answer_as_the_vm_does() {
+    let (mut held, mut total) = (0, 0);
+    for seed in 0..if cfg!(debug_assertions) { 500 } else { 20_000 } {
+        let mut g = Gen::new(seed);
+        for _ in 0..6 {
+            let depth = if g.rng.one_in(3) { 1 } else { 0 };
+            let pred = g.pred(depth, 0);
+            for want in [true, false] {
+                let cond = g.build.cond(NCond::Test { pred, want });
+                g.build.route(0, cond, None);
+                if seed % 2 == 0 {
+                    g.build.route(1, cond, None);
+                }
+            }
+        }
+        held += check(seed, &mut g, 5);
+        total += 6 * 2 * 5;
+    }
+    assert!(held * 6 > total && held < total, "{held} of {total}");
+}
+
+#[test]
+fn programs_decide_as_the_vm_does() {
+    let (mut held, mut total) = (0, 0);
+    for seed in 0..if cfg!(debug_assertions) { 400 } else { 20_000 } {
+        let mut g = Gen::new(seed + 1_000_000);
+        let mut closed: Vec<CondId> = Vec::new();
+        let routes = 1 + g.rng.below(6);
+        for _ in 0..routes {
+            let mut cond = g.cond(3, 0);
+            if !closed.is_empty() && g.rng.one_in(2) {
+                let other = g.rng.pick(&closed);
+                cond = g.build.cond(NCond::Or(Box::new([cond, other])));
+            }
+            closed.push(cond);
+            let goto = g.rng.one_in(3).then_some(1);
+            g.build.route(0, cond, goto);
+            if g.rng.one_in(2) {
+                g.build.route(1, cond, None);
+            }
+        }
+        if g.rng.one_in(2) {
+            g.build.otherwise(1, None);
+        } else {
+            g.build.table(1);
+        }
+        held += check(seed, &mut g, 5);
+        total += routes * 5;
+    }
+    assert!(held * 10 > total * 2 && held * 10 < total * 8, "{held} of {total}");
+}

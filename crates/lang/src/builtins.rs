@@ -1,0 +1,501 @@
+//! THE table of functions. One row holds a function's parameters, result, meaning, documentation
+//! and a tested example; checker, evaluators, reference page and tests read it.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+mod clock;
+mod graph;
+mod numbers;
+mod shape;
+mod words;
+
+use crate::arena::Arena;
+use crate::limits::Limit;
+use crate::operators::Cost;
+use crate::operators::implementations::finite;
+use crate::ty::{KindSet, Ty};
+use crate::value::Value;
+use rulec_base::codec::impl_codec;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_base::text::{self, Hash};
+use std::cmp::Ordering;
+
+/// A row of the table.
+pub struct FnInfo {
+    pub function: Function,
+    /// As authors write it.
+    pub name: &'static str,
+    /// Each parameter's name and the kinds it takes.
+    pub params: &'static [(&'static str, KindSet)],
+    /// The number of parameters at the end that may be left out.
+    pub optional: usize,
+    /// True when the last parameter may be repeated.
+    pub variadic: bool,
+    pub result: FnResult,
+    pub cost: Cost,
+    /// The function itself; missing where an argument is missing or of another kind. Texts and lists
+    /// it makes live in the arena.
+    pub meaning: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
+    /// One sentence for the reference and the editor.
+    pub doc: Message,
+    /// A condition that holds for the message beside it; compiled and run by a test.
+    pub example: (&'static str, &'static str),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FnResult {
+    /// Always of these kinds.
+    Kinds(KindSet),
+    Strings,
+    Ints,
+    /// A list of the values of the first argument, a dict.
+    ValuesOfFirst,
+    /// Of the type of the first argument.
+    LikeFirst,
+    /// Of the kinds of its arguments taken together.
+    LikeArguments,
+    /// An element of the first argument.
+    ElementOfFirst,
+    /// A sum of elements of the first argument.
+    SumOfFirst,
+    /// An int, or with a hash of another system a number.
+    Bucket,
+    /// The same, and missing for some arguments though they are there: why, as a sentence.
+    Maybe(&'static FnResult, Message),
+}
+
+impl FnInfo {
+    pub fn result_ty(&self, args: &[Ty]) -> Ty {
+        self.result.ty(args)
+    }
+
+    /// True when its result is an element of an argument or comes of several: nobody has held those against their type.
+    pub fn gives_elements(&self) -> bool {
+        matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
+    }
+
+    /// Why it is missing for some arguments though they are there; `None` when it never is.
+    pub fn missing(&self) -> Option<&Message> {
+        match &self.result {
+            FnResult::Maybe(_, why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// True when so many arguments can be given.
+    pub fn takes(&self, count: usize) -> bool {
+        let most = self.params.len();
+        count >= most - self.optional && (count <= most || self.variadic)
+    }
+
+    /// The signature as an author would read it.
+    pub fn signature(&self) -> String {
+        let least = self.params.len() - self.optional;
+        let param = |(at, (name, kinds)): (usize, &(&str, KindSet))| {
+            format!("{name}{}: {kinds}", if at < least { "" } else { "?" })
+        };
+        let params: Vec<String> = self.params.iter().enumerate().map(param).collect();
+        format!("{}({}{})", self.name, params.join(", "), if self.variadic { ", …" } else { "" })
+    }
+}
+
+impl FnResult {
+    fn ty(&self, args: &[Ty]) -> Ty {
+        let element = || args.first().map_or(Ty::ANY, Ty::element);
+        // Where none can be a number there is nothing.
+        let numbers = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
+            KindSet::EMPTY => Ty::NUMBER,
+            numbers => Ty::plain(numbers),
+        };
+        match self {
+            FnResult::Kinds(kinds) => Ty::plain(*kinds),
+            FnResult::Strings => Ty::list(Ty::STRING),
+            FnResult::Ints => Ty::list(Ty::INT),
+            FnResult::ValuesOfFirst => Ty::list(element()),
+            FnResult::ElementOfFirst => element(),
+            // The sum of an empty list is the int 0.
+            FnResult::SumOfFirst => numbers(element().kinds.union(KindSet::INT)),
+            FnResult::Bucket if args.len() <= 2 => Ty::INT,
+            FnResult::Bucket => Ty::NUMBER,
+            FnResult::Maybe(result, _) => result.ty(args),
+            FnResult::LikeFirst => args.first().cloned().unwrap_or(Ty::ANY),
+            FnResult::LikeArguments => {
+                numbers(args.iter().fold(KindSet::EMPTY, |all, ty| all.union(ty.kinds)))
+            }
+        }
+    }
+}
+
+macro_rules! functions {
+    ($($function:ident $name:literal ($($param:literal: $kinds:expr),* $(; $($more:literal: $more_kinds:expr),*)?) $variadic:literal -> $result:expr, $cost:ident,
+       $meaning:expr, message!($doc:literal), $cond:literal on $input:literal;)*) => {
+        /// A function of the language; its row in [`TABLE`] says the rest.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "the doc text of each row says what it means")]
+        pub enum Function { $($function,)* }
+
+        /// The table, in the order of [`Function`].
+        pub static TABLE: &[FnInfo] = &[$(FnInfo {
+            function: Function::$function, name: $name, params: &[$(($param, $kinds),)* $($(($more, $more_kinds),)*)?],
+            optional: { const MORE: &[&str] = &[$($($more),*)?]; MORE.len() }, variadic: $variadic, result: $result, cost: Cost::$cost, meaning: $meaning, doc: message!($doc),
+            example: ($cond, $input),
+        },)*];
+    };
+}
+
+use FnResult::{
+    Bucket, ElementOfFirst, Ints, Kinds, LikeArguments, LikeFirst, Maybe, Strings, SumOfFirst, ValuesOfFirst,
+};
+use KindSet as K;
+
+// Behind the semicolon stand the parameters that may be left out.
+functions! {
+    Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
+        message!("The number of characters of a text, of elements of a list, of keys of a dict."),
+        r#"len(text) == 2 and len(ctx.tags) == 1"# on r#"{"text":"你好","ctx":{"tags":["a"]}}"#;
+    Lower "lower" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_lowercase),
+        message!("The text in lower case."),
+        r#"lower(text) == "abc""# on r#"{"text":"ABC"}"#;
+    Upper "upper" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, arena| recased(args, arena, char::to_uppercase),
+        message!("The text in upper case."),
+        r#"upper(text) == "ABC""# on r#"{"text":"abc"}"#;
+    Trim "trim" ("text": K::STRING) false -> Kinds(K::STRING), Scan, |args, _| mapped(args, |text| Value::Str(text.trim())),
+        message!("The text without white space at its ends."),
+        r#"trim(text) == "hi""# on r#"{"text":"  hi　"}"#;
+    Abs "abs" ("x": K::NUMBER) false -> LikeArguments, Scalar, numbers::abs,
+        message!("The number without its sign."),
+        r#"abs(ctx.n) == 2"# on r#"{"ctx":{"n":-2}}"#;
+    Min "min" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Less),
+        message!("The smallest of the numbers."),
+        r#"min(ctx.n, 3, 7) == 2"# on r#"{"ctx":{"n":2}}"#;
+    Max "max" ("a": K::NUMBER, "b": K::NUMBER) true -> LikeArguments, Scalar, |args, _| numbers::extreme(args, Ordering::Greater),
+        message!("The greatest of the numbers."),
+        r#"max(ctx.n, 3) == 3"# on r#"{"ctx":{"n":2}}"#;
+    Floor "floor" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::floor),
+        message!("The greatest integer that is not above the number."),
+        r#"floor(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
+    Ceil "ceil" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::ceil),
+        message!("The smallest integer that is not below the number."),
+        r#"ceil(ctx.n) == -2"# on r#"{"ctx":{"n":-2.5}}"#;
+    Round "round" ("x": K::NUMBER) false -> Kinds(K::INT), Scalar, |args, _| numbers::whole(args, f64::round),
+        message!("The nearest integer; halves go away from zero."),
+        r#"round(ctx.n) == -3"# on r#"{"ctx":{"n":-2.5}}"#;
+    Replace "replace" ("text": K::STRING, "old": K::STRING, "new": K::STRING) false -> Kinds(K::STRING), Scan, words::replace,
+        message!("The text with every `old` in it replaced; an empty `old` is nowhere."),
+        r#"replace(text, "-", "") == "abc""# on r#"{"text":"a-b-c"}"#;
+    Substring "substring" ("text": K::STRING, "from": K::INT; "length": K::INT) false -> Maybe(&Kinds(K::STRING), message!("it starts outside the text")), Scan, words::substring,
+        message!("The characters from one on, the first is 0, to the end or so many; `-3` is the third from the end. Missing when it starts outside the text."),
+        r#"substring(text, 1, 2) == "bc" and substring(text, -2) == "de""# on r#"{"text":"abcde"}"#;
+    IndexOf "index_of" ("text": K::STRING, "wanted": K::STRING) false -> Maybe(&Kinds(K::INT), message!("it is not in the text")), Scan, words::index_of,
+        message!("How many characters stand before the first `wanted` in the text; missing when it is not there."),
+        r#"index_of(text, "你") == 2"# on r#"{"text":"a 你好"}"#;
+    Number "number" ("x": K::STRING.union(K::NUMBER)) false -> Maybe(&Kinds(K::NUMBER), message!("the text writes no number")), Scan, words::number,
+        message!("The number that a text writes in decimal, such as \"42\" or \"-1.5e3\"; missing when it writes none. A number is itself."),
+        r#"number(ctx.age) >= 18"# on r#"{"ctx":{"age":" 42"}}"#;
+    Version "version" ("text": K::STRING) false -> Maybe(&Kinds(K::VERSION), message!("the text writes no version")), Scan, words::version,
+        message!("The version that a text writes, to compare by semantic versioning: 1.10.0 is greater than 1.9.0 and than 1.10.0-rc.1. `v1.2` is 1.2.0. Missing when it writes none."),
+        r#"version(ctx.app) >= "1.9""# on r#"{"ctx":{"app":"v1.10.0"}}"#;
+    Split "split" ("text": K::STRING, "separator": K::STRING) false -> Strings, Scan, split,
+        message!("The pieces of a text between separators; an empty separator cuts between characters."),
+        r#"split(text, ",")[1] == "b""# on r#"{"text":"a,b"}"#;
+    Join "join" ("list": K::LIST, "separator": K::STRING) false -> Kinds(K::STRING), Scan, join,
+        message!("The texts of a list with the separator between them; missing when an element is no text."),
+        r#"join(ctx.tags, "-") == "a-b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
+    Similarity "similarity" ("a": K::STRING, "b": K::STRING) false -> Kinds(K::FLOAT), Regex, similarity,
+        message!("How alike two texts are, from 0 to 1: (m − d) / m for edit distance d and greater length m, ignoring case and runs of white space."),
+        r#"similarity(text, "show all files") >= 0.8"# on r#"{"text":"Show  all file"}"#;
+    Hour "hour" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.hour().into()),
+        message!("The hour, 0 to 23, at the offset the time is written with, or in a time zone."),
+        r#"hour(ctx.now) == 9 and hour(ctx.now, "Europe/Berlin") == 2"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Minute "minute" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.minute().into()),
+        message!("The minute, 0 to 59."),
+        r#"minute(ctx.now) == 30 and minute(ctx.now, "Asia/Kolkata") == 0"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Weekday "weekday" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.weekday().number_from_monday().into()),
+        message!("The day of the week, 1 for Monday to 7 for Sunday."),
+        r#"weekday(ctx.now) == 1 and weekday(ctx.now, "America/New_York") == 7"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Day "day" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.day().into()),
+        message!("The day of the month, 1 to 31."),
+        r#"day(ctx.now) == 5 and day(ctx.now, "America/New_York") == 4"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Month "month" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| u8::from(at.month()).into()),
+        message!("The month, 1 to 12."),
+        r#"month(ctx.now) == 1"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Year "year" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::INT), Scalar, |args, _| clock::part(args, |at| at.year()),
+        message!("The year."),
+        r#"year(ctx.now) == 2026 and year(ctx.now + 52w, "UTC") == 2027"# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Date "date" ("at": K::DATETIME; "zone": K::STRING) false -> Kinds(K::STRING), Scalar, clock::date,
+        message!("The date as text, such as \"2026-01-05\"."),
+        r#"date(ctx.now, "America/New_York") == "2026-01-04""# on r#"{"ctx":{"now":"2026-01-05T09:30:00+08:00"}}"#;
+    Bucket "bucket" ("key": K::STRING.union(K::INT); "seed": K::STRING, "hash": K::STRING) false -> Bucket, Scan, bucket,
+        message!("A stable hash of the key from 0 to 99, for gradual roll-out: `bucket(ctx.user_id) in 0..10` is a tenth of all users. A seed mixes them anew. `hash` names how another system does it: \"unleash\" gives 1 to 100, \"unleash_variants\" 1 to 1000 (its group is the seed), \"growthbook_1\" and \"growthbook_2\" (its hash versions) 0 to 0.9999."),
+        r#"bucket(ctx.user_id) in 0..100 and bucket(ctx.user_id, seed: "gr1", hash: "unleash") <= 73"# on r#"{"ctx":{"user_id":"123"}}"#;
+    Keys "keys" ("dict": K::DICT) false -> Strings, Scan, |args, arena| shape::listed(args, arena, |(key, _)| Value::Str(key)),
+        message!("The keys of a dict, sorted."),
+        r#"keys(ctx.inputs) contains "n""# on r#"{"ctx":{"inputs":{"n":1}}}"#;
+    Values "values" ("dict": K::DICT) false -> ValuesOfFirst, Scan, |args, arena| shape::listed(args, arena, |(_, value)| value),
+        message!("The values of a dict, in the order of their keys."),
+        r#"any n in values(ctx.counts): n > 3"# on r#"{"ctx":{"counts":{"a":1,"b":4}}}"#;
+    Without "without" ("list": K::LIST, "others": K::LIST) false -> LikeFirst, Scan, shape::without,
+        message!("The list without the texts that stand in the other list."),
+        r#"without(ctx.tags, ["a", "b"])[0] == "c""# on r#"{"ctx":{"tags":["a","c"]}}"#;
+    Sum "sum" ("list": K::LIST) false -> Maybe(&SumOfFirst, message!("an element is no number, or the sum is too large")), Scan, shape::sum,
+        message!("The sum of the numbers of a list, 0 of an empty one; missing when an element is no number."),
+        r#"sum(ctx.prices) == 3.5"# on r#"{"ctx":{"prices":[1,2.5]}}"#;
+    First "first" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::end(args, false),
+        message!("The first element of a list; missing when it is empty."),
+        r#"first(ctx.tags) == "a""# on r#"{"ctx":{"tags":["a","b"]}}"#;
+    Last "last" ("list": K::LIST) false -> Maybe(&ElementOfFirst, message!("there is no such element")), Scalar, |args, _| shape::end(args, true),
+        message!("The last element of a list; missing when it is empty."),
+        r#"last(ctx.tags) == "b""# on r#"{"ctx":{"tags":["a","b"]}}"#;
+    Pluck "pluck" ("list": K::LIST, "key": K::STRING.union(K::INT)) true -> Kinds(K::LIST), Scan, shape::pluck,
+        message!("What each element of a list has at the key, or behind several keys; elements without it are left out."),
+        r#"pluck(ctx.users, "name")[1] == "b""# on r#"{"ctx":{"users":[{"name":"a"},{},{"name":"b"}]}}"#;
+    JsonSize "json_size" ("x": K::ALL) false -> Kinds(K::INT), Scan, shape::json_size,
+        message!("How many bytes the value has as JSON without blanks, in UTF-8."),
+        r#"json_size(ctx.data) == 18"# on r#"{"ctx":{"data":{"a":"é","b":1.5}}}"#;
+    Updated "updated" ("dict": K::DICT, "updates": K::DICT) false -> Kinds(K::DICT), Scan, shape::updated,
+        message!("The dict with updates made to it; a dotted key such as \"config.url\" leads further in, and is made after \"config\"."),
+        r#"(updated(ctx.node, ctx.updates)["config"] as dict<any>)["url"] == "b""# on
+        r#"{"ctx":{"node":{"config":{"url":"a"}},"updates":{"config.url":"b"}}}"#;
+    StripPrefix "strip_prefix" ("text": K::STRING, "prefix": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text does not start with the prefix")), Scan, words::strip_prefix,
+        message!("What follows the prefix; missing when the text does not start with it."),
+        r#"strip_prefix(text, "config.") == "url""# on r#"{"text":"config.url"}"#;
+    Nonblank "nonblank" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is blank")), Scan, words::nonblank,
+        message!("The text, or missing when it is blank."),
+        r#"nonblank(ctx.name) ?? "nobody" == "nobody""# on r#"{"ctx":{"name":"  "}}"#;
+    UrlHost "url_host" ("text": K::STRING) false -> Maybe(&Kinds(K::STRING), message!("the text is no address with a host")), Scan, words::url_host,
+        message!("The host an address such as \"https://user@Example.com:8443/x\" leads to, in lower case, as browsers read it; missing without `scheme://host`."),
+        r#"url_host(text) == "example.com""# on r#"{"text":"https://user@Example.com:8443/x"}"#;
+    Duplicates "duplicates" ("records": K::LIST, "key": K::STRING) false -> Ints, Loop, graph::duplicates,
+        message!("The indices of the records whose name at the key stands in an earlier record. A name is a text that is not blank."),
+        r#"duplicates(ctx.nodes, "id")[0] == 2"# on r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"a"}]}}"#;
+    Unmatched "unmatched" ("records": K::LIST, "key": K::STRING, "among": K::LIST, "name": K::STRING) false -> Ints, Loop, graph::unmatched,
+        message!("The indices of the records whose text at the key is no name of the others."),
+        r#"unmatched(ctx.edges, "to", ctx.nodes, "id")[0] == 1"# on
+        r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"to":"a"},{"to":"x"}]}}"#;
+    Isolated "isolated" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Ints, Loop, graph::isolated,
+        message!("The indices of the nodes that no edge joins to another node."),
+        r#"isolated(ctx.nodes, "id", ctx.edges, "from", "to")[0] == 2"# on
+        r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"},{"id":"c"}],"edges":[{"from":"a","to":"b"}]}}"#;
+    Acyclic "acyclic" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING) false -> Kinds(K::BOOL), Loop, graph::acyclic,
+        message!("Whether the edges between the nodes lead nowhere in a circle."),
+        r#"not acyclic(ctx.nodes, "id", ctx.edges, "from", "to")"# on
+        r#"{"ctx":{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"a"}]}}"#;
+    Ancestors "ancestors" ("nodes": K::LIST, "name": K::STRING, "edges": K::LIST, "from": K::STRING, "to": K::STRING, "of": K::STRING) false -> Strings, Loop, graph::ancestors,
+        message!("The names of the nodes from which the edges lead to the node of that name, in the order of the list."),
+        r#""a" in ancestors(ctx.nodes, "id", ctx.edges, "from", "to", "b")"# on
+        r#"{"ctx":{"nodes":[{"id":"a"},{"id":"b"}],"edges":[{"from":"a","to":"b"}]}}"#;
+    Placeholders "placeholders" ("value": K::ALL) false -> Strings, Scan, words::placeholders,
+        message!("The names in the placeholders of a value's texts, at any depth, each once; a placeholder is a name in braces behind a dollar sign."),
+        r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
+}
+
+/// The function that a name of another language means.
+pub fn meant(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace('_', "").as_str() {
+        "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
+        "lowercase" | "tolower" | "tolowercase" | "lcase" | "downcase" | "casefold" => "lower",
+        "uppercase" | "toupper" | "touppercase" | "ucase" | "upcase" => "upper",
+        "strip" | "trimmed" | "trimspace" => "trim",
+        "ceiling" => "ceil",
+        "concat" | "concatenate" | "implode" => "join",
+        "explode" | "tokenize" => "split",
+        "dayofweek" | "getday" | "isoweekday" | "isodow" => "weekday",
+        "gethours" | "gethour" => "hour",
+        "todate" | "getdate" => "date",
+        "getminutes" | "getminute" => "minute",
+        "dayofmonth" | "getdayofmonth" => "day",
+        "getmonth" => "month",
+        "getyear" | "getfullyear" => "year",
+        "substr" | "slice" | "mid" => "substring",
+        "indexof" | "strpos" | "find" | "locate" | "position" => "index_of",
+        "replaceall" | "substitute" => "replace",
+        "tonumber" | "parsenumber" | "parseint" | "parsefloat" => "number",
+        "semver" | "toversion" | "parseversion" => "version",
+        "total" => "sum",
+        "head" => "first",
+        "minimum" | "least" => "min",
+        "maximum" | "greatest" => "max",
+        other => TABLE.iter().find(|row| row.name != name && row.name == other)?.name,
+    })
+}
+
+/// True for a function of another language that reads the clock.
+pub fn reads_clock(name: &str) -> bool {
+    let name = name.to_lowercase().replace('_', "");
+    matches!(
+        name.as_str(),
+        "now" | "today" | "utcnow" | "currenttimestamp" | "currentdate" | "currenttime" | "sysdate" | "nowns"
+    )
+}
+
+/// The remedy where the clock is asked.
+pub const NO_CLOCK: Message = message!(
+    "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message"
+);
+
+impl Function {
+    pub fn info(self) -> &'static FnInfo {
+        &TABLE[self as usize]
+    }
+
+    /// Its value for these arguments, which is missing beyond the limits.
+    #[inline]
+    pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+        let info = self.info();
+        if arena.is_repeated() && info.cost > Cost::Scalar {
+            let work: u64 = match self {
+                // It counts the product of both itself, also where one is prepared.
+                Function::Similarity => 0,
+                // A list knows its length.
+                Function::Len => {
+                    args.iter().filter_map(|arg| arg.as_str()).map(|text| text.len() as u64).sum()
+                }
+                _ => args.iter().map(|arg| arg.extent()).sum(),
+            };
+            // Names of records are looked up, hashed and numbered.
+            let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
+            if !arena.affords(Limit::SearchWork, work) {
+                return Value::Missing;
+            }
+        }
+        (info.meaning)(args, arena)
+    }
+
+    pub fn named(name: &str) -> Option<Function> {
+        TABLE.iter().find(|row| row.name == name).map(|row| row.function)
+    }
+}
+
+fn len<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let length = match args {
+        [Value::Str(text)] => text.chars().count(),
+        [other] => match other.list_len().or(other.dict_len()) {
+            Some(length) => length,
+            None => return Value::Missing,
+        },
+        _ => return Value::Missing,
+    };
+    i64::try_from(length).map_or(Value::Missing, Value::Int)
+}
+
+fn mapped<'a>(args: &[Value<'a>], f: impl Fn(&'a str) -> Value<'a>) -> Value<'a> {
+    match args {
+        [Value::Str(text)] => f(text),
+        _ => Value::Missing,
+    }
+}
+
+fn recased<'a, C: Iterator<Item = char>>(
+    args: &[Value<'a>],
+    arena: &'a Arena,
+    case: fn(char) -> C,
+) -> Value<'a> {
+    // A letter's other case may take more bytes, up to three times as many.
+    mapped(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
+}
+
+fn split<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    match *args {
+        [Value::Str(text), Value::Str("")] => {
+            arena.list(text.char_indices().map(|(at, c)| Value::Str(&text[at..at + c.len_utf8()])))
+        }
+        [Value::Str(text), Value::Str(separator)] => arena.list(text.split(separator).map(Value::Str)),
+        _ => Value::Missing,
+    }
+}
+
+fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [list, Value::Str(separator)] = args else { return Value::Missing };
+    let Some(elements) = list.elements() else { return Value::Missing };
+    let (mut bytes, mut count) = (0_usize, 0_usize);
+    for element in elements.clone() {
+        let Value::Str(piece) = element else { return Value::Missing };
+        bytes += piece.len();
+        count += 1;
+    }
+    // Both may come from a message: the product is what makes a small one large.
+    let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
+    arena.text(bytes, |made| {
+        for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
+            if position > 0 {
+                made.push_str(separator);
+            }
+            made.push_str(piece);
+        }
+    })
+}
+
+fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    match args {
+        [Value::Str(a), Value::Str(b)] if affords_similarity(a.chars().count(), b.chars().count(), arena) => {
+            finite(text::similarity(a, b))
+        }
+        _ => Value::Missing,
+    }
+}
+
+/// True when texts of so many characters may be compared.
+pub fn affords_similarity(a: usize, b: usize, arena: &Arena) -> bool {
+    let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
+    arena.allows(Limit::SimilarityCharacters, longer)
+        && (!arena.is_repeated() || arena.affords(Limit::SearchWork, work))
+}
+
+fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let (key, seed, hash) = match *args {
+        [key] => (key, "", Some(Hash::Rulec)),
+        [key, Value::Str(seed)] => (key, seed, Some(Hash::Rulec)),
+        [key, Value::Str(seed), Value::Str(hash)] => (key, seed, Hash::named(hash)),
+        _ => return Value::Missing,
+    };
+    let Some(hash) = hash else { return Value::Missing };
+    let found = match key {
+        Value::Str(key) => hash.bucket(key, seed),
+        Value::Int(key) => hash.bucket(&key.to_string(), seed),
+        _ => return Value::Missing,
+    };
+    match found {
+        text::Bucket::Number(number) => Value::Int(number),
+        text::Bucket::Part(part) => Value::from_float(part),
+    }
+}
+
+impl_codec!(byte Function, |function: Function| function as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.function));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn rows_stand_at_their_own_index() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.function as usize, index);
+            assert_eq!(Function::named(row.name), Some(row.function));
+        }
+    }
+
+    #[test]
+    fn functions_compute_what_the_table_says() {
+        let check = |name: &str, args: Json, expected: Json| {
+            let arena = Arena::default();
+            let args: Vec<Value> = args.as_array().unwrap().iter().map(Value::from_json).collect();
+            let row = Function::named(name).unwrap().info();
+            assert_eq!(row.function.call(&args, &arena).to_json(), expected, "{name}");
+        };
+        check("len", json!(["日本"]), json!(2));
+        check("len", json!([{"a": 1}]), json!(1));
+        check("len", json!([3]), Json::Null);
+        check("upper", json!(["straße"]), json!("STRASSE"));
+        check("abs", json!([i64::MIN]), Json::Null);
+        check("min", json!([2, 1.5, 3]), json!(1.5));
+        check("max", json!([2, null]), Json::Null);
+        check("round", json!([2.5]), json!(3));
+        check("round", json!([1e300]), Json::Null);
+        check("split", json!(["你好", ""]), json!(["你", "好"]));
+        check("split", json!(["a,,b", ","]), json!(["a", "", "b"]));
+        check("join", json!([["a", 1], "-"]), Json::Null);
+        check("join", json!([[], "-"]), json!(""));
+    }
+}

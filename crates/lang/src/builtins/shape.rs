@@ -1,0 +1,212 @@
+//! Functions on the shape of lists and dicts. Each takes time in proportion to what it is given,
+//! since that may come from a stranger.
+
+use crate::arena::Arena;
+use crate::limits::Limit;
+use crate::operators::implementations::add;
+use crate::value::Value;
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeMap, HashSet};
+
+/// The entries of a dict, in the order of their keys.
+fn entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
+    Some(dict.entries()?.collect())
+}
+
+/// A list of what is taken of each entry of a dict.
+pub(super) fn listed<'a>(
+    args: &[Value<'a>],
+    arena: &'a Arena,
+    take: fn((&'a str, Value<'a>)) -> Value<'a>,
+) -> Value<'a> {
+    let [dict] = args else { return Value::Missing };
+    dict.entries().map_or(Value::Missing, |entries| arena.list(entries.map(take)))
+}
+
+/// The length up to which a list of texts is compared in turn; a longer one is hashed.
+const SHORT: usize = 16;
+
+pub(super) fn without<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [list, others] = args else { return Value::Missing };
+    let (Some(list), Some(others)) = (list.elements(), others.elements()) else { return Value::Missing };
+    let short = others.clone().take(SHORT + 1).count() <= SHORT;
+    if short {
+        let left = list.filter(|element| {
+            let text = element.as_str();
+            text.is_none() || others.clone().all(|other| other.as_str() != text)
+        });
+        return arena.list(left);
+    }
+    let others: HashSet<&str> = others.filter_map(Value::as_str).collect();
+    let left = list.filter(|element| element.as_str().is_none_or(|text| !others.contains(text)));
+    arena.list(left)
+}
+
+pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [list, keys @ ..] = args else { return Value::Missing };
+    let Some(elements) = list.elements() else { return Value::Missing };
+    if keys.iter().any(|key| key.is_missing()) {
+        return Value::Missing;
+    }
+    let found = elements.map(|element| keys.iter().fold(element, |value, key| value.index(*key)));
+    arena.list(found.filter(|value| !value.is_missing()))
+}
+
+/// The sum of the numbers of a list; missing when an element is none.
+pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let [list] = args else { return Value::Missing };
+    list.elements().map_or(Value::Missing, |mut elements| {
+        let numbers = elements.try_fold(Value::Int(0), |sum, element| match element {
+            Value::Int(_) | Value::Float(_) => Some(add(sum, element)).filter(|sum| !sum.is_missing()),
+            _ => None,
+        });
+        numbers.unwrap_or(Value::Missing)
+    })
+}
+
+/// An end of a list.
+pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
+    let [list] = args else { return Value::Missing };
+    let Some(length) = list.list_len() else { return Value::Missing };
+    let at = if last { length.saturating_sub(1) } else { 0 };
+    list.index(Value::Int(at as i64))
+}
+
+/// The number of bytes that a value has as JSON, without white space.
+fn size(json: &Json) -> u64 {
+    match json {
+        Json::Null => 4,
+        Json::Bool(value) => 5 - u64::from(*value),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(int), _) => u64::from(int < 0) + digits(int.unsigned_abs()),
+            (None, Some(int)) => digits(int),
+            (None, None) => number.to_string().len() as u64,
+        },
+        Json::String(text) => text_size(text),
+        Json::Array(items) => items_size(items),
+        Json::Object(map) => dict_size(map),
+    }
+}
+
+fn digits(int: u64) -> u64 {
+    u64::from(int.checked_ilog10().unwrap_or(0)) + 1
+}
+
+fn text_size(text: &str) -> u64 {
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    let mut escaped = 0;
+    if !text.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
+        for byte in text.bytes().filter(|byte| !is_plain(*byte)) {
+            escaped += match byte {
+                b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+                // As `\u001f`.
+                _ => 5,
+            };
+        }
+    }
+    text.len() as u64 + 2 + escaped
+}
+
+/// Both brackets, and a comma before each element but the first.
+fn list_size(count: usize) -> u64 {
+    2 + count.saturating_sub(1) as u64
+}
+
+fn items_size(items: &[Json]) -> u64 {
+    list_size(items.len()) + items.iter().map(size).sum::<u64>()
+}
+
+fn dict_size(map: &Map<String, Json>) -> u64 {
+    let entries = map.iter().map(|(key, value)| text_size(key) + 1 + size(value));
+    list_size(map.len()) + entries.sum::<u64>()
+}
+
+pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    if arena.is_repeated() {
+        // What lies within is read as well, and numbers are written.
+        let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
+        if !arena.affords(Limit::SearchWork, weight.saturating_mul(4)) {
+            return Value::Missing;
+        }
+    }
+    let size = match args {
+        [Value::Missing] | [] => return Value::Missing,
+        [Value::Dict(map)] => dict_size(map),
+        [Value::JsonList(items)] => items_size(items),
+        [Value::Str(text)] => text_size(text),
+        [other, ..] => size(&other.to_json()),
+    };
+    i64::try_from(size).map_or(Value::Missing, Value::Int)
+}
+
+/// The most segments a dotted key may have.
+const MAX_SEGMENTS: usize = 64;
+
+/// Values to be put into a dict: at a key itself, or further in.
+#[derive(Default)]
+struct Changes<'a> {
+    whole: Option<Value<'a>>,
+    inner: BTreeMap<&'a str, Changes<'a>>,
+}
+
+pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [base, updates] = args else { return Value::Missing };
+    let Some(updates) = entries(*updates) else { return Value::Missing };
+    if base.kind() != Some(crate::ty::Kind::Dict) {
+        return Value::Missing;
+    }
+    let (mut changes, mut segments) = (Changes::default(), 0);
+    for (key, value) in updates {
+        segments += 1 + key.bytes().filter(|byte| *byte == b'.').count() as u64;
+        // As much as a list of them.
+        if !arena.builds(8 * segments) {
+            return Value::Missing;
+        }
+        if key.split('.').nth(MAX_SEGMENTS).is_some() {
+            return Value::Missing;
+        }
+        let at = key.split('.').fold(&mut changes, |at, segment| at.inner.entry(segment).or_default());
+        at.whole = Some(value);
+    }
+    changed(*base, &changes, arena).unwrap_or(Value::Missing)
+}
+
+/// A value with what lies further in changed; `None` when it is too large. Recurs as deep as a dotted key has
+/// segments.
+fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, arena: &'a Arena) -> Option<Value<'a>> {
+    let base = changes.whole.unwrap_or(base);
+    if changes.inner.is_empty() {
+        return Some(base);
+    }
+    let mut made = Vec::new();
+    let old = entries(base).unwrap_or_default();
+    let mut old = old.into_iter().peekable();
+    for (key, change) in &changes.inner {
+        while let Some(entry) = old.next_if(|(other, _)| other < key) {
+            made.push(entry);
+        }
+        let before = old.next_if(|(other, _)| other == key).map_or(Value::Missing, |(_, value)| value);
+        made.push((*key, changed(before, change, arena)?));
+    }
+    made.extend(old);
+    let bytes = |(key, value): &(&str, Value<'_>)| key.len() + value.as_str().map_or(0, str::len);
+    arena.collect(made, bytes).map(Value::Entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_size_is_that_of_the_written_json() {
+        for json in [
+            json!(null),
+            json!([true, false, [], {}]),
+            json!([0, -1, 9, 10, -10, 999, i64::MIN, i64::MAX, u64::MAX, 0.5, -0.0, 1e300, 2.0]),
+            json!({"a\"b": "\\ \n\r\t \u{8}\u{c} \u{0} \u{1f} \u{7f} é 文件 🎉", "": ["", "x"], "z": {"y": {}}}),
+        ] {
+            assert_eq!(size(&json), json.to_string().len() as u64, "{json}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Functions that look into texts or change them: parts, replacements, and texts of a known make, such as addresses,
+//! numbers and versions.
+
+use crate::arena::Arena;
+use crate::value::Value;
+use rulec_base::text;
+use std::collections::HashSet;
+
+pub(super) fn strip_prefix<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    match args {
+        [Value::Str(text), Value::Str(prefix)] => {
+            text.strip_prefix(prefix).map_or(Value::Missing, Value::Str)
+        }
+        _ => Value::Missing,
+    }
+}
+
+pub(super) fn nonblank<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    match args {
+        [Value::Str(text)] if !text.trim().is_empty() => Value::Str(text),
+        _ => Value::Missing,
+    }
+}
+
+pub(super) fn placeholders<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [value] = args else { return Value::Missing };
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    let mut waiting = vec![*value];
+    while let Some(value) = waiting.pop() {
+        if let Value::Str(text) = value {
+            let inside = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.trim()));
+            found.extend(inside.filter(|name| seen.insert(*name)).map(Value::Str));
+        } else if let Some(entries) = value.entries() {
+            let first = waiting.len();
+            waiting.extend(entries.map(|(_, inner)| inner));
+            waiting[first..].reverse();
+        } else if let Some(elements) = value.elements() {
+            let first = waiting.len();
+            waiting.extend(elements);
+            waiting[first..].reverse();
+        }
+    }
+    arena.list(found)
+}
+
+pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [Value::Str(text), Value::Str(old), Value::Str(new)] = *args else { return Value::Missing };
+    let count = if old.is_empty() { 0 } else { text.matches(old).count() };
+    if count == 0 {
+        return Value::Str(text);
+    }
+    // Both may come from a message: the product is what makes a small one large.
+    let bytes = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
+    arena.text(bytes, |made| {
+        for (at, piece) in text.split(old).enumerate() {
+            if at > 0 {
+                made.push_str(new);
+            }
+            made.push_str(piece);
+        }
+    })
+}
+
+pub(super) fn substring<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    match *args {
+        [Value::Str(text), Value::Int(from)] => part(text, from, i64::MAX),
+        [Value::Str(text), Value::Int(from), Value::Int(length)] => part(text, from, length),
+        _ => Value::Missing,
+    }
+}
+
+/// The part of a text from a character on; missing when it starts outside.
+fn part(text: &str, from: i64, length: i64) -> Value<'_> {
+    let Ok(length) = usize::try_from(length) else { return Value::Missing };
+    let start = match usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX) {
+        0 => Some(0),
+        back if from < 0 => text.char_indices().nth_back(back - 1).map(|(at, _)| at),
+        ahead => place(text, ahead),
+    };
+    let Some(rest) = start.map(|start| &text[start..]) else { return Value::Missing };
+    Value::Str(place(rest, length).map_or(rest, |end| &rest[..end]))
+}
+
+/// The byte at which a character starts, or the text ends; `None` beyond its end.
+fn place(text: &str, character: usize) -> Option<usize> {
+    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(character)
+}
+
+pub(super) fn index_of<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    let [Value::Str(text), Value::Str(wanted)] = *args else { return Value::Missing };
+    let at = text.find(wanted).map(|at| text[..at].chars().count());
+    at.and_then(|at| i64::try_from(at).ok()).map_or(Value::Missing, Value::Int)
+}
+
+pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
+    match *args {
+        [number @ (Value::Int(_) | Value::Float(_))] => number,
+        [Value::Str(text)] => parsed_number(text.trim()),
+        _ => Value::Missing,
+    }
+}
+
+/// The number that decimal digits stand for: an int where it is whole and small enough, as in JSON.
+fn parsed_number(text: &str) -> Value<'_> {
+    // What else the standard library reads: `inf`, `nan`.
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return Value::Missing;
+    }
+    match text.parse::<i64>() {
+        Ok(int) => Value::Int(int),
+        Err(_) => match text.parse::<f64>() {
+            Ok(float) if float.is_finite() => Value::from_float(float),
+            _ => Value::Missing,
+        },
+    }
+}
+
+pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [Value::Str(text)] = *args else { return Value::Missing };
+    let Some(version) = text::version::version(text) else { return Value::Missing };
+    let version = version.to_string();
+    match arena.text(version.len(), |made| made.push_str(&version)) {
+        Value::Str(made) => Value::Version(made),
+        other => other,
+    }
+}
+
+/// Schemes in whose addresses browsers read `\` as `/` and take any number of them.
+const WEB: &[&str] = &["http", "https", "ws", "wss", "ftp"];
+
+pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
+    let [Value::Str(text)] = args else { return Value::Missing };
+    // Browsers drop blanks at the ends, and tabs and line ends anywhere.
+    let text: String =
+        text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    match host(&text) {
+        Some(host) => arena.text(host.len(), |made| made.push_str(&host)),
+        None => Value::Missing,
+    }
+}
+
+/// The host of an address as a browser would go to it, in lower case and without a dot at its end.
+fn host(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let starts = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !starts || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')) {
+        return None;
+    }
+    let web = WEB.iter().any(|known| known.eq_ignore_ascii_case(scheme));
+    let slash = |c: char| c == '/' || (web && c == '\\');
+    let after = rest.strip_prefix(slash)?.strip_prefix(slash)?;
+    let after = if web { after.trim_start_matches(slash) } else { after };
+    let authority = after.split(|c: char| slash(c) || c == '?' || c == '#').next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.rfind(']') {
+        // The colons between brackets are part of the host.
+        Some(end) => &host[..=end],
+        None => host.split(':').next()?,
+    };
+    let host = host.strip_suffix('.').unwrap_or(host);
+    (!host.is_empty()).then(|| host.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn hosts_are_read_as_browsers_read_them() {
+        let check =
+            |text: &str, expected: Option<&str>| assert_eq!(host(text).as_deref(), expected, "{text}");
+        check("https://Sub.Example.com:8443/p?q=1", Some("sub.example.com"));
+        check("http://user:pass@example.com", Some("example.com"));
+        check("https://example.com@evil.com/", Some("evil.com"));
+        check(r"https://evil.com\@example.com/", Some("evil.com"));
+        check(r"https:\\evil.com", Some("evil.com"));
+        check("https:///evil.com", Some("evil.com"));
+        check("https://evil.com#@example.com", Some("evil.com"));
+        check("https://evil.com?@example.com", Some("evil.com"));
+        check("http://[::1]:80/", Some("[::1]"));
+        check("https://example.com./", Some("example.com"));
+        check("mailto:a@b.c", None);
+        check("not-a-url", None);
+        check("example.com/x", None);
+        check("https://", None);
+        check("//example.com", None);
+    }
+}

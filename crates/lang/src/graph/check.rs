@@ -1,0 +1,320 @@
+//! The faults of a workflow before it runs, each with the nodes it concerns.
+
+mod edges;
+mod joins;
+
+use super::node::{NodeId, Route, Target, Vertex, names};
+use edges::Graph;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// The severity of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Suspicious; the workflow is built.
+    Warning,
+    /// The workflow cannot run, or not as it is written.
+    Error,
+}
+
+/// The kinds of faults that are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Two nodes have one name.
+    DuplicateNode,
+    /// The start is no node.
+    UnknownStart,
+    /// A processor or a router is given for a node that does not exist.
+    UnknownNode,
+    /// A node has no processor, or its factory failed.
+    NoProcessor,
+    /// A next node does not exist.
+    UnknownNext,
+    /// A route names a node that does not exist.
+    UnknownTarget,
+    /// A route names a slot that the node does not have, so that it means every next node.
+    MissingTarget,
+    /// A parallel node stands directly under a parallel node.
+    NestedParallel,
+    /// A cycle has no edge that is declared a loop-back, so that it waits for itself.
+    CycleWithoutLoopBack,
+    /// A loop has no way out: one next node only, or loop-backs only.
+    LoopWithoutExit,
+    /// A join has an edge over which nothing can come.
+    JoinNeverFills,
+    /// A join is fed by branches that exclude each other.
+    ExclusiveJoin,
+    /// Nothing leads to a node.
+    Unreachable,
+    /// A route names a node that is not among the next nodes, so that no join counts the edge.
+    UnlistedTarget,
+    /// A node stands twice among the next nodes.
+    RepeatedNext,
+    /// A parallel node has no children.
+    EmptyParallel,
+    /// A router is given for a parallel node, which nobody asks.
+    IdleRouter,
+    /// A loop-back leads to a node from which no way leads back.
+    LoopBackOutsideLoop,
+    /// An edge is a loop-back by one route and not by another.
+    MixedLoopBack,
+}
+
+impl FindingKind {
+    /// Its stable name.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The remedy.
+    pub fn help(self) -> Message {
+        self.row().1
+    }
+
+    /// The severity where nothing is in doubt.
+    fn severity(self) -> Severity {
+        use FindingKind::*;
+        match self {
+            Unreachable | UnlistedTarget | RepeatedNext | EmptyParallel | IdleRouter
+            | LoopBackOutsideLoop | MixedLoopBack => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    fn row(self) -> (&'static str, Message) {
+        use FindingKind::*;
+        match self {
+            DuplicateNode => ("duplicate-node", message!("rename one of them")),
+            UnknownStart => ("unknown-start", message!("start at a node of the workflow")),
+            UnknownNode => ("unknown-node", message!("add the node, or correct the name")),
+            NoProcessor => ("no-processor", message!("register its kind, or give the node a processor")),
+            UnknownNext => ("unknown-next", message!("add the node, or correct the name")),
+            UnknownTarget => ("unknown-target", message!("add the node, or correct the name in the router")),
+            MissingTarget => {
+                ("missing-target", message!("give the node that many next nodes, or route elsewhere"))
+            }
+            NestedParallel => {
+                ("nested-parallel", message!("list the inner children under the outer parallel node"))
+            }
+            CycleWithoutLoopBack => (
+                "cycle-without-loopback",
+                message!("let the router of the edge that closes it say `loopback`"),
+            ),
+            LoopWithoutExit => {
+                ("loop-without-exit", message!("give the node a second next node and a route to it"))
+            }
+            JoinNeverFills => {
+                ("join-never-fills", message!("remove the edge, or let something come over it"))
+            }
+            ExclusiveJoin => (
+                "exclusive-join",
+                message!("let one of the branches end elsewhere, or give each a node of its own"),
+            ),
+            Unreachable => ("unreachable", message!("lead an edge to it, or remove it")),
+            UnlistedTarget => ("unlisted-target", message!("add it to the node's next nodes")),
+            RepeatedNext => ("repeated-next", message!("list it once")),
+            EmptyParallel => ("empty-parallel", message!("give it children")),
+            IdleRouter => {
+                ("idle-router", message!("give the router to the node's children or to the node before it"))
+            }
+            LoopBackOutsideLoop => {
+                ("loopback-outside-loop", message!("leave out `loopback`: the edge closes no loop"))
+            }
+            MixedLoopBack => {
+                ("mixed-loopback", message!("use one edge for going on and another for looping back"))
+            }
+        }
+    }
+}
+
+/// Something wrong with a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The kind of fault.
+    pub kind: FindingKind,
+    /// Its severity.
+    pub severity: Severity,
+    /// The node that is at fault, where there is one of that name.
+    pub node: Option<NodeId>,
+    /// The nodes from the start to the place; for a cycle, once round it.
+    pub path: Vec<NodeId>,
+    /// The fault, in words.
+    pub message: Message,
+}
+
+impl Finding {
+    /// A finding; the last node of the path is at fault.
+    pub fn new(kind: FindingKind, path: Vec<NodeId>, message: Message) -> Self {
+        Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
+    }
+
+    /// The remedy.
+    pub fn help(&self) -> Message {
+        self.kind.help()
+    }
+
+    /// A route of the node's router is at fault.
+    pub fn is_about_routes(&self) -> bool {
+        use FindingKind::*;
+        let kinds = [
+            UnknownTarget,
+            MissingTarget,
+            UnlistedTarget,
+            LoopWithoutExit,
+            MixedLoopBack,
+            LoopBackOutsideLoop,
+            IdleRouter,
+        ];
+        kinds.contains(&self.kind)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = if self.severity == Severity::Error { "error" } else { "warning" };
+        write!(f, "{severity}[{}]: {}", self.kind.name(), self.message)?;
+        if self.path.len() > 1 {
+            let path: Vec<&str> = self.path.iter().map(NodeId::as_str).collect();
+            write!(f, "; path: {}", path.join(" → "))?;
+        }
+        write!(f, "; {}", self.kind.help())
+    }
+}
+
+/// Holds a connected graph against the rules. The start is the number of a node.
+pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
+    let graph = Graph::new(steps, numbers, start);
+    let mut findings = Vec::new();
+    for number in 0..steps.len() {
+        lists(&graph, number, &mut findings);
+        routes(&graph, number, &mut findings);
+    }
+    let cycles = graph.cycles();
+    let waits_for_itself = !cycles.is_empty();
+    for cycle in cycles {
+        let message =
+            message!("no edge of the cycle of {} is declared a loop-back", names(&distinct(&cycle)));
+        findings.push(Finding::new(FindingKind::CycleWithoutLoopBack, cycle, message));
+    }
+    for number in graph.unreachable() {
+        let id = graph.id(number);
+        let message = message!("nothing leads from `{}` to `{id}`", graph.id(start));
+        findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
+    }
+    // In a circle that waits for itself every join is unfillable; once is enough.
+    if !waits_for_itself {
+        joins::check(&graph, &mut findings);
+    }
+    findings
+}
+
+fn distinct(nodes: &[NodeId]) -> Vec<NodeId> {
+    let mut seen = HashSet::new();
+    nodes.iter().filter(|id| seen.insert(*id)).cloned().collect()
+}
+
+fn lists(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
+    let step = &graph.steps[number];
+    let id = &step.id;
+    let mut add = |kind, next: Option<&NodeId>, message| {
+        let path = graph.path_to(number).into_iter().chain(next.cloned()).collect();
+        findings.push(Finding { node: Some(id.clone()), ..Finding::new(kind, path, message) });
+    };
+    for (place, next) in step.next.iter().enumerate() {
+        if step.next[..place].contains(next) {
+            let message = message!("`{next}` stands more than once among the next nodes of `{id}`");
+            add(FindingKind::RepeatedNext, Some(next), message);
+            continue;
+        }
+        match graph.number(next) {
+            None => {
+                let message = message!("`{id}` leads to `{next}`, which is no node");
+                add(FindingKind::UnknownNext, Some(next), message);
+            }
+            Some(child) if step.parallel && graph.steps[child].parallel => {
+                let message =
+                    message!("the parallel node `{next}` stands directly under the parallel node `{id}`");
+                add(FindingKind::NestedParallel, Some(next), message);
+            }
+            Some(_) => {}
+        }
+    }
+    if step.parallel && step.next.is_empty() {
+        add(FindingKind::EmptyParallel, None, message!("the parallel node `{id}` has no children"));
+    }
+    if step.parallel && step.routes.is_some() {
+        let message = message!("the router of the parallel node `{id}` is never asked");
+        add(FindingKind::IdleRouter, None, message);
+    }
+}
+
+fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
+    let step = &graph.steps[number];
+    let Some(routes) = graph.routes(number) else { return };
+    let id = &step.id;
+    let mut add = |kind, message| findings.push(Finding::new(kind, graph.path_to(number), message));
+    let loops = routes.iter().any(|route| route.loopback);
+    let endless = loops && routes.iter().all(|route| route.loopback);
+    if let [only] = step.next.as_slice()
+        && loops
+    {
+        let message = message!("the loop `{id}` has one next node, `{only}`: it cannot both repeat and end");
+        add(FindingKind::LoopWithoutExit, message);
+    } else {
+        if endless {
+            let message = message!("every route of the loop `{id}` loops back");
+            add(FindingKind::LoopWithoutExit, message);
+        }
+        if let Some(slot) = missing_slot(routes, step.next.len()) {
+            let has = step.next.len();
+            let message =
+                message!("a route of `{id}` goes to `next[{slot}]`, but there are {has} next nodes");
+            add(FindingKind::MissingTarget, message);
+        }
+    }
+    let mut named: Vec<&NodeId> = routes
+        .iter()
+        .flat_map(|route| &route.targets)
+        .filter_map(|target| if let Target::Node(node) = target { Some(node) } else { None })
+        .collect();
+    named.sort();
+    named.dedup();
+    for target in named {
+        if graph.number(target).is_none() {
+            let message = message!("a route of `{id}` goes to `{target}`, which is no node");
+            add(FindingKind::UnknownTarget, message);
+        } else if !step.next.contains(target) {
+            let message = message!("a route of `{id}` goes to `{target}`, which is not among its next nodes");
+            add(FindingKind::UnlistedTarget, message);
+        }
+    }
+    let forward: HashSet<NodeId> =
+        routes.iter().filter(|route| !route.loopback).flat_map(|route| route.possible(&step.next)).collect();
+    let mut back: Vec<&NodeId> = step.loop_backs.iter().collect();
+    back.sort();
+    for target in back {
+        let Some(to) = graph.number(target) else { continue };
+        // With one next node the edge is both, and that has been said.
+        if forward.contains(target) && step.next.len() != 1 {
+            let message = message!("the edge from `{id}` to `{target}` is a loop-back by one route only");
+            add(FindingKind::MixedLoopBack, message);
+        }
+        if !graph.leads(to, number) {
+            let message =
+                message!("`{id}` loops back to `{target}`, from where no way leads to `{id}` again");
+            add(FindingKind::LoopBackOutsideLoop, message);
+        }
+    }
+}
+
+/// The first slot that a route names and the node does not have.
+fn missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
+    let named = routes.iter().flat_map(|route| &route.targets);
+    named
+        .filter_map(|target| if let Target::Next(slot) = target { Some(*slot) } else { None })
+        .find(|s| *s >= slots)
+}

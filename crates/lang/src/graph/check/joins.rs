@@ -1,0 +1,98 @@
+//! Joins that wait for what cannot come.
+
+use super::super::node::{NodeId, names};
+use super::edges::Graph;
+use super::{Finding, FindingKind, Severity, distinct};
+use petgraph::graph::NodeIndex;
+use rulec_base::message;
+use std::collections::{BTreeMap, HashSet};
+
+/// Looks at every node that inputs meet at.
+pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
+    let open = graph.has_open_routes();
+    let run_by_parallel = children_of_parallels(graph);
+    let repeated = graph.repeated();
+    let dominators = graph.dominators();
+    let choices = (0..graph.steps.len()).any(|number| graph.routes(number).is_some());
+    for (join, step) in graph.steps.iter().enumerate() {
+        if step.incoming.len() < 2 || !graph.is_reached(join) || join == graph.start {
+            continue;
+        }
+        let id = &step.id;
+        // What is read from an output may lead anywhere, and where something delivers more than
+        // once, a second delivery may stand in for a missing one: nothing is certain then.
+        let several = |number: &usize| repeated.contains(number);
+        let feeds = || step.incoming.iter().filter_map(|from| graph.number(from));
+        let doubtful = open || several(&join) || feeds().any(|from| several(&from));
+        let severity = if doubtful { Severity::Warning } else { Severity::Error };
+        let mut add = |kind, message| {
+            findings.push(Finding { severity, ..Finding::new(kind, graph.path_to(join), message) });
+        };
+        if let Some(parallel) =
+            run_by_parallel.iter().find(|(_, child)| *child == join).map(|(parent, _)| parent)
+        {
+            let parallel = graph.id(*parallel);
+            let others: Vec<NodeId> =
+                step.incoming.iter().filter(|from| **from != parallel).cloned().collect();
+            if !others.is_empty() {
+                let others = names(&distinct(&others));
+                let message = message!(
+                    "`{id}` is run by the parallel node `{parallel}`; what {others} delivers to it waits for ever"
+                );
+                add(FindingKind::JoinNeverFills, message);
+            }
+            continue;
+        }
+        let sources: Vec<usize> = feeds().collect();
+        let (alive, dead): (Vec<usize>, Vec<usize>) = sources
+            .into_iter()
+            .partition(|from| graph.is_reached(*from) && graph.targets(*from).contains(&join));
+        if !dead.is_empty() {
+            let dead: Vec<NodeId> = dead.into_iter().map(|from| graph.id(from)).collect();
+            let message =
+                message!("`{id}` waits for {}, which can never deliver to it", names(&distinct(&dead)));
+            add(FindingKind::JoinNeverFills, message);
+            continue;
+        }
+        // The node whose choice leaves one of the branches out. Every way to the branches it is
+        // asked about passes it, so that nothing else can feed them.
+        let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for from in alive.into_iter().filter(|_| choices) {
+            for before in dominators.dominators(NodeIndex::new(from)).into_iter().flatten() {
+                if graph.routes(before.index()).is_some() {
+                    behind.entry(before.index()).or_default().push(from);
+                }
+            }
+        }
+        let excluding = behind
+            .into_iter()
+            .find(|(chooser, behind)| behind.len() > 1 && !some_route_feeds(graph, *chooser, behind, join));
+        if let Some((chooser, behind)) = excluding {
+            let behind: Vec<NodeId> = behind.into_iter().map(|from| graph.id(from)).collect();
+            let message = message!(
+                "`{id}` waits for {}, but no route of `{}` leads to all of them",
+                names(&distinct(&behind)),
+                graph.id(chooser)
+            );
+            add(FindingKind::ExclusiveJoin, message);
+        }
+    }
+}
+
+/// Some answer of the chooser lets every one of these sources deliver to the join.
+fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: usize) -> bool {
+    let Some(routes) = graph.routes(chooser) else { return true };
+    routes.iter().any(|route| {
+        let targets = graph.led_by(chooser, route);
+        let reached: HashSet<usize> = graph.forward_from(&targets);
+        sources
+            .iter()
+            .all(|from| if *from == chooser { targets.contains(&join) } else { reached.contains(from) })
+    })
+}
+
+fn children_of_parallels(graph: &Graph<'_>) -> Vec<(usize, usize)> {
+    let parallels = (0..graph.steps.len()).filter(|number| graph.steps[*number].parallel);
+    let reached = parallels.filter(|number| graph.is_reached(*number));
+    reached.flat_map(|number| graph.targets(number).into_iter().map(move |child| (number, child))).collect()
+}

@@ -1,0 +1,216 @@
+//! Nodes by their names, and the ways that their outputs may take.
+
+use rulec_base::diag::{Argument, Hole, Message, listed};
+use rulec_base::message;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The name of a node. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeId(Arc<str>);
+
+impl NodeId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Arc<str>>> From<T> for NodeId {
+    fn from(text: T) -> Self {
+        NodeId(text.into())
+    }
+}
+
+impl Deref for NodeId {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for NodeId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<&str> for NodeId {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+impl Argument for NodeId {
+    fn argument(&self) -> Hole {
+        self.as_str().argument()
+    }
+}
+
+/// Names in backticks, joined as in a sentence.
+pub fn names(nodes: &[NodeId]) -> Message {
+    let quoted = nodes.iter().map(|node| message!("`{node}`"));
+    match nodes.len() {
+        0 => message!("nobody"),
+        1 => listed(quoted),
+        count => {
+            message!("{} and {}", listed(quoted.clone().take(count - 1)), listed(quoted.skip(count - 1)))
+        }
+    }
+}
+
+/// A node of a graph, with where it may lead.
+#[derive(Clone, Debug)]
+pub struct Vertex {
+    /// Its name, unique in the graph.
+    pub id: NodeId,
+    /// The nodes that come next, as listed.
+    pub next: Vec<NodeId>,
+    /// A parallel node runs its next nodes side by side and has no output of its own.
+    pub parallel: bool,
+    /// Every answer of its router; `None` where outputs go to every next node. A parallel node's is never asked.
+    pub routes: Option<Arc<[Route]>>,
+    /// The targets of the loop-backs that its router declares.
+    pub loop_backs: HashSet<NodeId>,
+    /// The origins of its counted edges, one entry for each; [`connect`] notes them.
+    pub incoming: Vec<NodeId>,
+}
+
+impl Vertex {
+    /// A node with its router's answers.
+    pub fn new(id: NodeId, next: Vec<NodeId>, parallel: bool, routes: Option<Arc<[Route]>>) -> Vertex {
+        let declared = routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);
+        let loop_backs = declared.flat_map(|route| route.possible(&next)).collect();
+        Vertex { id, next, parallel, routes, loop_backs, incoming: Vec::new() }
+    }
+}
+
+/// Notes at each node where its counted edges come from: all but loop-backs.
+pub fn connect(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
+    let mut edges = Vec::new();
+    for vertex in &*vertices {
+        let counted = vertex.next.iter().filter(|to| !vertex.loop_backs.contains(*to));
+        edges.extend(counted.filter_map(|to| Some((vertex.id.clone(), *numbers.get(to)?))));
+    }
+    for (from, to) in edges {
+        if let Some(vertex) = vertices.get_mut(to) {
+            vertex.incoming.push(from);
+        }
+    }
+}
+
+/// One answer of a router.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The nodes that receive the output, one after the other.
+    pub targets: Vec<Target>,
+    /// The targets run at once, and what waits there is cleared.
+    pub loopback: bool,
+}
+
+/// A node as a route names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// `next[i]`. Where there is no such node, every next node.
+    Next(usize),
+    /// Every next node.
+    Every,
+    /// A node by its name.
+    Node(NodeId),
+    /// The nodes whose names stand in a field of the output, as a list or as one text. The field is
+    /// a path: `["plan", "next"]` is `output.plan.next`. Anything else in it names no node.
+    Listed(Vec<String>),
+}
+
+impl Route {
+    /// To these targets, not as a loop-back.
+    pub fn to(targets: impl IntoIterator<Item = Target>) -> Self {
+        Route { targets: targets.into_iter().collect(), loopback: false }
+    }
+
+    /// The same as a loop-back.
+    #[must_use]
+    pub fn looping_back(mut self) -> Self {
+        self.loopback = true;
+        self
+    }
+
+    /// The nodes it leads to for this output.
+    pub fn resolve(&self, next: &[NodeId], output: &Value) -> Vec<NodeId> {
+        self.expand(next, |path| {
+            let field = path.iter().try_fold(output, |value, name| value.get(name));
+            match field {
+                Some(Value::String(one)) => vec![one.as_str().into()],
+                Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).map(Into::into).collect(),
+                _ => Vec::new(),
+            }
+        })
+    }
+
+    /// The nodes it may lead to. What only an output can list is taken to be among the next nodes.
+    pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
+        self.expand(next, |_| next.to_vec())
+    }
+
+    fn expand(&self, next: &[NodeId], listed: impl Fn(&[String]) -> Vec<NodeId>) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        for target in &self.targets {
+            match target {
+                Target::Next(slot) => match next.get(*slot) {
+                    Some(node) => found.push(node.clone()),
+                    None => found.extend_from_slice(next),
+                },
+                Target::Every => found.extend_from_slice(next),
+                Target::Node(node) => found.push(node.clone()),
+                Target::Listed(path) => found.extend(listed(path)),
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn targets_are_looked_up_among_the_next_nodes_and_in_the_output() {
+        let listed = |path: &[&str]| Target::Listed(path.iter().map(|name| (*name).to_owned()).collect());
+        let output = json!({"next": ["b", 7, "zzz", "b"], "plan": {"one": "a"}, "n": 5});
+        let cases: Vec<(Vec<Target>, &[&str])> = vec![
+            (vec![Target::Next(0)], &["a"]),
+            (vec![Target::Next(1), Target::Next(0)], &["b", "a"]),
+            (vec![Target::Next(2)], &["a", "b"]),
+            (vec![Target::Every], &["a", "b"]),
+            (vec![Target::Node("x".into())], &["x"]),
+            (vec![listed(&["next"])], &["b", "zzz", "b"]),
+            (vec![listed(&["plan", "one"])], &["a"]),
+            (vec![listed(&["n"]), listed(&["gone"]), listed(&["plan", "gone"]), listed(&["n", "x"])], &[]),
+            (vec![], &[]),
+        ];
+        for (targets, expected) in cases {
+            let route = Route::to(targets);
+            assert_eq!(route.resolve(&["a".into(), "b".into()], &output), expected, "{route:?}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! THE table of the limits of a decision. One row says a limit's setting, default, unit, and what happens beyond
+//! it; the checker of `settings`, the engines, the messages and the page `docs/limits.md` read it.
+//!
+//! Every limit depends on rule and value alone, never on the way of deciding, so that all engines agree: what
+//! goes beyond one counts as missing.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use rulec_base::diag::Message;
+use rulec_base::message;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// A row of the table.
+pub struct LimitInfo {
+    pub limit: Limit,
+    /// The name of its setting.
+    pub name: &'static str,
+    pub default: u64,
+    /// As docs write the default.
+    pub written: &'static str,
+    pub unit: Message,
+    /// The quantity it bounds.
+    pub doc: &'static str,
+    /// The consequence of going beyond it.
+    pub beyond: &'static str,
+}
+
+macro_rules! limits {
+    ($($limit:ident $name:literal $default:expr, $written:literal, $unit:expr, $doc:literal, $beyond:literal;)*) => {
+        /// A limit of a decision; its row in [`TABLE`] says the rest.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Limit { $($limit,)* }
+
+        /// The table, in the order of [`Limit`].
+        pub static TABLE: &[LimitInfo] = &[$(LimitInfo {
+            limit: Limit::$limit, name: $name, default: $default, written: $written, unit: $unit, doc: $doc,
+            beyond: $beyond,
+        },)*];
+
+        const DEFAULTS: [u64; COUNT] = [$($default),*];
+        /// The number of limits.
+        pub const COUNT: usize = [$(Limit::$limit),*].len();
+    };
+}
+
+limits! {
+    QuantifierElements "quantifier_elements" 1_000_000, "1_000_000", message!("elements"),
+        "The elements that `any`, `all` and `count` read, and that an `each` of a payload walks over. In a nest of them, d deep, each reads at most the d-th root of it: 1,000 of two, 100 of three.",
+        "the quantifier is unknown, the count and the list of `each` missing";
+    SimilarityCharacters "similarity_characters" 4_096, "4_096", message!("characters"),
+        "The characters of either text that `similarity` compares.",
+        "the similarity is missing";
+    RegexBytes "regex_bytes" 1 << 20, "1MiB", message!("bytes"),
+        "The bytes of a text that `matches` looks through.",
+        "the condition is unknown";
+    RegexWork "regex_work" 1 << 30, "1_073_741_824", message!("bytes × states"),
+        "The bytes of a text that `matches` looks through, times the states of the expression's automaton.",
+        "the condition is unknown";
+    ValueBytes "value_bytes" 1 << 20, "1MiB", message!("bytes"),
+        "The size of a value that a function or a list in the rules builds: the bytes of its texts, and 8 for each element.",
+        "the value is missing";
+    SearchWork "search_work" 1 << 28, "268_435_456", message!("bytes × bytes"),
+        "The work of searching one value of the message for another: the product of their sizes, where an element of a list counts as 8 bytes.",
+        "the condition is unknown";
+    RequestBytes "request_bytes" 1 << 20, "1MiB", message!("bytes"),
+        "The bytes of the text that `request` analyses.",
+        "what `request` finds is missing";
+    RequestWork "request_work" 1 << 30, "1_073_741_824", message!("bytes × parts"),
+        "The bytes of that text, times the states of an entity's expressions or the number of intents.",
+        "what `request` finds is missing";
+    Violations "violations" 100_000, "100_000", message!("violations"),
+        "The violations of a payload that are collected, in the order of its rules.",
+        "what else is wrong with the payload is left out";
+}
+
+/// The bytes that a function may build inside quantifiers in all, in units of `value_bytes`.
+pub const VALUES_IN_QUANTIFIERS: u64 = 64;
+
+impl Limit {
+    pub fn info(self) -> &'static LimitInfo {
+        &TABLE[self as usize]
+    }
+
+    pub fn named(name: &str) -> Option<Limit> {
+        TABLE.iter().find(|row| row.name == name).map(|row| row.limit)
+    }
+}
+
+/// The limits of a rule set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits([u64; COUNT]);
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits(DEFAULTS)
+    }
+}
+
+impl Limits {
+    #[inline]
+    pub fn of(&self, limit: Limit) -> u64 {
+        self.0[limit as usize]
+    }
+
+    #[must_use]
+    pub fn with(mut self, limit: Limit, most: u64) -> Limits {
+        self.0[limit as usize] = most;
+        self
+    }
+
+    /// The elements that a quantifier in a nest of that depth may read.
+    pub fn elements(&self, nest: u32) -> u64 {
+        root(self.of(Limit::QuantifierElements), nest)
+    }
+}
+
+/// The greatest number whose power does not exceed another.
+fn root(of: u64, power: u32) -> u64 {
+    let fits = |number: u64| number.checked_pow(power).is_some_and(|product| product <= of);
+    let (mut least, mut beyond) = (0, of.saturating_add(1));
+    while beyond - least > 1 {
+        let middle = least + (beyond - least) / 2;
+        if fits(middle) { least = middle } else { beyond = middle }
+    }
+    least
+}
+
+/// A limit that a decision went beyond: what was larger counts as missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    pub limit: Limit,
+    pub amount: u64,
+    pub most: u64,
+}
+
+impl Exceeded {
+    /// The name of the setting that changes the limit.
+    pub fn limit(&self) -> &'static str {
+        self.limit.info().name
+    }
+
+    /// The excess in words, which each language has its own for.
+    pub fn in_words(&self) -> Message {
+        let (row, Exceeded { amount, most, .. }) = (self.limit.info(), self);
+        message!("{amount} {} are more than the {most} that `{}` allows", row.unit, row.name)
+    }
+
+    /// The amount that was found, in the limit's unit.
+    pub fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    /// The most that is allowed there.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+}
+
+/// Adds limits that were exceeded to others, each once.
+pub fn add(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
+    for exceeded in more {
+        if !all.iter().any(|known| known.limit == exceeded.limit) {
+            all.push(exceeded);
+        }
+    }
+}
+
+impl std::fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+impl Serialize for Exceeded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Exceeded", 3)?;
+        fields.serialize_field("limit", self.limit())?;
+        fields.serialize_field("amount", &self.amount)?;
+        fields.serialize_field("most", &self.most)?;
+        fields.end()
+    }
+}
+
+impl rulec_base::codec::Codec for Limits {
+    fn write(&self, to: &mut rulec_base::codec::Writer) {
+        self.0.iter().for_each(|most| most.write(to));
+    }
+
+    fn read(from: &mut rulec_base::codec::Reader<'_>) -> Result<Self, rulec_base::codec::DecodeError> {
+        let mut limits = Limits::default();
+        for most in &mut limits.0 {
+            *most = rulec_base::codec::Codec::read(from)?;
+        }
+        Ok(limits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nest_reads_the_root_of_what_one_quantifier_reads() {
+        let limits = Limits::default();
+        let roots = [1, 2, 3, 4, 20, 64].map(|nest| limits.elements(nest));
+        assert_eq!(roots, [1_000_000, 1_000, 100, 31, 1, 1]);
+        assert_eq!(limits.with(Limit::QuantifierElements, 0).elements(3), 0);
+        assert_eq!(limits.with(Limit::QuantifierElements, u64::MAX).elements(1), u64::MAX - 1);
+    }
+
+    #[test]
+    fn what_was_exceeded_is_told_alike_however_it_is_asked() {
+        let exceeded = Exceeded { limit: Limit::QuantifierElements, amount: 7, most: 5 };
+        assert_eq!(exceeded.to_string(), exceeded.in_words().to_string());
+        assert!(exceeded.to_string().contains("quantifier_elements"), "{exceeded}");
+    }
+
+    #[test]
+    fn rows_stand_in_order() {
+        for (at, row) in TABLE.iter().enumerate() {
+            assert!(row.limit as usize == at && Limit::named(row.name) == Some(row.limit));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Predicates under their modifiers, and within the limits: what both evaluators ask of an operator of the table.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use crate::arena::Arena;
+use crate::limits::Limit;
+use crate::operators::implementations;
+use crate::operators::modifiers::{Quantity, TestMode};
+use crate::operators::table::{Meaning, Op, Search};
+use crate::value::{Tri, Value};
+
+/// The way a predicate is computed: the decision's arena, and whether its right operand is a constant.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    pub arena: &'a Arena,
+    /// A constant has been bounded when the rules were compiled.
+    pub constant: bool,
+}
+
+/// Applies a predicate of the table under its modifiers: over the right operand's elements for `any`, `all` and
+/// `none`, else to the operand itself. Unknown where that is more work than the limits allow.
+pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: How<'_>) -> Tri {
+    let Meaning::Predicate(mut predicate) = op.info().meaning else { return Tri::Unknown };
+    if !affords(op, left, right, mode, how) {
+        return Tri::Unknown;
+    }
+    if op.info().search == Some(Search::Regex) && !how.constant {
+        predicate = implementations::matches_of_message;
+    }
+    let Some(quantity) = mode.quantity else { return predicate(left, right, mode, how.arena) };
+    if left.is_missing() {
+        return Tri::Unknown;
+    }
+    let Some(elements) = right.elements() else { return Tri::Unknown };
+    let results = elements.map(|element| predicate(left, element, mode, how.arena));
+    match quantity {
+        Quantity::Any => Tri::any(results),
+        Quantity::All => Tri::all(results),
+        Quantity::None => Tri::any(results).not(),
+    }
+}
+
+/// True when searching the left operand for the right one, or comparing them, is within the limits. A single pass
+/// over what the message holds is; passes over one of its values for each part of another need not be.
+pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: How<'_>) -> bool {
+    let arena = how.arena;
+    let passes = match (op.info().search, left) {
+        (Some(Search::Glob), Value::Str(_)) if !how.constant && !affords_globs(right, arena) => return false,
+        // What the rules themselves hold has no bound.
+        (Some(_), _) if how.constant => 1,
+        (Some(search), Value::Str(_)) => passes(search, right, mode),
+        // Each element of the one list is looked for in the other.
+        (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
+        (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
+        (None, _) if op == Op::InNetwork => right.list_len().map_or(1, |len| len as u64),
+        _ => return true,
+    };
+    if passes <= 1 && !arena.is_repeated() {
+        return true;
+    }
+    let most = arena.left(Limit::SearchWork) / passes.max(1);
+    // What is prepared anew each time counts, as does what is compiled.
+    let prepared = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.weight(most) };
+    let work = match (op.info().search, left) {
+        (Some(search), Value::Str(text)) => {
+            let built = match search {
+                _ if how.constant => 0,
+                Search::Glob => right.weight(most).saturating_mul(GLOB_BYTE),
+                _ => prepared(right),
+            };
+            (text.len() as u64).saturating_mul(passes).saturating_add(built)
+        }
+        (Some(_), list) => list.weight(most).saturating_mul(passes),
+        (None, _) if op == Op::InNetwork => passes,
+        (None, Value::Str(text)) if op != Op::In || how.constant => match prepared(left) {
+            0 => 0,
+            _ if how.constant => text.len() as u64,
+            work => work.saturating_add(prepared(right)),
+        },
+        (None, _) if op == Op::In && !how.constant => right.weight(most),
+        // Two lists or dicts are compared up to the end of the shorter.
+        (None, _) => match left.weight(most) {
+            0 => 0,
+            work => right.weight(work),
+        },
+    };
+    arena.affords(Limit::SearchWork, work)
+}
+
+/// The work that a byte of a pattern of `like` counts as where it comes from a message and is compiled anew.
+const GLOB_BYTE: u64 = 32;
+
+/// True when patterns of `like` that a message brings are no larger than other values that are built.
+fn affords_globs(patterns: Value<'_>, arena: &Arena) -> bool {
+    let fits =
+        |pattern: Value<'_>| arena.allows(Limit::ValueBytes, pattern.as_str().map_or(0, str::len) as u64);
+    fits(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(fits))
+}
+
+/// The passes over a text that a search for what the message brings may take.
+fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
+    // Where what is found may still be refused, the search begins anew behind each place.
+    let again = mode.word || search == Search::Glob;
+    let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
+    match (mode.quantity, wanted.elements()) {
+        (Some(_), Some(elements)) => elements.map(of).sum(),
+        // The glob itself knows whether it goes back.
+        _ if search == Search::Glob => 1,
+        _ => of(wanted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn quantities_are_kleene_over_the_right_list() {
+        let mode = |quantity| TestMode { quantity: Some(quantity), ..TestMode::default() };
+        let check = |list: Json, quantity, expected| {
+            let how = How { arena: &Arena::default(), constant: false };
+            let result = test(Op::Contains, Value::Str("abc"), Value::from_json(&list), mode(quantity), how);
+            assert_eq!(result, expected, "{list}");
+        };
+        check(json!(["b", 7]), Quantity::Any, Tri::True);
+        check(json!(["x", 7]), Quantity::Any, Tri::Unknown);
+        check(json!(["x", "y"]), Quantity::None, Tri::True);
+        check(json!(["a", "c"]), Quantity::All, Tri::True);
+        check(json!([]), Quantity::Any, Tri::False);
+        check(json!([]), Quantity::All, Tri::True);
+        check(json!(null), Quantity::Any, Tri::Unknown);
+    }
+}

@@ -1,0 +1,285 @@
+//! The function behind each operator of [`crate::operators::table::TABLE`]: the plainest that is right. The
+//! reference evaluator calls nothing else; the VM calls these wherever it has no faster code of its
+//! own, and is held against them by the differential test.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use crate::arena::Arena;
+use crate::limits::Limit;
+use crate::operators::modifiers::TestMode;
+use crate::ty::KindSet;
+use crate::value::{self, Tri, Value};
+use rulec_base::text;
+use rulec_base::text::pattern::Origin;
+use time::{Duration, OffsetDateTime};
+
+/// True when a text of so many bytes may be searched by an expression of so many states.
+pub fn affords_regex(bytes: usize, states: u64, arena: &Arena) -> bool {
+    arena.allows(Limit::RegexBytes, bytes as u64)
+        && arena.affords(Limit::RegexWork, (bytes as u64).saturating_mul(states))
+}
+
+/// True when a text of so many bytes may be held against a pattern that takes so many passes; one is linear.
+pub fn affords_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
+    passes <= 1 || arena.affords(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
+}
+
+fn both_texts(left: Value<'_>, right: Value<'_>, mode: TestMode, holds: impl Fn(&str, &str) -> bool) -> Tri {
+    match (left, right) {
+        (Value::Str(text), Value::Str(keyword)) if mode.text.is_plain() => holds(text, keyword).into(),
+        (Value::Str(text), Value::Str(keyword)) => {
+            holds(&mode.text.prepare(text), &mode.text.prepare(keyword)).into()
+        }
+        _ => Tri::Unknown,
+    }
+}
+
+/// Two-valued equality that prepares texts as the mode says.
+fn identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
+    match (left, right) {
+        (Value::Str(a), Value::Str(b)) if !mode.text.is_plain() => {
+            mode.text.prepare(a) == mode.text.prepare(b)
+        }
+        _ => value::identical(left, right),
+    }
+}
+
+pub fn equal(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
+    match value::equal(left, right) {
+        Tri::Unknown => Tri::Unknown,
+        _ => identical(left, right, mode).into(),
+    }
+}
+
+pub fn not_equal(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    equal(left, right, mode, arena).not()
+}
+
+macro_rules! orders {
+    ($($name:ident $holds:ident;)*) => {$(
+        pub fn $name(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
+            value::compare(left, right).map_or(Tri::Unknown, |order| order.$holds().into())
+        }
+    )*};
+}
+orders! {
+    less is_lt;
+    less_equal is_le;
+    greater is_gt;
+    greater_equal is_ge;
+}
+
+/// True when one of the elements is identical to a value, which is prepared once.
+fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<'_>, mode: TestMode) -> bool {
+    match wanted {
+        Value::Str(text) if !mode.text.is_plain() => {
+            let text = mode.text.prepare(text);
+            elements.any(|element| match element {
+                Value::Str(other) => mode.text.prepare(other) == text,
+                _ => value::identical(element, wanted),
+            })
+        }
+        _ => elements.any(|element| value::identical(element, wanted)),
+    }
+}
+
+/// `in` over a list; ranges are two comparisons.
+pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
+    if left.is_missing() {
+        return Tri::Unknown;
+    }
+    right.elements().map_or(Tri::Unknown, |elements| has_element(elements, left, mode).into())
+}
+
+/// `contains`: of a text, or of a list.
+pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
+    match left.elements() {
+        Some(_) if right.is_missing() => Tri::Unknown,
+        Some(elements) => has_element(elements, right, mode).into(),
+        None => both_texts(left, right, mode, |text, keyword| {
+            if mode.word { text::contains_word(text, keyword) } else { text.contains(keyword) }
+        }),
+    }
+}
+
+pub fn starts_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
+    both_texts(left, right, mode, |text, keyword| {
+        if mode.word { text::starts_with_word(text, keyword) } else { text.starts_with(keyword) }
+    })
+}
+
+pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
+    both_texts(left, right, mode, |text, keyword| {
+        if mode.word { text::ends_with_word(text, keyword) } else { text.ends_with(keyword) }
+    })
+}
+
+pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    match (left, right) {
+        // The pattern's own characters are told apart from its wildcards before either is prepared.
+        (Value::Str(text), Value::Str(pattern)) => {
+            let glob = text::Glob::with_mode(pattern, mode.text);
+            if !affords_glob(text.len(), glob.weight(), arena) {
+                return Tri::Unknown;
+            }
+            glob.matches(&mode.text.prepare(text)).into()
+        }
+        _ => Tri::Unknown,
+    }
+}
+
+/// `matches` of a constant. The expression comes from a cache or is compiled: for the reference.
+pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Rules))
+}
+
+/// `matches` of an expression that the message brings.
+pub fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
+    matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Message))
+}
+
+fn matches_by(
+    left: Value<'_>,
+    right: Value<'_>,
+    arena: &Arena,
+    compile: impl FnOnce(&str) -> Option<(regex::Regex, u64)>,
+) -> Tri {
+    let (Value::Str(text), Value::Str(pattern)) = (left, right) else { return Tri::Unknown };
+    match compile(pattern) {
+        Some((regex, states)) if affords_regex(text.len(), states, arena) => regex.is_match(text).into(),
+        _ => Tri::Unknown,
+    }
+}
+
+pub fn in_network(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
+    match (left, right) {
+        (Value::Str(address), Value::Str(wanted)) => {
+            text::network::is_in_network(address, wanted).map_or(Tri::Unknown, Tri::from)
+        }
+        _ => Tri::Unknown,
+    }
+}
+
+pub fn has_key(left: Value<'_>, right: Value<'_>, _: TestMode, _: &Arena) -> Tri {
+    right.as_str().and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
+}
+
+pub fn is_missing(left: Value<'_>, _: Value<'_>, _: TestMode, _: &Arena) -> Tri {
+    left.is_missing().into()
+}
+
+pub fn is_present(left: Value<'_>, _: Value<'_>, _: TestMode, _: &Arena) -> Tri {
+    (!left.is_missing()).into()
+}
+
+/// `??`
+pub fn coalesce<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
+    if left.is_missing() { right } else { left }
+}
+
+/// A float, unless it is infinite or not a number.
+pub fn finite<'a>(float: f64) -> Value<'a> {
+    if float.is_finite() { Value::Float(float) } else { Value::Missing }
+}
+
+fn float(value: Value<'_>) -> Option<f64> {
+    match value {
+        Value::Int(int) => Some(int as f64),
+        Value::Float(float) => Some(float),
+        _ => None,
+    }
+}
+
+fn arithmetic<'a>(
+    left: Value<'a>,
+    right: Value<'a>,
+    ints: fn(i64, i64) -> Option<i64>,
+    floats: fn(f64, f64) -> f64,
+) -> Value<'a> {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => ints(a, b).map_or(Value::Missing, Value::Int),
+        _ => match (float(left), float(right)) {
+            (Some(a), Some(b)) => finite(floats(a, b)),
+            _ => Value::Missing,
+        },
+    }
+}
+
+fn shifted<'a>(at: OffsetDateTime, seconds: Option<f64>, sign: f64) -> Value<'a> {
+    seconds
+        .and_then(|seconds| Duration::checked_seconds_f64(seconds * sign))
+        .and_then(|duration| at.checked_add(duration))
+        .map_or(Value::Missing, Value::DateTime)
+}
+
+pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
+    match (left, right) {
+        (Value::DateTime(at), seconds) | (seconds, Value::DateTime(at)) => shifted(at, float(seconds), 1.0),
+        _ => arithmetic(left, right, i64::checked_add, |a, b| a + b),
+    }
+}
+
+/// `-` between two operands
+pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
+    match (left, right) {
+        (Value::DateTime(a), Value::DateTime(b)) => finite((a - b).as_seconds_f64()),
+        (Value::DateTime(at), _) => shifted(at, float(right), -1.0),
+        _ => arithmetic(left, right, i64::checked_sub, |a, b| a - b),
+    }
+}
+
+pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
+    arithmetic(left, right, i64::checked_mul, |a, b| a * b)
+}
+
+/// `/`: always a float.
+pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
+    match (float(left), float(right)) {
+        (Some(a), Some(b)) => finite(a / b),
+        _ => Value::Missing,
+    }
+}
+
+/// `%`: the sign of the dividend.
+pub fn rem<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
+    // `i64::MIN % -1` is 0, though the division it stands for overflows.
+    let ints = |a: i64, b: i64| if b == -1 { Some(0) } else { a.checked_rem(b) };
+    arithmetic(left, right, ints, |a, b| a % b)
+}
+
+/// `-` before an operand
+pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
+    match operand {
+        Value::Int(int) => int.checked_neg().map_or(Value::Missing, Value::Int),
+        Value::Float(float) => Value::Float(-float),
+        _ => Value::Missing,
+    }
+}
+
+/// A bool as a condition: anything else is unknown.
+pub fn truth(value: Value<'_>) -> Tri {
+    match value.read(KindSet::BOOL) {
+        Value::Bool(value) => value.into(),
+        _ => Tri::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn arithmetic_is_missing_where_mathematics_leaves_the_machine() {
+        let check = |value: Value<'_>, expected: Json| assert_eq!(value.to_json(), expected);
+        check(add(Value::Int(i64::MAX), Value::Int(1)), Json::Null);
+        check(rem(Value::Int(i64::MIN), Value::Int(-1)), json!(0));
+        check(rem(Value::Int(-7), Value::Int(3)), json!(-1));
+        check(rem(Value::Int(7), Value::Int(0)), Json::Null);
+        check(div(Value::Int(1), Value::Int(2)), json!(0.5));
+        check(div(Value::Int(1), Value::Int(0)), Json::Null);
+        check(mul(Value::Float(1e308), Value::Int(10)), Json::Null);
+        check(neg(Value::Int(i64::MIN), Value::Missing), Json::Null);
+        check(add(Value::Str("a"), Value::Int(1)), Json::Null);
+    }
+}

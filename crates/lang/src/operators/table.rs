@@ -1,0 +1,431 @@
+//! THE table of operators. One row holds everything the language knows of an operator: spelling,
+//! precedence, operand types, result, negation, modifiers, cost, meaning, way to search, words of
+//! other languages for it, documentation and a tested example. The parser, the checker, lowering,
+//! the index, all engines, the reference page and the tests read it; to add an operator, add a row,
+//! the function it names in `meaning.rs`, and a test.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use crate::arena::Arena;
+use crate::operators::implementations;
+use crate::ty::KindSet;
+use crate::value::{Tri, Value};
+use hashbrown::HashMap;
+use rulec_base::codec::impl_codec;
+use rulec_base::diag::{Message, listed};
+use rulec_base::message;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+pub use crate::operators::modifiers::{Case, Modifiers, Quantity, TestMode};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fixity {
+    Prefix,
+    Infix,
+    Postfix,
+}
+
+/// One way of using an operator: the kinds on its left, what must stand on its right, the result.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    pub left: KindSet,
+    pub right: Right,
+    pub result: Outcome,
+}
+
+/// The right operand that a [`Form`] takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    Nothing,
+    /// A value of one of these kinds.
+    Kinds(KindSet),
+    /// A value of the left operand's family (numbers compare with numbers).
+    Same,
+    /// A text, where one of both sides is surely one: what may be a number or a time is compared as such.
+    SomeText,
+    /// An element of the left operand, a list.
+    Element,
+    /// A string, or with `any`, `all` or `none` a list of strings.
+    Text,
+    /// A constant regular expression, or with `any`, `all` or `none` a list of them.
+    Pattern,
+    /// A network of the Internet, or with `any`, `all` or `none` a list of them.
+    Network,
+    /// A list whose elements are of the left operand's family, or a range.
+    Members,
+    Type,
+    Condition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// True, false or unknown.
+    Condition,
+    /// An int when both operands are ints, else a float.
+    Number,
+    Float,
+    DateTime,
+    /// Whatever either operand may be.
+    Either,
+    /// The type named on the right.
+    Named,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Negation {
+    Op(Op),
+    /// By `not` before the operator: `x not contains y`.
+    NotBefore,
+    /// Only by `not` before the whole.
+    NotWhole,
+    /// It is no condition.
+    None,
+}
+
+/// Roughly what evaluating costs, cheapest first; conditions are tried in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cost {
+    /// A comparison of scalars.
+    Scalar,
+    /// A hash or a short list.
+    Lookup,
+    /// A pass over a text.
+    Scan,
+    Regex,
+    /// A walk over a list's elements.
+    Loop,
+    /// A function of the embedding program.
+    Host,
+}
+
+/// The plain function of an operator, which both evaluators can call.
+#[derive(Clone, Copy)]
+pub enum Meaning {
+    /// A predicate over two values; `any`, `all` and `none` are applied outside.
+    Predicate(fn(Value<'_>, Value<'_>, TestMode, &Arena) -> Tri),
+    /// A value from two values (the second is missing for prefix operators).
+    Value(for<'a> fn(Value<'a>, Value<'a>) -> Value<'a>),
+    /// Built into the evaluators: logic and typed reads.
+    Structure,
+}
+
+/// The way an operator searches a text for what stands on its right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// The keyword itself stands there in the text.
+    Literal(Anchor),
+    /// The whole text fits the pattern.
+    Glob,
+    /// The regular expression is found in the text.
+    Regex,
+}
+
+/// The part of a text where a literal must stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Anchor {
+    Anywhere,
+    Start,
+    End,
+}
+
+impl Search {
+    /// False for a regular expression, which reads the text as it is and ignores case by itself.
+    pub fn prepares_texts(self) -> bool {
+        self != Search::Regex
+    }
+
+    /// True when the right operand stands for itself.
+    pub fn is_literal(self) -> bool {
+        matches!(self, Search::Literal(_))
+    }
+
+    /// True when it also finds what it looks for among the elements of a list.
+    pub fn finds_elements(self) -> bool {
+        self == Search::Literal(Anchor::Anywhere)
+    }
+}
+
+const fn named(search: &[Search]) -> Option<Search> {
+    match search {
+        [search] => Some(*search),
+        _ => None,
+    }
+}
+
+pub struct OpInfo {
+    pub op: Op,
+    /// As authors write it.
+    pub spelling: &'static str,
+    pub fixity: Fixity,
+    /// Higher binds tighter.
+    pub precedence: u8,
+    pub forms: &'static [Form],
+    pub negation: Negation,
+    pub accepts: Accepts,
+    pub cost: Cost,
+    pub meaning: Meaning,
+    pub search: Option<Search>,
+    /// Words of other languages that mean it; who writes one is told its spelling.
+    pub foreign: &'static [&'static str],
+    /// One sentence for the reference and the editor.
+    pub doc: Message,
+    /// A condition that holds for the message beside it; compiled and run by a test.
+    pub example: (&'static str, &'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepts {
+    /// `word` before the right operand.
+    pub word: bool,
+    /// `any`, `all`, `none` before a list on the right.
+    pub quantity: bool,
+    /// `ignoring case` and `matching case` after it.
+    pub case: bool,
+}
+
+const NOTHING: Accepts = Accepts { word: false, quantity: false, case: false };
+const CASE: Accepts = Accepts { word: false, quantity: false, case: true };
+const LIST: Accepts = Accepts { word: false, quantity: true, case: false };
+const LIST_CASE: Accepts = Accepts { word: false, quantity: true, case: true };
+const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
+
+macro_rules! operators {
+    ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
+       [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:expr,)? $(foreign [$($foreign:literal),*],)? message!($doc:literal), $cond:literal on $input:literal;)*) => {
+        /// An operator of the language; its row in [`TABLE`] says the rest.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "the doc text of each row says what it means")]
+        pub enum Op { $($op,)* }
+
+        /// The table, in the order of [`Op`].
+        pub static TABLE: &[OpInfo] = &[$(OpInfo {
+            op: Op::$op, spelling: $spelling, fixity: Fixity::$fixity, precedence: $precedence,
+            negation: $negation, accepts: $accepts, cost: Cost::$cost,
+            forms: &[$(Form { left: $left, right: $right, result: Outcome::$result },)*],
+            meaning: $meaning, search: named(&[$($search)?]), foreign: &[$($($foreign),*)?], doc: message!($doc), example: ($cond, $input),
+        },)*];
+    };
+}
+
+use KindSet as K;
+use Meaning::{Predicate, Structure};
+
+/// The kinds whose values stand in an order.
+const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
+
+operators! {
+    Unless "unless" Infix 5, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure, foreign ["except"],
+        message!("The left condition holds and the right one does not: it is false, or unknown since something is missing."),
+        r#"text contains "refund" unless ctx.user.blocked"# on r#"{"text":"refund"}"#;
+    Or "or" Infix 10, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure,
+        message!("At least one of the conditions holds."),
+        r#"text == "x" or ctx.n > 1"# on r#"{"text":"y","ctx":{"n":2}}"#;
+    And "and" Infix 20, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Condition, Condition)], Structure,
+        message!("Both conditions hold."),
+        r#"text == "x" and ctx.n > 1"# on r#"{"text":"x","ctx":{"n":2}}"#;
+    Not "not" Prefix 30, Negation::NotWhole, NOTHING, Scalar,
+        [(K::BOOL, Right::Nothing, Condition)], Structure,
+        message!("The condition is definitely false; what is missing makes neither it nor its negation hold."),
+        r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
+
+    Eq "==" Infix 40, Negation::Op(Op::Ne), CASE, Scalar,
+        [(K::EVERY, Right::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq"],
+        message!("Both values are equal; values of different kinds, or missing ones, are neither equal nor unequal."),
+        r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
+    Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE, Scalar,
+        [(K::EVERY, Right::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt"],
+        message!("Both values are of one kind and differ."),
+        r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
+    Lt "<" Infix 40, Negation::Op(Op::Ge), NOTHING, Scalar,
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::less), foreign ["lt"],
+        message!("The left number or version is smaller, the left time earlier, or the left text before the other by the code points of their characters."),
+        r#"ctx.n < 2.5"# on r#"{"ctx":{"n":2}}"#;
+    Le "<=" Infix 40, Negation::Op(Op::Gt), NOTHING, Scalar,
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::less_equal), foreign ["le", "lte"],
+        message!("The left number or version is not greater, the left time not later, or the left text not behind the other by code points."),
+        r#"ctx.n <= 2"# on r#"{"ctx":{"n":2.0}}"#;
+    Gt ">" Infix 40, Negation::Op(Op::Le), NOTHING, Scalar,
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::greater), foreign ["gt"],
+        message!("The left number or version is greater, the left time later, or the left text behind the other by code points."),
+        r#"ctx.n > 3"# on r#"{"ctx":{"n":4}}"#;
+    Ge ">=" Infix 40, Negation::Op(Op::Lt), NOTHING, Scalar,
+        [(ORDERED, Right::Same, Condition), (K::STRING, Right::SomeText, Condition)], Predicate(implementations::greater_equal), foreign ["ge", "gte"],
+        message!("The left number or version is not smaller, the left time not earlier, or the left text not before the other by code points."),
+        r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
+    In "in" Infix 40, Negation::NotBefore, CASE, Lookup,
+        [(K::EVERY, Right::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof"],
+        message!("The value is an element of the list, or lies in the range (`3..10` without, `3..=10` with its end)."),
+        r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
+    Contains "contains" Infix 40, Negation::NotBefore, WORDS, Scan,
+        [(K::STRING, Right::Text, Condition), (K::LIST, Right::Element, Condition)], Predicate(implementations::contains),
+        search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing"],
+        message!("The text holds the string (with `word`, as a whole word), or the list holds the element."),
+        r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
+    StartsWith "starts_with" Infix 40, Negation::NotBefore, WORDS, Scan,
+        [(K::STRING, Right::Text, Condition)], Predicate(implementations::starts_with),
+        search Search::Literal(Anchor::Start), foreign ["startswith", "starts", "begins", "begins_with", "beginswith", "prefix"],
+        message!("The text starts with the string."),
+        r#"text starts_with "/help""# on r#"{"text":"/help me"}"#;
+    EndsWith "ends_with" Infix 40, Negation::NotBefore, WORDS, Scan,
+        [(K::STRING, Right::Text, Condition)], Predicate(implementations::ends_with),
+        search Search::Literal(Anchor::End), foreign ["endswith", "ends", "suffix"],
+        message!("The text ends with the string."),
+        r#"text ends_with "?""# on r#"{"text":"why?"}"#;
+    Like "like" Infix 40, Negation::NotBefore, LIST_CASE, Scan,
+        [(K::STRING, Right::Text, Condition)], Predicate(implementations::like),
+        search Search::Glob, foreign ["glob", "ilike"],
+        message!("The whole text fits the pattern: `*` stands for any text, `?` for one character, `\\` before either for itself."),
+        r#"ctx.file like "*.rs""# on r#"{"ctx":{"file":"main.rs"}}"#;
+    Matches "matches" Infix 40, Negation::NotBefore, LIST_CASE, Regex,
+        [(K::STRING, Right::Pattern, Condition)], Predicate(implementations::matches),
+        search Search::Regex, foreign ["match", "regex", "regexp", "rlike"],
+        message!("The regular expression is found anywhere in the text; outside a `choice` it must be a constant."),
+        r#"text matches r"(?i)\brefunds?\b""# on r#"{"text":"Two refunds"}"#;
+    InNetwork "in_network" Infix 40, Negation::NotBefore, LIST, Scan,
+        [(K::STRING, Right::Network, Condition)], Predicate(implementations::in_network), foreign ["in_cidr", "incidr", "in_subnet", "ip_in"],
+        message!("The address lies in the network, or is the address; of version 4 or 6. A text that is no address makes it unknown."),
+        r#"ctx.ip in_network any ["10.0.0.0/8", "2001:db8::/32"]"# on r#"{"ctx":{"ip":"10.1.2.3"}}"#;
+    HasKey "has_key" Infix 40, Negation::NotBefore, NOTHING, Lookup,
+        [(K::DICT, Right::Kinds(K::STRING), Condition)], Predicate(implementations::has_key), foreign ["haskey"],
+        message!("The dict or record has the key, even when its value is null."),
+        r#"ctx has_key "user""# on r#"{"ctx":{"user":null}}"#;
+    IsMissing "is missing" Postfix 40, Negation::Op(Op::IsPresent), NOTHING, Scalar,
+        [(K::ALL, Right::Nothing, Condition)], Predicate(implementations::is_missing),
+        message!("There is no value: absent, null, or not of the type it is read at."),
+        r#"ctx.user is missing"# on r#"{"ctx":{"user":null}}"#;
+    IsPresent "is present" Postfix 40, Negation::Op(Op::IsMissing), NOTHING, Scalar,
+        [(K::ALL, Right::Nothing, Condition)], Predicate(implementations::is_present),
+        message!("There is a value of the type it is read at."),
+        r#"ctx.n is present"# on r#"{"ctx":{"n":0}}"#;
+
+    Coalesce "??" Infix 50, Negation::None, NOTHING, Scalar,
+        [(K::EVERY, Right::Same, Either)], Meaning::Value(implementations::coalesce),
+        message!("The left value, or the right one where the left is missing."),
+        r#"(ctx.n ?? 0) == 0"# on r#"{"ctx":{}}"#;
+    Add "+" Infix 60, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::NUMBER), DateTime),
+         (K::NUMBER, Right::Kinds(K::DATETIME), DateTime)],
+        Meaning::Value(implementations::add),
+        message!("The sum; a time and a number of seconds, in either order, make a later time. Overflow is missing."),
+        r#"ctx.a + 1 == 3"# on r#"{"ctx":{"a":2}}"#;
+    Sub "-" Infix 60, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number), (K::DATETIME, Right::Kinds(K::DATETIME), Float),
+         (K::DATETIME, Right::Kinds(K::NUMBER), DateTime)],
+        Meaning::Value(implementations::sub),
+        message!("The difference; of two times, the seconds between them. Overflow is missing."),
+        r#"(ctx.b as datetime) - (ctx.a as datetime) == 2h"#
+        on r#"{"ctx":{"a":"2026-01-01T00:00:00Z","b":"2026-01-01T02:00:00Z"}}"#;
+    Mul "*" Infix 70, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(implementations::mul),
+        message!("The product. Overflow is missing."),
+        r#"ctx.a * 2 == 5.0"# on r#"{"ctx":{"a":2.5}}"#;
+    Div "/" Infix 70, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Float)], Meaning::Value(implementations::div), foreign ["div"],
+        message!("The quotient, always a float; division by zero is missing."),
+        r#"ctx.a / 2 == 0.5"# on r#"{"ctx":{"a":1}}"#;
+    Rem "%" Infix 70, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Kinds(K::NUMBER), Number)], Meaning::Value(implementations::rem), foreign ["mod"],
+        message!("The remainder, with the sign of the dividend; of a division by zero it is missing."),
+        r#"ctx.a % 3 == -1"# on r#"{"ctx":{"a":-7}}"#;
+    Neg "-" Prefix 80, Negation::None, NOTHING, Scalar,
+        [(K::NUMBER, Right::Nothing, Number)], Meaning::Value(implementations::neg),
+        message!("The number with its sign turned."),
+        r#"-ctx.a == 2"# on r#"{"ctx":{"a":-2}}"#;
+    As "as" Postfix 90, Negation::None, NOTHING, Scalar,
+        [(K::ALL, Right::Type, Named)], Structure,
+        message!("The value read at the type; missing when it is of another."),
+        r#"ctx.n as number > 1"# on r#"{"ctx":{"n":2}}"#;
+}
+
+impl Op {
+    pub fn info(self) -> &'static OpInfo {
+        &TABLE[self as usize]
+    }
+
+    /// The infix or postfix operator of that spelling (the first word, for those of two).
+    pub fn infix(spelling: &str) -> Option<Op> {
+        static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
+            LazyLock::new(|| {
+                TABLE
+                    .iter()
+                    .rev()
+                    .filter(|row| row.fixity != Fixity::Prefix)
+                    .map(|row| (row.spelling, row.op))
+                    .collect()
+            });
+        SPELLINGS.get(spelling).copied()
+    }
+
+    pub fn is_word(self) -> bool {
+        self.info().spelling.starts_with(|c: char| c.is_ascii_alphabetic())
+    }
+}
+
+/// The operators that take a modifier, for a sentence: "`a`, `b` and `c`".
+pub fn taking(modifier: impl Fn(Accepts) -> bool) -> Message {
+    let rows = TABLE.iter().filter(|row| modifier(row.accepts));
+    let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();
+    match names.pop() {
+        Some(last) if !names.is_empty() => message!("{} and {last}", listed(names)),
+        last => last.unwrap_or_default(),
+    }
+}
+
+/// The words that belong to operators and so cannot be plain names in an expression: the words of
+/// the table's spellings, the modifiers and the block forms.
+pub fn reserved_words() -> impl Iterator<Item = &'static str> {
+    TABLE
+        .iter()
+        .filter(|row| row.op.is_word())
+        .flat_map(|row| row.spelling.split(' '))
+        .chain(["any", "all", "none", "word", "true", "false", "ignoring", "matching", "if", "then", "else"])
+}
+
+pub fn is_reserved_word(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&'static str, foldhash::fast::FixedState>> =
+        LazyLock::new(|| reserved_words().collect());
+    WORDS.contains(word)
+}
+
+impl_codec!(byte Op, |op: Op| op as u8, |number: u8| TABLE.get(usize::from(number)).map(|row| row.op));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_at_their_own_index_and_negations_are_mutual() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.op as usize, index);
+            if let Negation::Op(other) = row.negation {
+                assert_eq!(other.info().negation, Negation::Op(row.op), "{}", row.spelling);
+            }
+        }
+    }
+
+    #[test]
+    fn a_spelling_names_one_operator() {
+        for row in TABLE.iter().filter(|row| row.fixity != Fixity::Prefix) {
+            assert_eq!(Op::infix(row.spelling), Some(row.op));
+        }
+        let mut foreign = HashSet::new();
+        for word in TABLE.iter().flat_map(|row| row.foreign) {
+            assert!(Op::infix(word).is_none() && foreign.insert(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn an_operator_searches_what_its_forms_take() {
+        for row in TABLE {
+            let takes = |right: Right| row.forms.iter().any(|form| form.right == right);
+            let finds_elements = row.search.is_some_and(Search::finds_elements);
+            assert_eq!(takes(Right::Element), finds_elements, "{}", row.spelling);
+            assert_eq!(takes(Right::Text) || takes(Right::Pattern), row.search.is_some(), "{}", row.spelling);
+            assert!(!row.accepts.word || row.search.is_some_and(Search::is_literal), "{}", row.spelling);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The declared input as a promise: what a message keeps of it. A message that breaks it is decided
+//! all the same, the wrong value counting as missing; here the breach is found and named.
+
+use crate::ty::{KindSet, Record};
+use crate::value::Value;
+use rulec_base::diag::nearest;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A field of a message that is not what `input` declares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Breach {
+    /// The field, such as `ctx.user.role`.
+    pub path: String,
+    /// Its declared type.
+    pub expected: String,
+    /// The type that the message has there, or `missing`.
+    pub found: String,
+    /// A likely cause: a key spelled almost like the field, or the statement that uses an undeclared field so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The declared input made ready to hold many messages against: the fields sorted by name, as the
+/// keys of a JSON object are, so that both are walked together instead of looking each field up.
+#[derive(Clone, Debug)]
+pub struct Promises(Vec<Promise>);
+
+#[derive(Clone, Debug)]
+struct Promise {
+    name: Arc<str>,
+    kinds: KindSet,
+    optional: bool,
+    fields: Option<Promises>,
+}
+
+impl Promises {
+    /// Of a declared input or a record in it.
+    pub fn of(record: &Record) -> Promises {
+        let mut promises: Vec<Promise> = record
+            .fields
+            .iter()
+            .map(|field| Promise {
+                name: field.name.clone(),
+                kinds: field.ty.kinds,
+                optional: field.optional,
+                fields: field.ty.fields().map(Promises::of),
+            })
+            .collect();
+        promises.sort_by(|a, b| a.name.cmp(&b.name));
+        Promises(promises)
+    }
+
+    /// True when a message surely keeps them all. When not, [`breaches`] has the last word: an object
+    /// may hold its keys in another order, or more of them than are worth a walk.
+    pub fn surely_kept(&self, message: &Json) -> bool {
+        matches!(message, Json::Object(map) if self.kept_by(map))
+    }
+
+    fn kept_by(&self, map: &Map<String, Json>) -> bool {
+        if map.len() > 4 * self.0.len() + 8 {
+            return false;
+        }
+        let mut entries = map.iter();
+        let mut next = entries.next();
+        self.0.iter().all(|promise| {
+            let mut value = None;
+            while let Some((key, json)) = next {
+                let order = key.as_str().cmp(&promise.name);
+                if order == Ordering::Greater {
+                    break;
+                }
+                next = entries.next();
+                if order == Ordering::Equal {
+                    value = Some(json);
+                    break;
+                }
+            }
+            promise.kept_by(value)
+        })
+    }
+}
+
+impl Promise {
+    fn kept_by(&self, value: Option<&Json>) -> bool {
+        match (value, &self.fields) {
+            (None | Some(Json::Null), _) => self.optional,
+            (Some(Json::Object(map)), Some(fields)) => fields.kept_by(map),
+            (Some(json), _) => !Value::from_json(json).read(self.kinds).is_missing(),
+        }
+    }
+}
+
+/// Holds a message against the declared input. Lists and dicts are checked only for being one, and
+/// fields that are not declared are let through. Allocates only when something is wrong.
+pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
+    let mut found = Vec::new();
+    match message {
+        Json::Object(map) => fields(input, map, &mut SmallVec::new(), &mut found),
+        other => found.push(Breach {
+            path: String::new(),
+            expected: "an object".to_owned(),
+            found: found_kind(other),
+            hint: None,
+        }),
+    }
+    found
+}
+
+/// Finds the breaches of a record; `path` leads to it from the message's top.
+fn fields<'r>(
+    record: &'r Record,
+    map: &Map<String, Json>,
+    path: &mut SmallVec<[&'r str; 8]>,
+    found: &mut Vec<Breach>,
+) {
+    for field in &record.fields {
+        path.push(&field.name);
+        let mut breach = |kind: String| {
+            // A record's fields would only bury what is wrong.
+            let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
+            let hint = (kind == MISSING).then(|| misspelt(record, map, path)).flatten();
+            found.push(Breach { path: path.join("."), expected, found: kind, hint });
+        };
+        match map.get(&*field.name) {
+            None | Some(Json::Null) if field.optional => {}
+            None | Some(Json::Null) => breach(MISSING.to_owned()),
+            Some(json) if Value::from_json(json).read(field.ty.kinds).is_missing() => {
+                breach(found_kind(json))
+            }
+            Some(Json::Object(inner)) => {
+                if let Some(record) = field.ty.fields() {
+                    fields(record, inner, path, found);
+                }
+            }
+            Some(_) => {}
+        }
+        path.pop();
+    }
+}
+
+const MISSING: &str = "missing";
+/// The most undeclared keys of an object that are held against a missing field.
+const MOST_KEYS: usize = 64;
+
+/// The key of a message that is spelled almost like a missing field, which stands last in the path.
+fn misspelt(record: &Record, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
+    let (name, around) = path.split_last()?;
+    let strange = |key: &&str| {
+        key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
+    };
+    // Null is no value, and columns cannot tell it from a key that is not there.
+    let keys = map.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.as_str());
+    let near = nearest(name, keys.filter(strange).take(MOST_KEYS))?;
+    let key: String = around.iter().flat_map(|part| [*part, "."]).chain([near]).collect();
+    Some(format!("the message has `{key}`: did you mean `{name}`?"))
+}
+
+fn found_kind(json: &Json) -> String {
+    Value::from_json(json).kind().map_or_else(|| MISSING.to_owned(), |kind| KindSet::of(kind).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ty::{Field, Ty};
+    use serde_json::json;
+
+    fn field(name: &str, ty: Ty, optional: bool) -> Field {
+        Field { name: name.into(), ty, optional, private: false }
+    }
+
+    #[test]
+    fn breaches_name_the_field_and_both_types() {
+        let user = Record::from_iter([field("role", Ty::STRING, false)]);
+        let input = Record::from_iter([
+            field("text", Ty::STRING, false),
+            field("n", Ty::INT, true),
+            field("tags", Ty::list(Ty::STRING), true),
+            field("user", Ty::record(user), true),
+        ]);
+        let check = |message: Json, expected: &[(&str, &str, &str)]| {
+            let found = breaches(&input, &message);
+            let found: Vec<_> =
+                found.iter().map(|b| (b.path.as_str(), b.expected.as_str(), b.found.as_str())).collect();
+            assert_eq!(found, expected, "{message}");
+            assert_eq!(Promises::of(&input).surely_kept(&message), expected.is_empty(), "{message}");
+        };
+        check(json!({"text": "a", "extra": 1}), &[]);
+        check(json!({"text": 1, "n": 2.5}), &[("text", "string", "int"), ("n", "int", "float")]);
+        check(json!({"n": null}), &[("text", "string", "missing")]);
+        check(json!({"text": "a", "tags": [1], "user": {}}), &[("user.role", "string", "missing")]);
+        check(json!({"text": "a", "user": "x"}), &[("user", "record", "string")]);
+        check(json!([]), &[("", "an object", "list")]);
+    }
+}

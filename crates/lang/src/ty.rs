@@ -1,0 +1,310 @@
+//! Types. A type is a set of *kinds* a value may have, with the element type or fields where the
+//! set holds a list, dict or record. One shape serves declared types (`int` is one kind, `number`
+//! two, `any` all) and the types inferred from a field's uses ("string or list").
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+mod record;
+
+pub use record::{Field, Record};
+
+use rulec_base::codec::impl_codec;
+use rulec_base::diag::{Argument, Hole, Message, one_of};
+use rulec_base::message;
+use std::fmt;
+use std::sync::Arc;
+
+/// The kind of a value at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    Bool,
+    Int,
+    /// A 64-bit float; never NaN or infinite.
+    Float,
+    String,
+    /// A point in time, read from RFC 3339 text.
+    DateTime,
+    List,
+    Dict,
+    /// A version, which only `version` makes: no message holds one.
+    Version,
+}
+
+impl Kind {
+    const ALL: [Kind; 8] = [
+        Kind::Bool,
+        Kind::Int,
+        Kind::Float,
+        Kind::String,
+        Kind::DateTime,
+        Kind::List,
+        Kind::Dict,
+        Kind::Version,
+    ];
+}
+
+/// A set of kinds; by default none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KindSet(u8);
+
+impl KindSet {
+    /// No kind: two uses that contradict each other.
+    pub const EMPTY: KindSet = KindSet(0);
+    /// The kinds of the values of messages.
+    pub const ALL: KindSet = KindSet(0x7f);
+    /// The same, and those that are only computed.
+    pub const EVERY: KindSet = KindSet(0xff);
+    pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
+    pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
+    pub const FLOAT: KindSet = KindSet(1 << Kind::Float as u8);
+    pub const NUMBER: KindSet = KindSet(Self::INT.0 | Self::FLOAT.0);
+    pub const STRING: KindSet = KindSet(1 << Kind::String as u8);
+    pub const DATETIME: KindSet = KindSet(1 << Kind::DateTime as u8);
+    pub const LIST: KindSet = KindSet(1 << Kind::List as u8);
+    pub const DICT: KindSet = KindSet(1 << Kind::Dict as u8);
+    pub const VERSION: KindSet = KindSet(1 << Kind::Version as u8);
+
+    pub const fn of(kind: Kind) -> KindSet {
+        KindSet(1 << kind as u8)
+    }
+    #[must_use]
+    pub const fn union(self, other: KindSet) -> KindSet {
+        KindSet(self.0 | other.0)
+    }
+    #[must_use]
+    pub const fn intersect(self, other: KindSet) -> KindSet {
+        KindSet(self.0 & other.0)
+    }
+    pub const fn has(self, kind: Kind) -> bool {
+        self.0 & (1 << kind as u8) != 0
+    }
+    pub const fn is_subset(self, other: KindSet) -> bool {
+        self.0 & !other.0 == 0
+    }
+    pub const fn overlaps(self, other: KindSet) -> bool {
+        self.0 & other.0 != 0
+    }
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+    pub fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
+    }
+    /// Kinds that compare with each other: integers and floats count as one family, every other
+    /// kind is its own.
+    #[must_use]
+    pub fn families(self) -> KindSet {
+        if self.overlaps(KindSet::NUMBER) { self.union(KindSet::NUMBER) } else { self }
+    }
+}
+
+impl KindSet {
+    /// The kinds as they stand in a message.
+    pub fn in_words(self) -> Message {
+        let mut words: Vec<&str> = Vec::new();
+        let number = KindSet::NUMBER.is_subset(self);
+        for kind in self.iter() {
+            words.push(match kind {
+                Kind::Bool => "bool",
+                Kind::Int if number => "number",
+                Kind::Float if number => continue,
+                Kind::Int => "int",
+                Kind::Float => "float",
+                Kind::String => "string",
+                Kind::DateTime => "datetime",
+                Kind::List => "list",
+                Kind::Dict => "dict",
+                Kind::Version => "version",
+            });
+        }
+        match words.is_empty() {
+            _ if KindSet::ALL.is_subset(self) => Message::verbatim("any"),
+            true => message!("nothing"),
+            false => one_of(words),
+        }
+    }
+}
+
+impl fmt::Display for KindSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+impl Argument for KindSet {
+    fn argument(&self) -> Hole {
+        self.in_words().argument()
+    }
+}
+
+impl Argument for Ty {
+    fn argument(&self) -> Hole {
+        self.in_words().argument()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ty {
+    pub kinds: KindSet,
+    /// The inside of lists, dicts or records, as far as it is known.
+    pub inner: Inner,
+}
+
+/// The inside of a type, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Inner {
+    /// Nothing: elements and fields are `any`.
+    Unknown,
+    /// The element type of a list, or the value type of a dict.
+    Element(Arc<Ty>),
+    Fields(Arc<Record>),
+}
+
+impl Ty {
+    /// A type about whose inside nothing is known.
+    pub const fn plain(kinds: KindSet) -> Ty {
+        Ty { kinds, inner: Inner::Unknown }
+    }
+    pub const ANY: Ty = Ty::plain(KindSet::ALL);
+    pub const BOOL: Ty = Ty::plain(KindSet::BOOL);
+    pub const INT: Ty = Ty::plain(KindSet::INT);
+    pub const FLOAT: Ty = Ty::plain(KindSet::FLOAT);
+    pub const NUMBER: Ty = Ty::plain(KindSet::NUMBER);
+    pub const STRING: Ty = Ty::plain(KindSet::STRING);
+    pub const DATETIME: Ty = Ty::plain(KindSet::DATETIME);
+
+    pub fn list(element: Ty) -> Ty {
+        Ty { kinds: KindSet::LIST, inner: Inner::Element(Arc::new(element)) }
+    }
+    pub fn dict(element: Ty) -> Ty {
+        Ty { kinds: KindSet::DICT, inner: Inner::Element(Arc::new(element)) }
+    }
+    pub fn record(record: Record) -> Ty {
+        Ty { kinds: KindSet::DICT, inner: Inner::Fields(Arc::new(record)) }
+    }
+    pub fn builtin(name: &str) -> Option<Ty> {
+        Some(match name {
+            "string" => Ty::STRING,
+            "int" => Ty::INT,
+            "float" => Ty::FLOAT,
+            "number" => Ty::NUMBER,
+            "bool" => Ty::BOOL,
+            "datetime" => Ty::DATETIME,
+            "any" => Ty::ANY,
+            _ => return None,
+        })
+    }
+    /// The names of the built-in types, for suggestions.
+    pub const BUILTIN_NAMES: [&'static str; 9] =
+        ["string", "int", "float", "number", "bool", "datetime", "any", "list", "dict"];
+
+    /// The element type of a list or the value type of a dict; `any` when unknown.
+    pub fn element(&self) -> Ty {
+        match &self.inner {
+            Inner::Element(element) => (**element).clone(),
+            _ => Ty::ANY,
+        }
+    }
+    pub fn fields(&self) -> Option<&Record> {
+        match &self.inner {
+            Inner::Fields(record) => Some(record),
+            _ => None,
+        }
+    }
+    /// True when every value of the type is one of `other`, as far as the kinds tell; insides are
+    /// compared where both are known. An `int` is accepted where a `float` is wanted.
+    pub fn fits(&self, other: &Ty) -> bool {
+        let wanted = if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
+        if !self.kinds.is_subset(wanted) {
+            return false;
+        }
+        match (&self.inner, &other.inner) {
+            (Inner::Element(a), Inner::Element(b)) => a.fits(b),
+            (Inner::Fields(a), Inner::Fields(b)) => {
+                b.fields.iter().all(|wanted| match a.get(&wanted.name) {
+                    Some(given) => given.ty.fits(&wanted.ty) && (wanted.optional || !given.optional),
+                    None => wanted.optional,
+                }) && a.fields.iter().all(|given| b.get(&given.name).is_some())
+            }
+            (Inner::Fields(a), Inner::Element(b)) => a.fields.iter().all(|field| field.ty.fits(b)),
+            _ => true,
+        }
+    }
+    /// The type as it stands in a message: `int`, `string or list`.
+    pub fn in_words(&self) -> Message {
+        match self.inner {
+            Inner::Unknown => self.kinds.in_words(),
+            _ => Message::verbatim(self.to_string()),
+        }
+    }
+    /// The type as a sentence says it: "an int", "a string or list".
+    pub fn with_article(&self) -> Message {
+        let (text, ty) = (self.to_string(), self.in_words());
+        match text.as_str() {
+            "any" => message!("a value of any type"),
+            _ if text.starts_with('{') => message!("a record {ty}"),
+            _ if text.starts_with(['a', 'e', 'i', 'o', 'u']) => message!("an {ty}"),
+            _ => message!("a {ty}"),
+        }
+    }
+    /// The smallest type that holds the values of both.
+    #[must_use]
+    pub fn join(&self, other: &Ty) -> Ty {
+        let inner = match (&self.inner, &other.inner) {
+            (a, b) if a == b => a.clone(),
+            (Inner::Element(a), Inner::Element(b)) => Inner::Element(Arc::new(a.join(b))),
+            _ => Inner::Unknown,
+        };
+        Ty { kinds: self.kinds.union(other.kinds), inner }
+    }
+}
+
+impl fmt::Display for Ty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.inner {
+            Inner::Element(element) if self.kinds == KindSet::LIST => write!(f, "list<{element}>"),
+            Inner::Element(element) if self.kinds == KindSet::DICT => write!(f, "dict<{element}>"),
+            Inner::Fields(record) => {
+                f.write_str("{ ")?;
+                for (position, field) in record.fields.iter().enumerate() {
+                    if position > 0 {
+                        f.write_str(", ")?;
+                    }
+                    if position == 4 && record.fields.len() > 5 {
+                        f.write_str("…")?;
+                        break;
+                    }
+                    write!(f, "{}{}: {}", field.name, if field.optional { "?" } else { "" }, field.ty)?;
+                }
+                f.write_str(" }")
+            }
+            _ => self.kinds.fmt(f),
+        }
+    }
+}
+
+impl_codec!(byte KindSet, |kinds: KindSet| kinds.0, |bits| Some(KindSet(bits)));
+impl_codec!(struct Ty { kinds, inner });
+impl_codec!(enum Inner { 0 Unknown, 1 Element(ty), 2 Fields(record) });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_read_as_a_person_would_say_them() {
+        let check = |kinds: KindSet, expected: &str| assert_eq!(kinds.to_string(), expected);
+        check(KindSet::NUMBER, "number");
+        check(KindSet::STRING.union(KindSet::LIST), "string or list");
+        check(KindSet::NUMBER.union(KindSet::DATETIME), "number or datetime");
+        check(KindSet::ALL, "any");
+        check(KindSet::EMPTY, "nothing");
+    }
+
+    #[test]
+    fn fits_follows_kinds_and_insides() {
+        assert!(Ty::INT.fits(&Ty::NUMBER) && Ty::INT.fits(&Ty::FLOAT) && !Ty::NUMBER.fits(&Ty::INT));
+        assert!(!Ty::list(Ty::INT).fits(&Ty::list(Ty::STRING)) && Ty::list(Ty::INT).fits(&Ty::list(Ty::ANY)));
+    }
+}

@@ -1,0 +1,110 @@
+//! Records: fields by name, found fast however many there are.
+
+use super::Ty;
+use hashbrown::HashMap;
+use rulec_base::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    pub name: Arc<str>,
+    pub ty: Ty,
+    pub optional: bool,
+    pub private: bool,
+}
+
+/// The fields of a record type, in the order they were declared. Names are added by `Record::push` alone.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    pub fields: Vec<Field>,
+    /// The place of each name, once many fields are looked up in.
+    by_name: OnceLock<Box<HashMap<Arc<str>, usize>>>,
+}
+
+/// Fewer fields than this are looked through one by one.
+const INDEXED_FROM: usize = 9;
+
+impl Record {
+    pub fn get(&self, name: &str) -> Option<&Field> {
+        self.position(name).map(|at| &self.fields[at])
+    }
+
+    /// The place of the field of that name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        if self.fields.len() < INDEXED_FROM {
+            return self.fields.iter().position(|field| &*field.name == name);
+        }
+        let places = || {
+            let mut places = HashMap::with_capacity(self.fields.len());
+            for (at, field) in self.fields.iter().enumerate() {
+                places.entry(field.name.clone()).or_insert(at);
+            }
+            Box::new(places)
+        };
+        self.by_name.get_or_init(places).get(name).copied()
+    }
+
+    pub fn push(&mut self, field: Field) {
+        if let Some(places) = self.by_name.get_mut() {
+            places.entry(field.name.clone()).or_insert(self.fields.len());
+        }
+        self.fields.push(field);
+    }
+
+    /// The names of the fields.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|field| &*field.name)
+    }
+}
+
+impl FromIterator<Field> for Record {
+    fn from_iter<I: IntoIterator<Item = Field>>(fields: I) -> Record {
+        Record { fields: fields.into_iter().collect(), by_name: OnceLock::new() }
+    }
+}
+
+impl PartialEq for Record {
+    fn eq(&self, other: &Record) -> bool {
+        self.fields == other.fields
+    }
+}
+
+impl Eq for Record {}
+
+impl Hash for Record {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.fields.hash(state);
+    }
+}
+
+impl Codec for Record {
+    fn write(&self, to: &mut Writer) {
+        self.fields.write(to);
+    }
+    fn read(from: &mut Reader<'_>) -> Result<Record, DecodeError> {
+        Vec::<Field>::read(from).map(Record::from_iter)
+    }
+}
+
+impl_codec!(struct Field { name, ty, optional, private });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_found_whenever_it_is_added() {
+        let field =
+            |at: usize| Field { name: format!("f{at}").into(), ty: Ty::INT, optional: false, private: false };
+        let mut record = Record::default();
+        for at in 0..40 {
+            assert_eq!(record.position(&format!("f{at}")), None);
+            record.push(field(at));
+            assert!((0..=at).all(|at| record.position(&format!("f{at}")) == Some(at)), "{at}");
+        }
+        let made: Record = (0..40).map(field).collect();
+        assert_eq!(made, record);
+        assert_eq!(made.get("f39").map(|field| &*field.name), Some("f39"));
+    }
+}

@@ -1,0 +1,475 @@
+//! Values during a decision: borrowed views of the message and of constants, cheap to copy. The
+//! tree type is `serde_json::Value`, for messages and constants alike.
+
+#![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
+
+use crate::ty::{Kind, KindSet};
+use bumpalo::Bump;
+use rulec_base::text::version;
+use serde_json::{Map, Value as Json};
+use std::cmp::Ordering;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Kleene's truth values. Only [`Tri::True`] selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tri {
+    True,
+    False,
+    /// A value was missing or of another type.
+    Unknown,
+}
+
+impl Tri {
+    /// The negation: unknown stays unknown.
+    #[must_use]
+    #[allow(clippy::should_implement_trait, reason = "the operator trait would suggest two-valued logic")]
+    pub fn not(self) -> Tri {
+        match self {
+            Tri::True => Tri::False,
+            Tri::False => Tri::True,
+            Tri::Unknown => Tri::Unknown,
+        }
+    }
+
+    pub fn holds(self) -> bool {
+        self == Tri::True
+    }
+
+    pub fn all(items: impl IntoIterator<Item = Tri>) -> Tri {
+        let mut result = Tri::True;
+        for item in items {
+            match item {
+                Tri::False => return Tri::False,
+                Tri::Unknown => result = Tri::Unknown,
+                Tri::True => {}
+            }
+        }
+        result
+    }
+
+    pub fn any(items: impl IntoIterator<Item = Tri>) -> Tri {
+        Tri::all(items.into_iter().map(Tri::not)).not()
+    }
+}
+
+impl From<bool> for Tri {
+    fn from(value: bool) -> Tri {
+        if value { Tri::True } else { Tri::False }
+    }
+}
+
+/// A value, or that there is none. Its layout is defined, a tag and what follows it, so that compiled
+/// code can read it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, u8)]
+pub enum Value<'a> {
+    /// Absent, null, or not of the type it was read at.
+    Missing,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(&'a str),
+    /// A point in time with the offset it was written with.
+    DateTime(OffsetDateTime),
+    /// A version as [`version::version`] writes it: equal ones are the same text.
+    Version(&'a str),
+    /// A list of the message or a constant.
+    JsonList(&'a [Json]),
+    /// A list computed during the decision; a missing element counts as null.
+    List(&'a [Value<'a>]),
+    /// A dict or record of the message or a constant.
+    Dict(&'a Map<String, Json>),
+    /// A dict computed during the decision, its keys sorted; a missing value counts as null.
+    Entries(&'a [(&'a str, Value<'a>)]),
+}
+
+/// A condition as a value: missing when it is unknown.
+impl From<Tri> for Value<'_> {
+    fn from(truth: Tri) -> Self {
+        match truth {
+            Tri::True => Value::Bool(true),
+            Tri::False => Value::Bool(false),
+            Tri::Unknown => Value::Missing,
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A view of a JSON value. Null is missing; an integer beyond 64 signed bits is read as the
+    /// nearest float.
+    pub fn from_json(json: &'a Json) -> Value<'a> {
+        match json {
+            Json::Null => Value::Missing,
+            Json::Bool(value) => Value::Bool(*value),
+            Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(int), _) => Value::Int(int),
+                (None, Some(float)) => Value::from_float(float),
+                (None, None) => Value::Missing,
+            },
+            Json::String(text) => Value::Str(text),
+            Json::Array(items) => Value::JsonList(items),
+            Json::Object(map) => Value::Dict(map),
+        }
+    }
+
+    /// A finite float. The reader knows `-0` only as one; it is the integer 0.
+    pub fn from_float(float: f64) -> Value<'a> {
+        if float == 0.0 && float.is_sign_negative() { Value::Int(0) } else { Value::Float(float) }
+    }
+
+    /// The kind of the value; `None` when missing.
+    pub fn kind(self) -> Option<Kind> {
+        Some(match self {
+            Value::Missing => return None,
+            Value::Bool(_) => Kind::Bool,
+            Value::Int(_) => Kind::Int,
+            Value::Float(_) => Kind::Float,
+            Value::Str(_) => Kind::String,
+            Value::DateTime(_) => Kind::DateTime,
+            Value::Version(_) => Kind::Version,
+            Value::JsonList(_) | Value::List(_) => Kind::List,
+            Value::Dict(_) | Value::Entries(_) => Kind::Dict,
+        })
+    }
+
+    pub fn is_missing(self) -> bool {
+        matches!(self, Value::Missing)
+    }
+
+    /// The typed read: the value when it is of one of these kinds, else missing. Where only floats
+    /// are wanted an integer becomes one; where only times are, RFC 3339 text does.
+    #[must_use]
+    #[inline]
+    pub fn read(self, kinds: KindSet) -> Value<'a> {
+        match self.kind() {
+            Some(kind) if kinds.has(kind) => self,
+            Some(_) => self.read_as_near_kind(kinds),
+            None => self,
+        }
+    }
+
+    #[cold]
+    fn read_as_near_kind(self, kinds: KindSet) -> Value<'a> {
+        match self {
+            Value::Int(int) if kinds.has(Kind::Float) => Value::Float(int as f64),
+            Value::Str(text) if kinds.has(Kind::DateTime) => {
+                parse_datetime(text).map_or(Value::Missing, Value::DateTime)
+            }
+            _ => Value::Missing,
+        }
+    }
+
+    /// The field of a dict or record; missing on anything else.
+    #[must_use]
+    pub fn field(self, name: &str) -> Value<'a> {
+        match self {
+            Value::Dict(map) => map.get(name).map_or(Value::Missing, Value::from_json),
+            Value::Entries(entries) => match entries.binary_search_by_key(&name, |(key, _)| key) {
+                Ok(at) => entries[at].1,
+                Err(_) => Value::Missing,
+            },
+            _ => Value::Missing,
+        }
+    }
+
+    /// Tells whether a dict or record has the key, with any value; `None` on anything else.
+    pub fn has_key(self, name: &str) -> Option<bool> {
+        match self {
+            Value::Dict(map) => Some(map.contains_key(name)),
+            Value::Entries(entries) => Some(entries.binary_search_by_key(&name, |(key, _)| key).is_ok()),
+            _ => None,
+        }
+    }
+
+    pub fn dict_len(self) -> Option<usize> {
+        match self {
+            Value::Dict(map) => Some(map.len()),
+            Value::Entries(fields) => Some(fields.len()),
+            _ => None,
+        }
+    }
+
+    /// The keys and values of a dict or record; `None` on anything else.
+    pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Value<'a>)>> {
+        self.dict_len()?;
+        let json = if let Value::Dict(map) = self { Some(map) } else { None };
+        let fields: &[(&str, Value)] = if let Value::Entries(fields) = self { fields } else { &[] };
+        let json = json.into_iter().flatten().map(|(key, value)| (key.as_str(), Value::from_json(value)));
+        Some(json.chain(fields.iter().copied()))
+    }
+
+    /// `list[i]` or `dict[key]`; out of range, absent or of the wrong kind is missing.
+    #[must_use]
+    pub fn index(self, index: Value<'_>) -> Value<'a> {
+        match (self, index) {
+            (Value::Dict(_) | Value::Entries(_), Value::Str(key)) => self.field(key),
+            (Value::JsonList(items), Value::Int(at)) => {
+                usize::try_from(at).ok().and_then(|at| items.get(at)).map_or(Value::Missing, Value::from_json)
+            }
+            (Value::List(items), Value::Int(at)) => {
+                usize::try_from(at).ok().and_then(|at| items.get(at)).copied().unwrap_or(Value::Missing)
+            }
+            _ => Value::Missing,
+        }
+    }
+
+    pub fn list_len(self) -> Option<usize> {
+        match self {
+            Value::JsonList(items) => Some(items.len()),
+            Value::List(items) => Some(items.len()),
+            _ => None,
+        }
+    }
+
+    /// The elements of a list; `None` on anything else.
+    pub fn elements(self) -> Option<impl Iterator<Item = Value<'a>> + Clone> {
+        let (json, values): (&[Json], &[Value]) = match self {
+            Value::JsonList(items) => (items, &[]),
+            Value::List(items) => (&[], items),
+            _ => return None,
+        };
+        Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
+    }
+
+    /// The bytes of a text, and 8 for each element of a list and key of a dict.
+    pub fn extent(self) -> u64 {
+        match self {
+            Value::Str(text) => text.len() as u64,
+            _ => 8 * self.list_len().or(self.dict_len()).unwrap_or(0) as u64,
+        }
+    }
+
+    /// The extent of a value with all that lies in it; what is far beyond `most` is not read to its end.
+    pub fn weight(self, most: u64) -> u64 {
+        let weight = self.extent();
+        match self {
+            Value::JsonList(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, json_weight(item, most)))
+            }
+            Value::List(items) => {
+                items.iter().try_fold(weight, |sum, item| heavier(sum, most, item.weight(most)))
+            }
+            Value::Dict(map) => map.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + json_weight(value, most))
+            }),
+            Value::Entries(entries) => entries.iter().try_fold(weight, |sum, (key, value)| {
+                heavier(sum, most, key.len() as u64 + value.weight(most))
+            }),
+            _ => Ok(weight),
+        }
+        .unwrap_or_else(|beyond| beyond)
+    }
+
+    pub fn as_str(self) -> Option<&'a str> {
+        match self {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value as JSON; missing is null, a time its RFC 3339 text, a version its text.
+    pub fn to_json(self) -> Json {
+        match self {
+            Value::Missing => Json::Null,
+            Value::Bool(value) => Json::Bool(value),
+            Value::Int(value) => Json::from(value),
+            Value::Float(value) => Json::from(value),
+            Value::Str(text) | Value::Version(text) => Json::from(text),
+            Value::DateTime(at) => Json::from(format_datetime(at)),
+            Value::JsonList(items) => Json::Array(items.to_vec()),
+            Value::List(items) => {
+                // A message may be one list of millions of numbers.
+                let json = |item: &Value<'_>| match *item {
+                    Value::Int(value) => Json::from(value),
+                    item => item.to_json(),
+                };
+                Json::Array(items.iter().map(json).collect())
+            }
+            Value::Dict(map) => Json::Object(map.clone()),
+            Value::Entries(entries) => Json::Object(
+                entries.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect(),
+            ),
+        }
+    }
+
+    /// Copies a dict into the decision's arena; no key may stand twice.
+    pub fn dict_in(bump: &'a Bump, entries: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Value<'a> {
+        let mut dict = bumpalo::collections::Vec::new_in(bump);
+        dict.extend(entries);
+        dict.sort_unstable_by_key(|(key, _)| *key);
+        Value::Entries(dict.into_bump_slice())
+    }
+
+    /// Copies a list into the decision's arena.
+    pub fn list_in(bump: &'a Bump, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
+        let mut list = bumpalo::collections::Vec::new_in(bump);
+        list.extend(items);
+        Value::List(list.into_bump_slice())
+    }
+}
+
+/// A sum with something more; it is an error beyond `most`.
+#[inline]
+fn heavier(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
+    let sum = sum.saturating_add(more);
+    if sum > most { Err(sum) } else { Ok(sum) }
+}
+
+#[inline]
+fn json_weight(json: &Json, most: u64) -> u64 {
+    match json {
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+        Json::String(text) => text.len() as u64,
+        _ => Value::from_json(json).weight(most),
+    }
+}
+
+/// Empties a vector for values of the same type but another lifetime and keeps its room: collecting an
+/// emptied vector's iterator works in place. (A test holds the standard library to it.)
+#[inline]
+pub fn recycle<T, U>(mut values: Vec<T>) -> Vec<U> {
+    values.clear();
+    values.into_iter().map_while(|_| None).collect()
+}
+
+/// Makes room for so many cells.
+#[inline]
+pub fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
+    if cells.len() < len {
+        cells.resize_with(len, T::default);
+    }
+}
+
+pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
+    OffsetDateTime::parse(text, &Rfc3339).ok()
+}
+
+pub fn format_datetime(at: OffsetDateTime) -> String {
+    at.format(&Rfc3339).unwrap_or_else(|_| at.to_string())
+}
+
+/// Exact comparison of an integer and a float: 2^53+1 is greater than 2^53 as a float.
+pub fn compare_int_float(int: i64, float: f64) -> Ordering {
+    // Every float of magnitude 2^63 or more lies outside the integers; below that truncation is exact.
+    if float >= 9_223_372_036_854_775_808.0 {
+        return Ordering::Less;
+    }
+    if float < -9_223_372_036_854_775_808.0 {
+        return Ordering::Greater;
+    }
+    let whole = float.trunc();
+    int.cmp(&(whole as i64)).then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
+}
+
+/// The order of two numbers, times or versions; `None` when they are of different kinds or have none.
+#[inline]
+pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(&b)),
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(&b),
+        (Value::Int(a), Value::Float(b)) => Some(compare_int_float(a, b)),
+        (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
+        (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
+        (Value::Version(a), Value::Version(b)) => version::compare(a, b),
+        // UTF-8 keeps the order of code points.
+        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
+        _ => None,
+    }
+}
+
+/// Equality as inside lists and dicts: two-valued; different kinds are unequal and null equals null.
+pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Missing, Value::Missing) => true,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Str(a), Value::Str(b)) => a == b,
+        // A time beside text: the text came from a list or dict, whose elements are read as they are.
+        (Value::DateTime(a), Value::Str(b)) | (Value::Str(b), Value::DateTime(a)) => {
+            parse_datetime(b) == Some(a)
+        }
+        (Value::Dict(_) | Value::Entries(_), Value::Dict(_) | Value::Entries(_)) => {
+            left.dict_len() == right.dict_len()
+                && left.entries().into_iter().flatten().all(|(key, value)| {
+                    right.has_key(key) == Some(true) && identical(value, right.field(key))
+                })
+        }
+        _ => match (left.elements(), right.elements()) {
+            (Some(a), Some(b)) => {
+                left.list_len() == right.list_len() && a.zip(b).all(|(x, y)| identical(x, y))
+            }
+            _ => compare(left, right) == Some(Ordering::Equal),
+        },
+    }
+}
+
+/// Equality of two operands: unknown when one is missing or they are of different kinds.
+#[inline]
+pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
+    match (left.kind(), right.kind()) {
+        (Some(a), Some(b)) if KindSet::of(a).families().overlaps(KindSet::of(b)) => {
+            identical(left, right).into()
+        }
+        _ => Tri::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn integers_and_floats_compare_exactly() {
+        let check = |int: i64, float: f64, expected| assert_eq!(compare_int_float(int, float), expected);
+        check(9_007_199_254_740_993, 9_007_199_254_740_992.0, Ordering::Greater);
+        check(i64::MAX, 9_223_372_036_854_775_807.0, Ordering::Less);
+        check(i64::MIN, -9_223_372_036_854_775_808.0, Ordering::Equal);
+        check(3, 3.5, Ordering::Less);
+        check(-3, -3.5, Ordering::Greater);
+        check(0, -0.0, Ordering::Equal);
+    }
+
+    #[test]
+    fn equality_is_three_valued_outside_and_two_valued_inside() {
+        let check = |a: Json, b: Json, expected: Tri| {
+            assert_eq!(equal(Value::from_json(&a), Value::from_json(&b)), expected, "{a} == {b}");
+        };
+        check(json!(1), json!(1.0), Tri::True);
+        check(json!(1), json!("1"), Tri::Unknown);
+        check(json!(null), json!(null), Tri::Unknown);
+        check(json!(true), json!(1), Tri::Unknown);
+        check(json!([1, null]), json!([1.0, null]), Tri::True);
+        check(json!([1, 2]), json!([2, 1]), Tri::False);
+        check(json!([true]), json!([1]), Tri::False);
+        check(json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}), Tri::True);
+    }
+
+    #[test]
+    fn a_computed_dict_is_like_one_of_the_message() {
+        let bump = Bump::new();
+        let made = Value::dict_in(&bump, [("b", Value::Missing), ("a", Value::Int(1))]);
+        let json = json!({"b": null, "a": 1.0});
+        let read = Value::from_json(&json);
+        assert_eq!((equal(made, read), equal(read, made)), (Tri::True, Tri::True));
+        assert_eq!(equal(made, Value::dict_in(&bump, [("a", Value::Int(1))])), Tri::False);
+        assert_eq!(
+            (made.has_key("b"), made.has_key("c"), made.dict_len()),
+            (Some(true), Some(false), Some(2))
+        );
+        assert!(matches!(made.index(Value::Str("a")), Value::Int(1)));
+        assert!(made.field("b").is_missing() && made.field("c").is_missing());
+        assert_eq!(made.to_json(), json!({"a": 1, "b": null}));
+    }
+
+    #[test]
+    fn a_typed_read_converts_only_without_loss_of_meaning() {
+        assert!(matches!(Value::Int(3).read(KindSet::FLOAT), Value::Float(f) if f == 3.0));
+        assert!(Value::Float(3.0).read(KindSet::INT).is_missing());
+        assert!(Value::Str("7").read(KindSet::NUMBER).is_missing());
+        assert!(Value::Bool(true).read(KindSet::NUMBER).is_missing());
+        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read(KindSet::DATETIME), Value::DateTime(_)));
+        assert!(matches!(Value::Str("2026-01-01T00:00:00Z").read(KindSet::ALL), Value::Str(_)));
+    }
+}

@@ -1,0 +1,160 @@
+//! `said!` makes a message of a template and what stands in its holes, as `format!` makes a text. A text would be told
+//! in one language only; a message keeps its template, by which a catalogue finds the one of another language.
+//!
+//! Libraries of the field do otherwise: Fluent moves the English words away from where they are said, to files of their
+//! own; gettext's bindings and `rust-i18n` choose the language where a message is made, not where it is told. A finding
+//! is data, told in the language of whoever reads it, so neither serves.
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Makes a `Message` of a literal with holes: `{name}` for what is in scope or given as `name = …`, `{}` for what
+/// follows in turn, `{{` and `}}` for the braces themselves. Holes have no format, since their order and their
+/// words are the translation's.
+#[proc_macro]
+pub fn message_at(input: TokenStream) -> TokenStream {
+    expand(input).unwrap_or_else(|(message, span)| {
+        let quoted = TokenTree::Literal(Literal::string(message));
+        let call: TokenStream = "::core::compile_error!".parse().unwrap_or_default();
+        let args = TokenTree::Group(Group::new(Delimiter::Parenthesis, quoted.into()));
+        call.into_iter().chain([args]).map(|token| at(token, span)).collect()
+    })
+}
+
+type Mistake = (&'static str, Span);
+
+fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
+    let mut input = input.into_iter();
+    let library: TokenStream = input.next().into_iter().collect();
+    let inside = |item: &str| library.clone().into_iter().chain(path(item)).collect::<TokenStream>();
+    let mut arguments = split(input.collect()).into_iter();
+    let first = arguments.next().unwrap_or_default();
+    let literal =
+        literal(first).ok_or(("a message begins with its template, a literal", Span::call_site()))?;
+    let span = literal.span();
+    let (holes, braces) = holes(&literal.to_string()).map_err(|message| (message, span))?;
+    let (mut named, mut in_turn) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        match name_of(&argument) {
+            Some((name, value)) => named.push((name, value, false)),
+            None => in_turn.push(argument),
+        }
+    }
+    let (mut next, mut taken) = (0.., vec![false; in_turn.len()]);
+    let mut values = TokenStream::new();
+    for hole in &holes {
+        let number = if hole.is_empty() { next.next() } else { hole.parse().ok() };
+        let value = if let Some(number) = number {
+            let value = in_turn.get(number).ok_or(("a hole has nothing that belongs there", span))?;
+            taken[number] = true;
+            value.clone()
+        } else if let Some((_, value, used)) = named.iter_mut().find(|(name, ..)| name == hole) {
+            *used = true;
+            value.clone()
+        } else {
+            TokenTree::Ident(Ident::new(hole, span)).into()
+        };
+        values.extend(inside("::diag::Argument::argument"));
+        let value = TokenTree::Group(Group::new(Delimiter::Parenthesis, value));
+        let reference = [TokenTree::Punct(Punct::new('&', Spacing::Alone)), value].into_iter().collect();
+        values.extend([
+            TokenTree::Group(Group::new(Delimiter::Parenthesis, reference)),
+            TokenTree::Punct(Punct::new(',', Spacing::Alone)),
+        ]);
+    }
+    if taken.contains(&false) || named.iter().any(|(.., used)| !used) {
+        return Err(("there is no hole for an argument", span));
+    }
+    let mut arguments: TokenStream = TokenTree::Literal(literal).into();
+    if holes.is_empty() && !braces {
+        return Ok(call(inside("::diag::Message::fixed"), arguments));
+    }
+    let list = TokenTree::Group(Group::new(Delimiter::Bracket, values));
+    arguments.extend([TokenTree::Punct(Punct::new(',', Spacing::Alone))]);
+    arguments.extend(path("::std::vec!"));
+    arguments.extend([list]);
+    Ok(call(inside("::diag::Message::new"), arguments))
+}
+
+fn path(text: &str) -> TokenStream {
+    text.parse().unwrap_or_default()
+}
+
+fn call(mut call: TokenStream, arguments: TokenStream) -> TokenStream {
+    call.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, arguments))]);
+    call
+}
+
+fn at(mut token: TokenTree, span: Span) -> TokenTree {
+    token.set_span(span);
+    token
+}
+
+/// The arguments, which commas part.
+fn split(input: TokenStream) -> Vec<TokenStream> {
+    let mut parts = vec![TokenStream::new()];
+    for token in input {
+        match &token {
+            TokenTree::Punct(comma) if comma.as_char() == ',' => parts.push(TokenStream::new()),
+            _ => {
+                if let Some(last) = parts.last_mut() {
+                    last.extend([token]);
+                }
+            }
+        }
+    }
+    parts.into_iter().filter(|part| !part.is_empty()).collect()
+}
+
+/// The one literal, also where another macro passed it on.
+fn literal(tokens: TokenStream) -> Option<Literal> {
+    let mut tokens = tokens.into_iter();
+    match (tokens.next()?, tokens.next()) {
+        (TokenTree::Literal(literal), None) => Some(literal),
+        (TokenTree::Group(group), None) if group.delimiter() == Delimiter::None => literal(group.stream()),
+        _ => None,
+    }
+}
+
+/// `name = value`
+fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
+    let mut tokens = argument.clone().into_iter();
+    match (tokens.next()?, tokens.next()?) {
+        (TokenTree::Ident(name), TokenTree::Punct(sign))
+            if sign.as_char() == '=' && sign.spacing() == Spacing::Alone =>
+        {
+            Some((name.to_string(), tokens.collect()))
+        }
+        _ => None,
+    }
+}
+
+/// The names in the holes of a literal as it is written, and true when it has braces that are none.
+fn holes(written: &str) -> Result<(Vec<String>, bool), &'static str> {
+    let raw = written.starts_with('r');
+    let (mut holes, mut braces) = (Vec::new(), false);
+    let mut chars = written.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if !raw => {
+                let escaped = chars.next();
+                if escaped == Some('u') {
+                    chars.by_ref().find(|c| *c == '}');
+                }
+            }
+            '{' | '}' if chars.peek() == Some(&c) => {
+                chars.next();
+                braces = true;
+            }
+            '{' => {
+                let name: String = chars.by_ref().take_while(|c| *c != '}').collect();
+                if !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+                    return Err("a hole is `{name}` or `{}`; a brace itself is `{{` or `}}`");
+                }
+                holes.push(name);
+            }
+            '}' => return Err("a brace itself is `}}`"),
+            _ => {}
+        }
+    }
+    Ok((holes, braces))
+}

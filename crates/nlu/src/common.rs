@@ -1,0 +1,79 @@
+//! Words that are in every second sentence, whatever it is about.
+//!
+//! A hundred sentences show by themselves that `i` and `的` say little. Five do not: `how do I` would make everything
+//! a question about passwords. So the classifier is told what it could not have seen yet, as if it had read
+//! [`PRIOR_SENTENCES`] sentences before the author's own, half of which hold each of these words. The more the author
+//! writes, the less they count. Nothing is left out: where a common word tells two intents apart, it still can.
+
+use hashbrown::HashSet;
+use std::sync::LazyLock;
+
+/// The number of sentences that the prior stands for.
+pub const PRIOR_SENTENCES: f64 = 50.0;
+
+/// The number of them that hold a given common word.
+pub const PRIOR_COMMON: f64 = PRIOR_SENTENCES / 2.0;
+
+/// English, without apostrophes, as [`super::features`] leaves them out.
+const WORDS: &str = "
+    a about also am an and any are arent as at be been being but by can cant could couldnt did didnt do does doesnt
+    doing done dont for from get give go going got had has have having he hello her here hey hi him his how hows i id
+    if ill im in into is isnt it its ive just know let lets like make may me might mine more must my myself need no
+    not of off ok okay on or our ours out over please shall she should shouldnt so some tell than that thats the
+    their them then there theres these they this those to too under up us very want was wasnt we were what whats when
+    where which who whom whos whose why will with wont would wouldnt yes you your youre yours yourself";
+
+/// Chinese in both spellings, and the particles of Japanese.
+const CHARS: &str = "我你您他她它们們的地得了着著过過吗嗎呢吧啊呀嘛哦是在有没沒和与與或就都也还還又不很太这這那哪个個些一下么麼什怎样樣\
+                     为為可以能会會想要请請帮幫给給把被让讓从從到对對跟用里裡上去来來说說のはがをにでとも";
+
+static WORD_SET: LazyLock<HashSet<Vec<char>, foldhash::fast::FixedState>> =
+    LazyLock::new(|| WORDS.split_whitespace().map(|word| word.chars().collect()).collect());
+
+static CHAR_SET: LazyLock<HashSet<char, foldhash::fast::FixedState>> =
+    LazyLock::new(|| CHARS.chars().filter(|c| !c.is_whitespace()).collect());
+
+/// True when `word`, folded, is a common word.
+pub fn is_common_word(word: &[char]) -> bool {
+    WORD_SET.contains(word)
+}
+
+/// True when `c`, of an unspaced script, is a common word or part of one.
+pub fn is_common_char(c: char) -> bool {
+    CHAR_SET.contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_common_words() {
+        for (word, expected) in [
+            ("how", true),
+            ("whats", true),
+            ("yourself", true),
+            ("refund", false),
+            ("yourselves", false),
+            ("", false),
+            ("où", false),
+            ("我", false),
+        ] {
+            let word: Vec<char> = word.chars().collect();
+            assert_eq!(is_common_word(&word), expected, "{word:?}");
+        }
+        for (c, expected) in [('的', true), ('來', true), ('の', true), ('退', false), (' ', false)] {
+            assert_eq!(is_common_char(c), expected, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn the_table_is_tidy() {
+        let words: Vec<&str> = WORDS.split_whitespace().collect();
+        assert!(words.is_sorted(), "in alphabetical order");
+        assert_eq!(words.len(), WORD_SET.len(), "each once");
+        assert_eq!(CHARS.chars().count(), CHAR_SET.len(), "each once");
+        // What the features are made of is folded, so an entry that is not would never be found.
+        assert_eq!(rulec_base::text::fold(WORDS), WORDS);
+    }
+}

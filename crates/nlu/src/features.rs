@@ -1,0 +1,354 @@
+//! Reads the features of a text. Everything the classifier knows about a text passes through [`Reader::read`], in
+//! training and afterwards.
+//!
+//! The text is prepared (Unicode NFKC, case folded, white space runs made one space) and cut into **tokens**: runs of
+//! word characters, and, of scripts that do not space words, single characters; so are emoji and other symbols.
+//! Punctuation ends a token and is left out, an apostrophe inside a word is just left out (`what's` is `whats`). Then
+//! there are three groups:
+//!
+//! | group | features |
+//! |---|---|
+//! | [`Group::Word`] | each token, each pair of neighbours, and which tokens are the first and the last |
+//! | [`Group::Gram`] | two to four characters running, in each word with a space on both sides; two and three characters of unspaced script |
+//! | [`Group::Keyword`] | each of the authors' keywords that the text contains |
+//!
+//! A feature is known by a 64-bit hash that is spelled out here, so that it never changes with a library; among some
+//! thousand features two that fall together are not to be expected, and would do little harm.
+
+use super::common::{is_common_char, is_common_word};
+use rulec_base::text::{Form, TextMode, WordSearcher, is_word_char};
+
+/// The number of bytes of a text that are read: 8 KiB, counted before preparing and again after it.
+pub const MAX_TEXT_BYTES: usize = 8 << 10;
+
+/// The lengths of the character n-grams inside words.
+const GRAMS: std::ops::RangeInclusive<usize> = 2..=4;
+/// The lengths of those of unspaced script, where a character tells more.
+const UNSPACED_GRAMS: std::ops::RangeInclusive<usize> = 2..=3;
+
+/// The kind of a feature; each group of a text's features has the same weight together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Words and pairs of words.
+    Word,
+    /// Character n-grams.
+    Gram,
+    /// Keywords found.
+    Keyword,
+}
+
+pub const GROUPS: usize = 3;
+
+/// One occurrence of a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Feature {
+    pub hash: u64,
+    pub group: Group,
+    /// True when it is made of common words only, see [`super::common`].
+    pub common: bool,
+}
+
+fn prepare(text: &str) -> String {
+    let text = cut(text.trim_start());
+    let prepared = TextMode { fold: true, form: Form::Nfkc }.prepare(text);
+    let mut out = String::with_capacity(prepared.len());
+    for word in cut(&prepared).split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// The first [`MAX_TEXT_BYTES`] of `text`, or a little less.
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(MAX_TEXT_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The keywords of all intents, to be found in one pass.
+#[derive(Clone, Debug, Default)]
+pub struct Keywords {
+    /// None when there are no keywords. Building can fail only on billions of bytes; then keywords are merely
+    /// sentences like the others.
+    searcher: Option<WordSearcher<'static>>,
+}
+
+impl Keywords {
+    /// Prepares `keywords`; blank ones are ignored, and one that comes twice is one.
+    pub fn new<'a>(keywords: impl Iterator<Item = &'a str>) -> Keywords {
+        let mut prepared: Vec<String> = keywords.map(prepare).filter(|keyword| !keyword.is_empty()).collect();
+        prepared.sort_unstable();
+        prepared.dedup();
+        if prepared.is_empty() {
+            return Keywords::default();
+        }
+        Keywords { searcher: WordSearcher::many(&prepared).ok() }
+    }
+
+    /// Roughly how many bytes they take.
+    pub fn memory(&self) -> usize {
+        self.searcher.as_ref().map_or(0, WordSearcher::memory)
+    }
+}
+
+/// Reads texts; keeps its buffers from one to the next.
+#[derive(Debug, Default)]
+pub struct Reader {
+    prepared: String,
+    /// The word being read, with a space before it, or the run of unspaced characters.
+    run: Vec<char>,
+    tokens: Vec<Token>,
+    features: Vec<Feature>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Token {
+    hash: u64,
+    common: bool,
+}
+
+impl Reader {
+    /// The features of `text`, sorted; one that occurs twice is there twice. Empty when it has no token and no keyword.
+    pub fn read(&mut self, text: &str, keywords: &Keywords) -> &[Feature] {
+        self.prepared = prepare(text);
+        self.tokens.clear();
+        self.features.clear();
+        self.cut_into_tokens();
+        self.words();
+        if let Some(searcher) = &keywords.searcher {
+            searcher.any(&self.prepared, |_, place| {
+                let hash = self.prepared[place].chars().fold(Hash::KEYWORD, Hash::char).finish();
+                self.features.push(Feature { hash, group: Group::Keyword, common: false });
+                false
+            });
+        }
+        self.features.sort_unstable();
+        &self.features
+    }
+
+    /// Fills `tokens`, and `features` with the n-grams.
+    fn cut_into_tokens(&mut self) {
+        let mut rest = self.prepared.chars();
+        // A word collects in `run` after a space; unspaced characters without one.
+        self.run.clear();
+        while let Some(c) = rest.next() {
+            if is_word_char(c) {
+                if self.run.first() != Some(&' ') {
+                    end_of_unspaced(&mut self.run, &mut self.features);
+                    self.run.push(' ');
+                }
+                self.run.push(c);
+            } else if matches!(c, '\'' | '’') && self.run.first() == Some(&' ') {
+                // Inside a word an apostrophe is nothing; after it, the end of the word.
+                if !rest.clone().next().is_some_and(is_word_char) {
+                    end_of_word(&mut self.run, &mut self.tokens, &mut self.features);
+                }
+            } else {
+                if self.run.first() == Some(&' ') {
+                    end_of_word(&mut self.run, &mut self.tokens, &mut self.features);
+                }
+                if c.is_alphanumeric() || is_symbol(c) {
+                    self.run.push(c);
+                    self.tokens.push(Token { hash: Hash::TOKEN.char(c).0, common: is_common_char(c) });
+                } else {
+                    end_of_unspaced(&mut self.run, &mut self.features);
+                }
+            }
+        }
+        match self.run.first() {
+            Some(' ') => end_of_word(&mut self.run, &mut self.tokens, &mut self.features),
+            _ => end_of_unspaced(&mut self.run, &mut self.features),
+        }
+    }
+
+    /// Adds the features of tokens.
+    fn words(&mut self) {
+        let word = |hash: Hash, common| Feature { hash: hash.finish(), group: Group::Word, common };
+        for token in &self.tokens {
+            self.features.push(word(Hash::WORD.word(token.hash), token.common));
+        }
+        for pair in self.tokens.windows(2) {
+            let hash = Hash::PAIR.word(pair[0].hash).word(pair[1].hash);
+            self.features.push(word(hash, pair[0].common && pair[1].common));
+        }
+        if let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) {
+            self.features.push(word(Hash::FIRST.word(first.hash), first.common));
+            self.features.push(word(Hash::LAST.word(last.hash), last.common));
+        }
+    }
+}
+
+/// The word in `run` becomes a token and its n-grams features; leaves `run` empty.
+fn end_of_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Feature>) {
+    let common = is_common_word(&run[1..]);
+    let hash = run[1..].iter().copied().fold(Hash::TOKEN, Hash::char).0;
+    tokens.push(Token { hash, common });
+    run.push(' ');
+    grams(run, GRAMS, |hash, _| features.push(Feature { hash, group: Group::Gram, common }));
+    run.clear();
+}
+
+/// The n-grams of unspaced characters; leaves `run` empty.
+fn end_of_unspaced(run: &mut Vec<char>, features: &mut Vec<Feature>) {
+    grams(run, UNSPACED_GRAMS, |hash, gram| {
+        let common = gram.iter().all(|&c| is_common_char(c));
+        features.push(Feature { hash, group: Group::Gram, common });
+    });
+    run.clear();
+}
+
+/// Calls `emit` with the n-grams of `run` and their hashes.
+fn grams(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl FnMut(u64, &[char])) {
+    for start in 0..run.len() {
+        let mut hash = Hash::GRAM;
+        for (i, &c) in run[start..].iter().take(*lengths.end()).enumerate() {
+            hash = hash.char(c);
+            if lengths.contains(&(i + 1)) {
+                emit(hash.finish(), &run[start..=start + i]);
+            }
+        }
+    }
+}
+
+/// True for what is neither letter, digit, space nor punctuation, and not of ASCII: emoji, arrows, currencies.
+fn is_symbol(c: char) -> bool {
+    !matches!(c,
+        '\0'..='\u{a1}' | '§' | '«' | '\u{ad}' | '¶'..='¸' | '»' | '¿'
+        | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{fe00}'..='\u{fe6f}' | '\u{fff0}'..='\u{ffff}')
+}
+
+/// FNV-1a by characters, ended by MurmurHash3's finaliser.
+#[derive(Clone, Copy)]
+struct Hash(u64);
+
+impl Hash {
+    /// Each kind begins with another hash, so that the word `to` and the n-gram `to` are two features.
+    const TOKEN: Hash = Hash(0xcbf2_9ce4_8422_2325);
+    const WORD: Hash = Hash(0x9e37_79b9_7f4a_7c15);
+    const PAIR: Hash = Hash(0x3c6e_f372_fe94_f82a);
+    const FIRST: Hash = Hash(0xdaa6_6d2c_7ddf_743f);
+    const LAST: Hash = Hash(0x78dd_e6e5_fd29_f054);
+    const GRAM: Hash = Hash(0x1715_609f_7c74_6c69);
+    const KEYWORD: Hash = Hash(0xb54c_da58_fbbe_e87e);
+
+    fn char(self, c: char) -> Hash {
+        Hash((self.0 ^ u64::from(c)).wrapping_mul(0x100_0000_01b3))
+    }
+
+    fn word(self, hash: u64) -> Hash {
+        Hash((self.0 ^ Hash(hash).finish()).wrapping_mul(0x100_0000_01b3))
+    }
+
+    fn finish(self) -> u64 {
+        rulec_base::text::finalise(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<Feature> {
+        Reader::default().read(text, &Keywords::default()).to_vec()
+    }
+
+    /// Counts the features of each group, and the common ones among them.
+    fn count(text: &str, keywords: &[&str]) -> ([usize; GROUPS], usize) {
+        let keywords = Keywords::new(keywords.iter().copied());
+        let mut counts = [0; GROUPS];
+        let mut reader = Reader::default();
+        let features = reader.read(text, &keywords);
+        assert!(features.is_sorted());
+        features.iter().for_each(|feature| counts[feature.group as usize] += 1);
+        (counts, features.iter().filter(|feature| feature.common).count())
+    }
+
+    #[test]
+    fn counts() {
+        for (text, expected, common) in [
+            ("", [0, 0, 0], 0),
+            (" \t\u{3000}\n", [0, 0, 0], 0),
+            ("?! ... \u{ff0c} -- ''", [0, 0, 0], 0),
+            // The token, first and last; ` r`, `re`, …, `d `; ` re`, …; ` ref`, ….
+            ("refund", [3, 7 + 6 + 5, 0], 0),
+            ("the", [3, 4 + 3 + 2, 0], 3 + 9),
+            // Two tokens, a pair, first and last.
+            ("the refund", [5, 9 + 18, 0], 2 + 9),
+            // Two characters are two tokens.
+            ("退款", [5, 1, 0], 0),
+            ("我的", [5, 1, 0], 5 + 1),
+            ("我退款", [7, 2 + 1, 0], 2),
+            // An n-gram never spans what is between two runs; a pair does.
+            ("退, 款", [5, 0, 0], 0),
+            ("a退", [5, 2 + 1, 0], 1 + 1 + 3),
+            ("😡", [3, 0, 0], 0),
+            ("😡😡", [5, 1, 0], 0),
+            ("C++", [3, 3, 0], 0),
+        ] {
+            assert_eq!(count(text, &[]), (expected, common), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn keywords_are_found_at_the_edges_of_words() {
+        let keywords = ["port", "Sea  Port", " ", "", "port", "退款", "款"];
+        for (text, expected) in [
+            ("the port", 1),
+            ("a report on ports", 0),
+            ("the SEA\n port", 2),
+            ("PORT, port", 2),
+            ("我要退款", 2),
+            ("我要退\u{3000}款", 1),
+        ] {
+            assert_eq!(count(text, &keywords).0[Group::Keyword as usize], expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn reads_alike() {
+        for (a, b) in [
+            ("what's up", "WHATS  up!"),
+            ("what’s up", "whats up"),
+            ("'what' 's up'", "what s up"),
+            ("  show\tmy files ", "Show my\u{3000}files."),
+            ("ＶＰＮ 连不上", "vpn 连不上"),
+            ("cafe\u{301}", "CAFÉ"),
+            ("ﬁle", "file"),
+            ("退款。", "「退款」"),
+        ] {
+            assert_eq!(read(a), read(b), "{a:?} {b:?}");
+        }
+        for (a, b) in [("red door", "door red"), ("refund", "refunds"), ("退款", "款退"), ("ab", "a b")] {
+            assert_ne!(read(a), read(b), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn reads_no_more_than_the_beginning() {
+        for (unit, name) in [("word ", "words"), ("x", "one word"), ("退", "unspaced"), ("ﷺ ", "expanding")]
+        {
+            let long = unit.repeat(300_000);
+            let mut reader = Reader::default();
+            let features = reader.read(&long, &Keywords::default()).len();
+            assert!((1000..8 * MAX_TEXT_BYTES).contains(&features), "{name}: {features}");
+            assert!((MAX_TEXT_BYTES - 8..=MAX_TEXT_BYTES).contains(&reader.prepared.len()), "{name}");
+        }
+        // What is blank at the beginning is not read.
+        assert_eq!(read(&format!("{}refund", " ".repeat(1 << 20))), read("refund"));
+    }
+
+    /// Computed once; a change here is a change of every score in the field.
+    #[test]
+    fn hashes_never_change() {
+        let hash = |text| read(text).iter().fold(0, |sum: u64, feature| sum.wrapping_add(feature.hash));
+        for (text, expected) in [("refund", 16_849_407_792_626_303_206), ("退款", 11_975_705_141_799_969_805)]
+        {
+            assert_eq!(hash(text), expected, "{text}");
+        }
+    }
+}

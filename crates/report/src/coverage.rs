@@ -1,0 +1,412 @@
+//! Coverage: which routes of a rule set were chosen by some decisions, which predicates they saw true and false, and
+//! why the others were never reached. It is gathered from the reference evaluator, so it counts what is asked
+//! in the author's order; the engines may ask less. `test --coverage`, `doctor` and the studio show it.
+
+mod conditions;
+
+use conditions::{Conditions, Owner};
+use rulec::flow::FlowMatcher;
+use rulec::payload::{Judge, Judgement};
+use rulec::{Code, Explanation, FileId, Finding, Message, Rules, Span, TableKind};
+use rulec_base::diag::listed;
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_eval::trace::{Mark, RouteTrace, TableTrace, Truths};
+use rulec_sema::hir::{Expect, Payload, Program, TableId, Trigger};
+use rulec_syntax::ast::{Statement, StatementKind};
+use rulec_syntax::parse::parse;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The name of the routes outside any table.
+const MAIN: &str = "routes";
+/// Characters of a condition that are shown.
+const LONG: usize = 80;
+/// Most names that are listed as the reason of one gap.
+const NAMED: usize = 3;
+
+/// The counts of the decisions by one rule set.
+pub struct Coverage<'r> {
+    rules: &'r Rules,
+    /// Decisions and judgements that were counted.
+    decisions: usize,
+    routes: Vec<Route>,
+    tables: Vec<Searched>,
+    conditions: Conditions,
+    /// The times that intent flows were asked, and that each was chosen.
+    intents: usize,
+    flows: BTreeMap<String, usize>,
+    /// The payloads of each kind that were judged, and the rules they broke.
+    judged: BTreeMap<String, usize>,
+    broken: BTreeMap<(String, String), usize>,
+}
+
+#[derive(Clone, Default)]
+struct Route {
+    tried: usize,
+    chosen: usize,
+    /// The times it was not tried, by the route that was chosen before.
+    before: BTreeMap<String, usize>,
+}
+
+#[derive(Clone, Default)]
+struct Searched {
+    times: usize,
+    /// The times that the default was taken.
+    default: usize,
+}
+
+/// A route or the like, or a predicate, with what was seen of it.
+pub struct Item {
+    /// `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or `condition`.
+    pub what: &'static str,
+    /// Its name; of a condition the author's text.
+    pub name: String,
+    /// Its place.
+    pub span: Span,
+    /// The times it was tried.
+    pub tried: usize,
+    /// The times it was chosen, or held; of a payload's rule, those it was broken.
+    pub yes: usize,
+    /// The times it was tried and did not.
+    pub no: usize,
+    /// The gap, and the reason; `None` where all was seen.
+    pub gap: Option<Message>,
+}
+
+impl<'r> Coverage<'r> {
+    /// Nothing has been decided yet.
+    pub fn new(rules: &'r Rules) -> Coverage<'r> {
+        let program = rules.program();
+        Coverage {
+            rules,
+            decisions: 0,
+            routes: vec![Route::default(); program.rules.len()],
+            tables: vec![Searched::default(); program.tables.len()],
+            conditions: Conditions::of(program, &statements(rules)),
+            intents: 0,
+            flows: BTreeMap::new(),
+            judged: BTreeMap::new(),
+            broken: BTreeMap::new(),
+        }
+    }
+
+    /// The rules that decide.
+    pub fn rules(&self) -> &'r Rules {
+        self.rules
+    }
+
+    /// The number of decisions and judgements that were counted.
+    pub fn decisions(&self) -> usize {
+        self.decisions
+    }
+
+    /// The counts of conditions, for a decision or judgement to add its own.
+    pub fn truths(&mut self) -> &mut Truths {
+        &mut self.conditions.truths
+    }
+
+    /// Counts a decision, but for its conditions.
+    pub fn see(&mut self, explanation: &Explanation) {
+        self.decisions += 1;
+        self.table(&explanation.trace);
+        if let Some(intents) = &explanation.intents {
+            self.intents += 1;
+            for flow in intents.ranked.iter().filter(|flow| flow.chosen) {
+                *self.flows.entry(flow.name.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    /// Counts what a payload was found to be, but for the conditions.
+    pub fn judge(&mut self, kind: &str, judgement: &Judgement) {
+        self.decisions += 1;
+        *self.judged.entry(kind.to_owned()).or_default() += 1;
+        let broken = judgement.violations().iter().chain(judgement.warnings()).map(|broken| &*broken.rule);
+        for rule in broken.collect::<BTreeSet<&str>>() {
+            *self.broken.entry((kind.to_owned(), rule.to_owned())).or_default() += 1;
+        }
+    }
+
+    /// Counts a decision of which only the outcome is known: the entry, the tables walked through, and the route.
+    pub fn outcome(&mut self, tables: &[&str], route: Option<&str>) {
+        self.decisions += 1;
+        let program = self.rules.program();
+        let ids: Vec<TableId> = tables.iter().filter_map(|name| program.table_named(name)).collect();
+        for id in &ids {
+            self.tables[id.index()].times += 1;
+        }
+        let (Some(table), Some(route)) = (ids.last(), route) else { return };
+        if route == "default" {
+            self.tables[table.index()].default += 1;
+        }
+        let named =
+            |(_, rule): &(usize, &rulec_sema::hir::Rule)| rule.table == *table && *rule.name == *route;
+        if let Some((at, _)) = program.rules.iter().enumerate().find(named) {
+            self.routes[at].chosen += 1;
+            self.routes[at].tried += 1;
+        }
+    }
+
+    fn table(&mut self, trace: &TableTrace) {
+        let program = self.rules.program();
+        let Some(id) = program.table_named(&trace.table).filter(|_| !trace.searched_before) else { return };
+        let searched = &mut self.tables[id.index()];
+        searched.times += 1;
+        searched.default +=
+            usize::from(trace.default.as_ref().is_some_and(|default| default.result == Mark::True));
+        let enabled =
+            program.tables[id.index()].order.iter().filter(|id| !program.rules[id.index()].disabled);
+        let mut tried = trace.routes.iter();
+        for rule in enabled {
+            let count = &mut self.routes[rule.index()];
+            match (tried.next(), trace.routes.last()) {
+                (Some(route), _) => {
+                    count.tried += 1;
+                    count.chosen += usize::from(route.chosen);
+                    self.route(route);
+                }
+                (None, Some(last)) => *count.before.entry(last.route.clone()).or_default() += 1,
+                (None, None) => {}
+            }
+        }
+        if let Some(inner) = trace.default.as_ref().and_then(|default| default.table.as_ref()) {
+            self.table(inner);
+        }
+    }
+
+    fn route(&mut self, route: &RouteTrace) {
+        if let Some(inner) = &route.table {
+            self.table(inner);
+        }
+    }
+
+    /// Everything that can be chosen, with what was seen of it, in the order of the text.
+    pub fn routes(&self, findings: &[Finding]) -> Vec<Item> {
+        let program = self.rules.program();
+        let (mut items, places) = (Vec::new(), defaults(self.rules));
+        for (at, rule) in program.rules.iter().enumerate() {
+            let table = &program.tables[rule.table.index()];
+            let what = match table.kind {
+                TableKind::Routes => "route",
+                TableKind::Choice => "branch",
+                TableKind::Flows => "pattern",
+                TableKind::Router => "case",
+                TableKind::Requirements => continue,
+            };
+            let (seen, searched) = (&self.routes[at], &self.tables[rule.table.index()]);
+            let gap = match (seen.chosen, rule.disabled) {
+                (1.., _) => None,
+                (0, true) => Some(message!("never chosen: it is disabled")),
+                (0, false) => {
+                    Some(message!("never chosen: {}", self.why_not(rule.span, seen, searched, findings)))
+                }
+            };
+            let name = named(program, rule.table, &rule.name);
+            let (tried, yes) = (seen.tried, seen.chosen);
+            items.push(Item { what, name, span: rule.span, tried, yes, no: tried.saturating_sub(yes), gap });
+        }
+        for (at, table) in program.tables.iter().enumerate().filter(|(_, table)| table.default.is_some()) {
+            let searched = &self.tables[at];
+            let id = TableId(at as u32);
+            let Some(span) = places.get(&*table.name).copied().or(table.span) else { continue };
+            let gap = match (searched.default, searched.times) {
+                (0, 0) => Some(message!("never taken: its table was never entered")),
+                (0, _) => Some(message!("never taken: a route was chosen each time")),
+                _ => None,
+            };
+            let (tried, yes) = (searched.times, searched.default);
+            let name = named(program, id, "default");
+            items.push(Item { what: "default", name, span, tried, yes, no: tried - yes, gap });
+        }
+        items.extend(self.intent_flows());
+        items.extend(self.requirements());
+        items.sort_by_key(|item| item.span);
+        items
+    }
+
+    /// The reason why a route was never chosen.
+    fn why_not(&self, span: Span, seen: &Route, searched: &Searched, findings: &[Finding]) -> Message {
+        let hidden = findings.iter().map(|finding| &finding.diagnostic).find(|diagnostic| {
+            let is_about = diagnostic
+                .span()
+                .is_some_and(|at| at.file == span.file && at.start >= span.start && at.end <= span.end);
+            is_about && matches!(diagnostic.code, Code::RouteHidden | Code::NeverMatches)
+        });
+        if let Some(hidden) = hidden {
+            return message!("{} ({})", hidden.message, hidden.code);
+        }
+        match (searched.times, seen.tried) {
+            (0, _) => message!("its table was never entered"),
+            (_, 0) => {
+                let mut before: Vec<(&String, &usize)> = seen.before.iter().collect();
+                before.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+                let names = listed(before.iter().take(NAMED).map(|(name, _)| format!("`{name}`")));
+                let names = if before.len() > NAMED { message!("{names} and others") } else { names };
+                message!("never tried, hidden by {names}, chosen before it each time")
+            }
+            (_, tried) => message!("its condition did not hold, asked {}", times(tried)),
+        }
+    }
+
+    /// The flows that are found by what they mean.
+    fn intent_flows(&self) -> impl Iterator<Item = Item> {
+        let flows = self.rules.program().flows.iter();
+        flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
+            let (tried, yes) = (self.intents, self.flows.get(&*flow.name).copied().unwrap_or_default());
+            let gap = match (tried, yes) {
+                (0, _) => Some(message!("never chosen: no message came as far as the intent flows")),
+                (_, 0) => Some(message!("never chosen: never the nearest, asked {}", times(tried))),
+                _ => None,
+            };
+            Item {
+                what: "flow",
+                name: flow.name.to_string(),
+                span: flow.span,
+                tried,
+                yes,
+                no: tried - yes,
+                gap,
+            }
+        })
+    }
+
+    fn judged(&self, payload: &Payload) -> usize {
+        self.judged.get(&*payload.name).copied().unwrap_or_default()
+    }
+
+    /// The rules of the payload kinds.
+    fn requirements(&self) -> Vec<Item> {
+        let program = self.rules.program();
+        let mut items = Vec::new();
+        for payload in &program.payloads {
+            let judged = self.judged(payload);
+            for rule in payload.rules(program) {
+                let tables = payload.block.tables();
+                let of_payload =
+                    program.rules.iter().find(|one| *one.name == *rule && tables.contains(&one.table));
+                let Some(span) = of_payload.map(|rule| rule.span) else { continue };
+                let broken = self
+                    .broken
+                    .get(&(payload.name.to_string(), rule.to_owned()))
+                    .copied()
+                    .unwrap_or_default();
+                let gap = match (judged, broken) {
+                    (0, _) => Some(message!("never asked: no `{}` was judged", payload.name)),
+                    (_, 0) => Some(message!("never broken")),
+                    (judged, broken) if judged == broken => Some(message!("never kept")),
+                    _ => None,
+                };
+                let (name, no) = (rule.to_owned(), judged - broken);
+                items.push(Item { what: "rule", name, span, tried: judged, yes: broken, no, gap });
+            }
+        }
+        items
+    }
+
+    /// The conditions with what was seen of them, in the order of the text.
+    pub fn conditions(&self) -> Vec<Item> {
+        let program = self.rules.program();
+        let reached = |owner: Owner| match owner {
+            Owner::Rule(id) => (self.routes[id.index()].tried, message!("its route was never tried")),
+            Owner::Chosen(id) => (self.routes[id.index()].chosen, message!("its route was never chosen")),
+            Owner::Default(id) => (self.tables[id.index()].default, message!("its default was never taken")),
+            Owner::Payload(at) => {
+                let payload = &program.payloads[at];
+                (self.judged(payload), message!("no `{}` was judged", payload.name))
+            }
+        };
+        let told = self.conditions.told(self.rules.sources(), reached);
+        told.map(|(span, name, seen, gap)| Item {
+            what: "condition",
+            name,
+            span,
+            tried: seen.yes + seen.no + seen.unknown,
+            yes: seen.yes,
+            no: seen.no,
+            gap,
+        })
+        .collect()
+    }
+}
+
+impl<'r> Coverage<'r> {
+    /// The coverage by the tests of a rule set, those whose names are wanted.
+    pub fn of_tests(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r> {
+        let (program, mut coverage) = (rules.program(), Coverage::new(rules));
+        let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
+        for test in program.tests.iter().filter(|test| wanted(&test.name)) {
+            if let Expect::Judgement { kind, .. } = &test.expect {
+                if let Ok((judge, payload)) = judge(rules, kind, &test.message) {
+                    coverage.judge(kind, &judge.judge(payload));
+                    judge.count(payload, coverage.truths());
+                }
+                continue;
+            }
+            let table = &program.tables[test.entry.index()];
+            let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { continue };
+            let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
+            let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
+            coverage.see(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));
+            entry.count(&test.message, coverage.truths());
+        }
+        coverage
+    }
+}
+
+/// The judge of the payload that a test gives, and the payload.
+fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), String> {
+    let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
+    for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
+        judge = judge.input(name, value.clone()).map_err(|error| error.to_string())?;
+    }
+    Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
+}
+
+/// `TABLE.ROUTE`, or the route alone outside any table.
+fn named(program: &Program, table: TableId, name: &str) -> String {
+    match table.0 {
+        0 => name.to_owned(),
+        _ => format!("{}.{name}", program.tables[table.index()].name),
+    }
+}
+
+/// The places of the defaults, by the name of their table.
+pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
+    let mut places = HashMap::new();
+    for statement in statements(rules) {
+        match &statement.kind {
+            // Of an imported file only the tables count.
+            StatementKind::Default { .. } if statement.span.file == FileId(0) => {
+                places.insert(MAIN.to_owned(), statement.span);
+            }
+            StatementKind::Table { name, statements } => {
+                let default =
+                    statements.iter().find(|inner| matches!(inner.kind, StatementKind::Default { .. }));
+                places.extend(default.map(|default| (name.node.clone(), default.span)));
+            }
+            _ => {}
+        }
+    }
+    places
+}
+
+/// The statements of all files.
+fn statements(rules: &Rules) -> Vec<Statement> {
+    let files = rules.sources().iter();
+    files.flat_map(|(id, file)| parse(Threads::One, id, &file.text).statements).collect()
+}
+
+/// The author's text, as far as it helps to find it.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONG) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// The number of times, in words.
+pub fn times(count: usize) -> Message {
+    if count == 1 { message!("once") } else { message!("{count} times") }
+}

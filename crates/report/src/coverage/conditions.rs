@@ -1,0 +1,208 @@
+//! The conditions of a rule set, those inside values and of payloads' rules too, with what was seen of each.
+
+use super::{one_line, times};
+use rulec::{Message, SourceMap, Span, TableKind};
+use rulec_base::message;
+use rulec_eval::trace::{Seen, Truths};
+use rulec_sema::hir::{
+    Block, Cond, CondKind, Destination, LetId, Outcome, Part, Program, RuleId, TableId, Term, ValueId,
+};
+use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The thing that asks a condition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// A rule, to find out if it holds.
+    Rule(RuleId),
+    /// A rule that was chosen, in what it computes then.
+    Chosen(RuleId),
+    /// A default, in what it computes.
+    Default(TableId),
+    /// The rules of a payload kind, by its number.
+    Payload(usize),
+}
+
+/// Each condition by its place, with all that ask it: a `let` or `def` that several rules use is one.
+#[derive(Default)]
+pub struct Conditions {
+    owners: BTreeMap<Span, BTreeSet<Owner>>,
+    pub truths: Truths,
+}
+
+/// A walk through what belongs to one owner.
+struct Walk<'c, 'p> {
+    conditions: &'c mut Conditions,
+    program: &'p Program,
+    owner: Owner,
+    /// The places that count; all where there are none.
+    written: &'c [Span],
+    lets: BTreeSet<LetId>,
+}
+
+impl Conditions {
+    /// The conditions of a program, whose files hold these statements.
+    pub fn of(program: &Program, statements: &[Statement]) -> Conditions {
+        let mut conditions = Conditions::default();
+        for (at, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
+            let (id, kind) = (RuleId(at as u32), program.tables[rule.table.index()].kind);
+            // A pattern is its own condition; what is asked of a payload comes below.
+            if !matches!(kind, TableKind::Flows | TableKind::Requirements) {
+                conditions.walk(program, Owner::Rule(id)).part(Part::Cond(&rule.condition));
+                conditions.walk(program, Owner::Chosen(id)).outcome(&rule.outcome);
+            }
+        }
+        for (at, table) in program.tables.iter().enumerate() {
+            let mut walk = conditions.walk(program, Owner::Default(TableId(at as u32)));
+            table.default.iter().for_each(|outcome| walk.outcome(outcome));
+        }
+        // What follows from the types of fields is told by its rule alone.
+        let written = written(statements);
+        for (at, payload) in program.payloads.iter().enumerate() {
+            let mut walk = conditions.walk(program, Owner::Payload(at));
+            walk.written = &written;
+            walk.block(&payload.block);
+        }
+        conditions
+    }
+
+    fn walk<'c, 'p>(&'c mut self, program: &'p Program, owner: Owner) -> Walk<'c, 'p> {
+        Walk { conditions: self, program, owner, written: &[], lets: BTreeSet::new() }
+    }
+
+    /// The conditions in the order of the text: place, text, what was seen, and the gap there is. `reached` tells how often an
+    /// owner was asked, and what to say when it never was.
+    pub fn told<'s>(
+        &'s self,
+        sources: &'s SourceMap,
+        reached: impl Fn(Owner) -> (usize, Message) + 's,
+    ) -> impl Iterator<Item = (Span, String, Seen, Option<Message>)> + 's {
+        self.owners.iter().map(move |(span, owners)| {
+            let seen = self.truths.at(*span);
+            (*span, one_line(sources.slice(*span)), seen, gap(seen, owners, &reached))
+        })
+    }
+}
+
+fn gap(seen: Seen, owners: &BTreeSet<Owner>, reached: impl Fn(Owner) -> (usize, Message)) -> Option<Message> {
+    let unknown = match seen.unknown {
+        0 => Message::default(),
+        count => message!("; unknown {}, for want of a value", times(count)),
+    };
+    Some(match (seen.yes, seen.no) {
+        (1.., 1..) => return None,
+        (1.., 0) => message!("never false{unknown}"),
+        (0, 1..) => message!("never true{unknown}"),
+        (0, 0) if seen.unknown > 0 => {
+            message!("always unknown, for want of a value: {}", times(seen.unknown))
+        }
+        (0, 0) if seen.left_out > 0 => {
+            message!("never reached: left out for want of a value, {}", times(seen.left_out))
+        }
+        (0, 0) => {
+            let asked: Vec<(usize, Message)> = owners.iter().map(|owner| reached(*owner)).collect();
+            match asked.iter().map(|(times, _)| times).sum() {
+                0 => message!("never reached: {}", asked.into_iter().next().unwrap_or_default().1),
+                tried => {
+                    message!("never reached: short-circuited by what stands before it, {}", times(tried))
+                }
+            }
+        }
+    })
+}
+
+impl Walk<'_, '_> {
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Cond(Cond { kind: CondKind::Branch { conditions, .. }, .. }) => {
+                conditions.iter().for_each(|guarded| self.part(Part::Cond(&guarded.cond)));
+                return;
+            }
+            Part::Cond(cond) if self.is_leaf(cond) => self.add(cond.span),
+            Part::Let(id) if self.lets.insert(id) => self.part(self.program.let_body(id).part()),
+            _ => {}
+        }
+        part.parts().into_iter().for_each(|inner| self.part(inner));
+    }
+
+    /// True for what others are made of.
+    fn is_leaf(&self, cond: &Cond) -> bool {
+        match cond.kind {
+            CondKind::Test(_) | CondKind::Quantifier { .. } => true,
+            CondKind::Let(id) => matches!(self.program.let_body(id), Term::Expr(_)),
+            _ => false,
+        }
+    }
+
+    fn add(&mut self, span: Span) {
+        let inside =
+            |whole: &Span| whole.file == span.file && whole.start <= span.start && span.end <= whole.end;
+        if self.written.is_empty() || self.written.iter().any(inside) {
+            self.conditions.owners.entry(span).or_default().insert(self.owner);
+        }
+    }
+
+    fn value(&mut self, id: ValueId) {
+        self.part(Part::Expr(self.program.value(id)));
+    }
+
+    fn outcome(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Handler { args, .. } => args.iter().for_each(|argument| self.value(argument.value)),
+            Outcome::Next { destinations, .. } => {
+                for destination in destinations {
+                    if let Destination::Named(value) = destination {
+                        self.value(*value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        block.lets.iter().for_each(|(_, value)| self.value(*value));
+        let program = self.program;
+        for rule in &program.tables[block.table.index()].order {
+            self.part(Part::Cond(&program.rules[rule.index()].condition));
+        }
+        for each in &block.each {
+            self.value(each.list);
+            each.when.into_iter().for_each(|when| self.value(when));
+            self.block(&each.block);
+        }
+    }
+}
+
+/// The places of what authors ask of payloads.
+fn written(statements: &[Statement]) -> Vec<Span> {
+    let mut places = Vec::new();
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Payload(payload) => asked(&payload.body, &mut places),
+            StatementKind::Group(group) => asked(&group.body, &mut places),
+            _ => {}
+        }
+    }
+    places
+}
+
+fn asked(items: &[Item], places: &mut Vec<Span>) {
+    for item in items {
+        match &item.kind {
+            ItemKind::Rule(rule) => {
+                places.extend(rule.guard.as_ref().map(|guard| guard.span));
+                if let RuleTest::Require(test) | RuleTest::Forbid(test) = &rule.test {
+                    places.push(test.span);
+                }
+            }
+            ItemKind::Let { value, .. } => places.push(value.span),
+            ItemKind::Include(include) => places.extend(include.guard.as_ref().map(|guard| guard.span)),
+            ItemKind::Each(each) => {
+                places.extend(each.guard.as_ref().map(|guard| guard.span));
+                asked(&each.body, places);
+            }
+            ItemKind::Field(_) | ItemKind::Closed { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! Types: from syntax trees to the typed program. Where no `input` is declared the checker runs
+//! twice: the first pass lets every use of a message field narrow the field's type, the second
+//! builds the program with the types that are left.
+
+mod allow;
+mod call;
+mod constant;
+mod decide;
+mod expr;
+mod fields;
+mod flow;
+mod idle;
+mod known;
+mod locals;
+mod mismatch;
+mod names;
+mod narrowed;
+mod operator;
+mod path;
+mod pattern;
+mod payload;
+mod read;
+mod reason;
+mod request;
+mod scope;
+mod settings;
+mod statement;
+mod test;
+mod types;
+mod uses;
+mod workflow;
+
+pub use allow::Allows;
+pub use pattern::regex_too_large;
+pub use settings::{SETTINGS, Setting};
+pub use uses::{Counted, CountedUses, Known, RouteUses, UsesByRoute};
+
+use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};
+use crate::resolve::{Definition, Symbols, duplicate};
+use fields::Fields;
+use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::{Code, Diagnostic, Label, Message, nearest};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span};
+use rulec_base::text::Form;
+use rulec_lang::operators::Case;
+use rulec_lang::ty::Ty;
+use rulec_syntax::ast::{self, Statement, StatementKind};
+use rulec_syntax::loader::Loaded;
+use scope::{Binding, Scope};
+use serde_json::{Map, Value as Json};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// The finding has been reported already; whoever meets it gives up quietly.
+pub struct Reported;
+
+pub type Checked<T> = Result<T, Reported>;
+
+/// Checks all files. The program is whole only when no diagnostic is an error.
+pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
+    let (program, diagnostics, _) = check_fields(loaded, true, |_| {});
+    (program, diagnostics)
+}
+
+/// Checks all files, and returns what is known of the fields of the message as well, and what each route uses of them.
+pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Counted, UsesByRoute)) {
+    let (program, diagnostics, fields) =
+        check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
+    (program, diagnostics, fields.into_known())
+}
+
+/// Checks a program that holds one route, given the fields of a program that it is to join: it must
+/// leave them as they are. Also returned is how the route uses them, where they are not declared.
+pub fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, RouteUses) {
+    // What one route leaves idle says nothing of the program.
+    let (program, diagnostics, fields) = check_fields(loaded, false, |fields| match known {
+        Known::Input(input) => fields.input = Some(input),
+        Known::Uses(uses) => fields.known = Some(uses),
+    });
+    (program, diagnostics, fields.done)
+}
+
+/// Checks all files, `whole` when they are a program of their own.
+fn check_fields(
+    loaded: &Loaded,
+    whole: bool,
+    ready: impl FnOnce(&mut Fields),
+) -> (Program, Vec<Diagnostic>, Fields) {
+    let mut diagnostics = Vec::new();
+    let symbols = Symbols::collect(loaded, &mut diagnostics);
+    let order = symbols.definition_order(&mut diagnostics);
+    let mut checker = Checker::new(loaded, &symbols, diagnostics);
+    ready(&mut checker.fields);
+    checker.declare_types();
+    checker.declare_input();
+    checker.declare_handlers();
+    let declared = std::mem::take(&mut checker.diagnostics);
+    if checker.fields.inferred() {
+        let input = checker.program.clone();
+        checker.pass(&order);
+        let patterns = std::mem::take(&mut checker.program.patterns);
+        checker.program = Program { patterns, ..input };
+        checker.forget_pass();
+    }
+    checker.pass(&order);
+    // A contradiction is reported with both of its uses; what follows from it was not meant.
+    let conflicts = std::mem::take(&mut checker.fields.conflicts);
+    let conflicting = conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
+    let conflicting: HashSet<Span> = conflicting.collect();
+    let follows = |label: &Label| conflicting.contains(&label.span);
+    checker.diagnostics.retain(|diagnostic| !diagnostic.labels.iter().any(follows));
+    if conflicts.is_empty() {
+        checker.narrowed();
+    }
+    checker.diagnostics.extend(conflicts);
+    checker.diagnostics.splice(0..0, declared);
+    checker.patterns_fit();
+    checker.unused();
+    checker.program.slots = std::mem::take(&mut checker.fields.slots);
+    if whole {
+        checker.idle();
+    }
+    checker.graphs();
+    checker.program.nest_blocks();
+    (checker.program, checker.diagnostics, checker.fields)
+}
+
+/// The meaning of a checked definition.
+#[derive(Clone)]
+enum Declared {
+    Let(hir::LetId),
+    Def(Arc<Def>),
+    List(hir::Expr),
+    Extern(hir::ExternId),
+}
+
+/// A `def` with its parameters still in place.
+struct Def {
+    params: Vec<(Arc<str>, Ty)>,
+    body: Term,
+}
+
+/// Names for a help, not too many.
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut names: Vec<&str> = names.take(MAX_LISTED + 1).collect();
+    if names.len() > MAX_LISTED {
+        names[MAX_LISTED] = "…";
+    }
+    names.join(", ")
+}
+
+/// The most names that are held against names nobody declared, over all findings: a large file with a slip on
+/// every line is told of all, and of the first ones what may have been meant.
+const MAX_COMPARISONS: usize = 1 << 16;
+/// The most names that a help lists.
+const MAX_LISTED: usize = 20;
+
+#[derive(Clone)]
+struct Settings {
+    case: Case,
+    form: Form,
+    /// The zone in which the clock is read when none stands beside a time.
+    zone: Option<Arc<str>>,
+}
+
+struct Checker<'a> {
+    loaded: &'a Loaded,
+    symbols: &'a Symbols<'a>,
+    diagnostics: Vec<Diagnostic>,
+    program: Program,
+    fields: Fields,
+    types: HashMap<&'a str, Option<Ty>>,
+    settings: HashMap<FileId, Settings>,
+    /// The version that each file gives itself.
+    versions: HashMap<FileId, Arc<str>>,
+    definitions: HashMap<&'a str, Option<Declared>>,
+    used: HashSet<&'a str>,
+    /// Names bound around the expression at hand, innermost last.
+    scope: Scope,
+    vars: u32,
+    /// Routes with a fault in them, which tests may still expect.
+    failed_routes: HashSet<&'a str>,
+    /// The tables that decisions can be asked of, by name.
+    entries: HashMap<Arc<str>, hir::TableId>,
+    /// The comparisons of names that are left for suggestions.
+    comparisons: Cell<usize>,
+    /// The jumps from table to table, by their numbers.
+    jumps: Vec<(usize, usize, Span)>,
+    let_measures: Vec<Measure>,
+    /// Inside a choice: operands of different types are a warning, since the condition can be used
+    /// and never holds; and the message may bring regular expressions.
+    lenient: bool,
+    /// Inside a router: the author's name for a field of the message, and the field's.
+    alias: Option<(&'a str, &'static str)>,
+    analysed: request::Analysed<'a>,
+    /// The conditions under which the names met in the rule at hand are of their declared types.
+    noted: Vec<hir::Cond>,
+    payload: payload::State,
+    /// The fields of the message met so far: the slot, its type and whether it may be missing.
+    reads: HashMap<path::Names<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
+    /// The names of handlers met so far, and what is said of one without any metadata.
+    handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
+    no_metadata: Arc<Map<String, Json>>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(loaded: &'a Loaded, symbols: &'a Symbols<'a>, diagnostics: Vec<Diagnostic>) -> Self {
+        Checker {
+            loaded,
+            symbols,
+            diagnostics,
+            program: Program::default(),
+            fields: Fields::default(),
+            types: HashMap::new(),
+            settings: HashMap::new(),
+            versions: HashMap::new(),
+            definitions: HashMap::new(),
+            used: HashSet::new(),
+            scope: Scope::default(),
+            vars: 0,
+            failed_routes: HashSet::new(),
+            entries: HashMap::new(),
+            comparisons: Cell::new(MAX_COMPARISONS),
+            jumps: Vec::new(),
+            let_measures: Vec::new(),
+            lenient: false,
+            alias: None,
+            analysed: request::Analysed::default(),
+            noted: Vec::new(),
+            payload: payload::State::default(),
+            reads: HashMap::default(),
+            handler_names: HashSet::default(),
+            no_metadata: Arc::default(),
+        }
+    }
+
+    /// Emits a finding with its remedy.
+    fn emit(&mut self, code: Code, span: Span, message: impl Into<Message>, help: impl Into<Message>) {
+        self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
+    }
+
+    /// The same, where nobody can go on.
+    fn fail<T>(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl Into<Message>,
+        help: impl Into<Message>,
+    ) -> Checked<T> {
+        self.emit(code, span, message, help);
+        Err(Reported)
+    }
+
+    fn report<T>(&mut self, diagnostic: Diagnostic) -> Checked<T> {
+        self.diagnostics.push(diagnostic);
+        Err(Reported)
+    }
+
+    /// Reports with where the type of a value comes from.
+    fn report_type<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
+        let diagnostic = self.with_origin(diagnostic, value);
+        self.report(diagnostic)
+    }
+
+    /// Reports that a name is unknown, unless the statement that declares it has a fault of its own.
+    fn report_unknown<T>(&mut self, name: &str, diagnostic: Diagnostic) -> Checked<T> {
+        if self.symbols.is_broken(name) { Err(Reported) } else { self.report(diagnostic) }
+    }
+
+    /// Reports that nothing of that name is among the candidates, as [`Self::report_unknown`] does.
+    fn unknown<'n, T>(
+        &mut self,
+        code: Code,
+        name: &ast::Ident,
+        message: Message,
+        candidates: impl Iterator<Item = &'n str>,
+        help: Message,
+    ) -> Checked<T> {
+        let near = self.nearest(&name.node, candidates);
+        let diagnostic = Diagnostic::new(code, name.span, message).near_or(name.span, near, help);
+        self.report_unknown(&name.node, diagnostic)
+    }
+
+    /// The candidate nearest in spelling, while not too many have been looked at.
+    fn nearest<'n>(&self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+        let left = &self.comparisons;
+        let few = candidates.into_iter().take_while(|_| {
+            let before = left.get();
+            left.set(before.saturating_sub(1));
+            before > 0
+        });
+        if left.get() == 0 { None } else { nearest(name, few) }
+    }
+
+    /// The items without those whose name an earlier one has, which are reported.
+    fn each_once<'n, T>(
+        &mut self,
+        what: Message,
+        items: &'n [T],
+        name: impl Fn(&'n T) -> &'n ast::Ident,
+    ) -> Vec<&'n T> {
+        // Few are compared with each other, which is faster than to hash them.
+        let few = items.len() <= 8;
+        let mut places: HashMap<&str, Span> = HashMap::new();
+        let mut once: Vec<&'n T> = Vec::with_capacity(items.len());
+        for item in items {
+            let again = name(item);
+            let first = match few {
+                true => once.iter().map(|first| name(first)).find(|first| first.node == again.node),
+                false => None,
+            };
+            let first = first
+                .map(|first| first.span)
+                .or_else(|| (!few).then(|| places.insert(&again.node, again.span)).flatten());
+            match first {
+                None => once.push(item),
+                Some(first) => self.diagnostics.push(duplicate(what.clone(), &again.node, first, again.span)),
+            }
+        }
+        once
+    }
+
+    /// Keeps a value that is computed beside conditions.
+    fn computed(&mut self, value: hir::Expr) -> hir::ValueId {
+        let id = hir::ValueId(self.program.values.len() as u32);
+        self.program.values.push(value);
+        id
+    }
+
+    fn forget_pass(&mut self) {
+        self.definitions.clear();
+        self.entries.clear();
+        self.payload = payload::State::default();
+        self.comparisons.set(MAX_COMPARISONS);
+        self.scope.clear();
+        self.noted.clear();
+        self.let_measures.clear();
+        self.analysed = request::Analysed::default();
+        self.reads.clear();
+        self.diagnostics.clear();
+        self.fields.end_inference();
+    }
+
+    /// Checks every definition, route, default and test once.
+    fn pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
+        self.read_settings();
+        self.declare_analysis();
+        for symbol in order {
+            let checked = self.definition(symbol.name, &symbol.node).ok();
+            self.definitions.insert(&symbol.name.node, checked);
+        }
+        self.fill_analysis();
+        self.tables();
+        self.choices_and_routers();
+        self.workflows();
+        self.flows();
+        self.flow_tool();
+        self.payloads();
+        self.program.order_rules();
+        self.tests();
+    }
+
+    fn main_file(&self) -> Option<FileId> {
+        self.loaded.units.last().map(|unit| unit.file)
+    }
+
+    fn main_statements(&self) -> &'a [Statement] {
+        self.loaded.units.last().map_or(&[], |unit| &unit.statements)
+    }
+
+    fn statements(&self) -> impl Iterator<Item = &'a Statement> + use<'a> {
+        self.loaded.units.iter().flat_map(|unit| &unit.statements)
+    }
+
+    fn settings_of(&self, file: FileId) -> Settings {
+        let none = || Settings { case: Case::Match, form: Form::None, zone: None };
+        self.settings.get(&file).cloned().unwrap_or_else(none)
+    }
+
+    fn definition(&mut self, name: &'a ast::Ident, definition: &Definition<'a>) -> Checked<Declared> {
+        self.fields.begin_statement();
+        match *definition {
+            Definition::Let { value } => {
+                let body = self.term(value)?;
+                self.add_let(name, body, value.span).map(Declared::Let)
+            }
+            Definition::Def { params, body } => self.def(params, body),
+            Definition::List { source } => self.list_definition(name, source).map(Declared::List),
+            Definition::Extern { params, result } => self.extern_fn(name, params, result),
+        }
+    }
+
+    /// Adds a `let` to the program.
+    fn add_let(&mut self, name: &ast::Ident, body: Term, place: Span) -> Checked<hir::LetId> {
+        let measure = self.measured(body.part(), place)?;
+        let id = hir::LetId(self.program.lets.len() as u32);
+        self.let_measures.push(measure);
+        self.program.lets.push(hir::Let { name: name.node.as_str().into(), body, span: name.span });
+        Ok(id)
+    }
+
+    fn list_definition(&mut self, name: &'a ast::Ident, source: &'a ast::ListSource) -> Checked<hir::Expr> {
+        match source {
+            ast::ListSource::Elements(elements) => {
+                let expr = self.value(elements)?;
+                if expr.as_const().is_none() {
+                    let message = message!("the elements of the list `{}` must be constants", name.node);
+                    let help = message!(
+                        "a list of values of the message can be written where it is used: `x in [ctx.a, ctx.b]`"
+                    );
+                    return self.fail(Code::ConstantWanted, elements.span, message, help);
+                }
+                Ok(hir::Expr { span: name.span, ..expr })
+            }
+            ast::ListSource::File(path) => {
+                let unit = self.loaded.units.iter().find(|unit| unit.file == path.span.file);
+                let Some(words) = unit.and_then(|unit| unit.lists.get(&name.node)) else {
+                    return Err(Reported);
+                };
+                Ok(hir::Expr {
+                    kind: hir::ExprKind::Const(hir::Const::Json(Arc::new(words.as_slice().into()))),
+                    ty: Ty::list(Ty::STRING),
+                    optional: false,
+                    span: name.span,
+                })
+            }
+        }
+    }
+
+    /// Warns of definitions of the main file that nothing uses. A file without any route is meant
+    /// to be imported, so its definitions are for others.
+    fn unused(&mut self) {
+        use StatementKind as Kind;
+        let decides = |statement: &Statement| {
+            matches!(statement.kind, Kind::Route(_) | Kind::Default { .. } | Kind::Table { .. })
+                || matches!(
+                    statement.kind,
+                    Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Workflow(_) | Kind::Payload(_)
+                )
+        };
+        let mut found = self.loaded.diagnostics.iter().chain(&self.diagnostics);
+        if !self.main_statements().iter().any(decides) || found.any(Diagnostic::is_error) {
+            return;
+        }
+        for symbol in self.symbols.definitions.iter() {
+            let name = symbol.name;
+            if Some(name.span.file) == self.main_file() && !self.used.contains(name.node.as_str()) {
+                let message = message!("the {} `{}` is not used", symbol.node.keyword(), name.node);
+                self.emit(Code::Unused, name.span, message, message!("remove it, or use it"));
+            }
+        }
+        self.unused_analysis();
+    }
+
+    /// The size of a term with every `let` put in; an error when it is too much.
+    fn measured(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
+        let measure = Measure::of(term, &self.let_measures);
+        if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
+            return self.too_large(span, measure.nodes > MAX_NODES);
+        }
+        Ok(measure)
+    }
+
+    fn too_large<T>(&mut self, span: Span, wide: bool) -> Checked<T> {
+        let message = if wide {
+            message!("with its definitions put in, this has more than {MAX_NODES} parts")
+        } else {
+            message!("with its definitions put in, this is nested more than {MAX_DEPTH} deep")
+        };
+        let help = message!(
+            "definitions that use each other several times grow quickly; split the condition over several routes"
+        );
+        self.fail(Code::ExpansionTooLarge, span, message, help)
+    }
+}
+
+/// The type of the declared input, and where each of its fields is declared.
+pub struct DeclaredInput {
+    ty: Ty,
+    places: types::Places,
+}

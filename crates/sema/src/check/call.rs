@@ -1,0 +1,425 @@
+//! Calls: built-in functions, host functions, and `def`s, whose body is put in place of the call.
+
+use super::constant::{constant, list};
+use super::fields::Reason;
+use super::path::checked_at;
+use super::read::{accepted, read};
+use super::{Binding, Checked, Checker, Declared, Def, MAX_NODES, Reported};
+use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::{self, Function};
+use rulec_lang::operators::{self, Fixity, Op, TestMode};
+use rulec_lang::ty::{Inner, KindSet, Ty};
+use rulec_syntax::ast::{self, Ident};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    pub(super) fn def(&mut self, params: &'a [ast::Field], body: &'a ast::Expr) -> Checked<Declared> {
+        let record = self.record(params);
+        let mut bound = Vec::new();
+        for (at, (field, written)) in record.fields.into_iter().zip(params).enumerate() {
+            let (kind, ty) = (ExprKind::Param(at as u32), field.ty.clone());
+            let expr = Expr { kind, ty, optional: field.optional, span: written.name.span };
+            self.scope.push(Binding::new(&field.name, expr, written.name.span));
+            bound.push((field.name, field.ty));
+        }
+        let checked = self.term(body);
+        self.scope.truncate(self.scope.len() - bound.len());
+        let checked = checked?;
+        self.measured(checked.part(), body.span)?;
+        Ok(Declared::Def(Arc::new(Def { params: bound, body: checked })))
+    }
+
+    pub(super) fn extern_fn(
+        &mut self,
+        name: &Ident,
+        params: &'a [ast::Field],
+        result: &'a ast::TypeExpr,
+    ) -> Checked<Declared> {
+        let record = self.record(params);
+        let ty = self.ty(result)?;
+        let element = if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::EMPTY };
+        let composite = |kinds: KindSet| kinds.overlaps(KindSet::DICT) || kinds == KindSet::ALL;
+        if composite(ty.kinds) || composite(element) {
+            let message = message!("a host function cannot return {ty}");
+            let help = message!("it may return a bool, number, string, datetime or a list of these");
+            return self.fail(Code::ArgumentType, result.span, message, help);
+        }
+        let id = hir::ExternId(self.program.externs.len() as u32);
+        let params = record.fields.into_iter().map(|field| (field.name, field.ty)).collect();
+        self.program.externs.push(hir::Extern {
+            name: name.node.as_str().into(),
+            params,
+            result: ty,
+            feature: None,
+            span: name.span,
+        });
+        Ok(Declared::Extern(id))
+    }
+
+    /// `name(args)`
+    pub(super) fn call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
+        if let Some(function) = Function::named(&name.node) {
+            return self.builtin_call(function, name, args, span).map(Term::Expr);
+        }
+        let Some(symbol) = self.symbols.definition(name.span.file, &name.node) else {
+            return self.unknown_function(name);
+        };
+        self.used.insert(&symbol.name.node);
+        let declared = symbol.name.span;
+        match self.definitions.get(name.node.as_str()).cloned().flatten() {
+            None => Err(Reported),
+            Some(Declared::Def(def)) => {
+                let args = self.arguments(name, args, &def.params, declared, span)?;
+                let sizes = args.iter().map(|arg| Measure::of(Part::Expr(arg), &self.let_measures).nodes);
+                let (sizes, args) = (sizes.collect(), &*args);
+                let mut replaced =
+                    Substitution { sizes, args, made: 0, filled: Vec::new(), given: Vec::new() };
+                let mut term = def.body.clone();
+                match &mut term {
+                    Term::Cond(cond) => {
+                        replaced.cond(cond);
+                        let kind = CondKind::Call(name.node.as_str().into(), Box::new(cond.clone()));
+                        *cond = Cond { kind, span };
+                    }
+                    Term::Expr(expr) => {
+                        replaced.expr(expr);
+                        expr.span = span;
+                    }
+                }
+                if replaced.made > MAX_NODES {
+                    return self.too_large(span, true);
+                }
+                let Substitution { filled, given, .. } = replaced;
+                for (op, mode, left, right) in filled {
+                    self.keywords_fit(op, mode, &right)?;
+                    // A constant on the left has been looked at already.
+                    if left.as_const().is_none() {
+                        self.vain_constants(op, mode, &left, &right);
+                    }
+                }
+                for (function, param, arg) in given {
+                    self.known_argument(function, param, &arg)?;
+                }
+                self.measured(term.part(), span)?;
+                Ok(term)
+            }
+            Some(Declared::Extern(id)) => {
+                let (params, ty) = {
+                    let function = &self.program.externs[id.index()];
+                    (function.params.clone(), function.result.clone())
+                };
+                let args = self.arguments(name, args, &params, declared, span)?;
+                Ok(Term::Expr(Expr { kind: ExprKind::Extern(id, args), ty, optional: true, span }))
+            }
+            Some(Declared::Let(..) | Declared::List(_)) => {
+                let message = message!("`{}` takes no arguments", name.node);
+                self.report(
+                    Diagnostic::new(Code::UnknownFunction, name.span, message)
+                        .here(message!("called here"))
+                        .label(declared, message!("declared as a {}", symbol.node.keyword()))
+                        .help(message!("write `{}` without parentheses", name.node)),
+                )
+            }
+        }
+    }
+
+    fn unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
+        let message = message!("there is no function `{}`", name.node);
+        let named = self.symbols.definitions.names().any(|known| known == name.node);
+        if let Some(help) = operator_help(&name.node).filter(|_| !named) {
+            return self.fail(Code::UnknownFunction, name.span, message, help);
+        }
+        let names: Vec<&str> = builtins::TABLE.iter().map(|row| row.name).collect();
+        let near = || self.nearest(&name.node, names.iter().copied().chain(self.symbols.definitions.names()));
+        let meant = builtins::meant(&name.node).or_else(near);
+        let help = message!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
+        let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
+        self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, meant))
+    }
+
+    fn builtin_call(
+        &mut self,
+        function: Function,
+        name: &Ident,
+        written: &'a [ast::Arg],
+        span: Span,
+    ) -> Checked<Expr> {
+        let row = function.info();
+        let names: Vec<&str> = row.params.iter().map(|(name, _)| *name).collect();
+        let placed = self.placed(name, written, &names, None)?;
+        let least = names.len() - row.optional;
+        if !row.takes(placed.len()) || placed.iter().take(least).any(Option::is_none) {
+            let wanted = count(least, names.len(), row.variadic);
+            let message = message!("`{}` takes {wanted}, not {}", row.name, written.len());
+            return self.fail(Code::ArgumentCount, span, message, message!("write `{}`", row.signature()));
+        }
+        let mut args = Vec::new();
+        let mut optional = row.missing().is_some();
+        for (at, written) in placed.into_iter().enumerate() {
+            let (param, kinds) = row.params[at.min(row.params.len() - 1)];
+            let arg = match written {
+                Some(written) => self.value(written)?,
+                // One that is left out before one that is given.
+                None => constant("".into(), span),
+            };
+            let arg = self.argument(row.name, param, arg, &Ty::plain(kinds), None)?;
+            optional |= self.known_argument(function, param, &arg)? || arg.optional;
+            args.push(arg);
+        }
+        let zone = self.settings_of(span.file).zone.filter(|_| names.get(args.len()) == Some(&"zone"));
+        if let Some(zone) = zone {
+            let zone = constant(zone.as_ref().into(), span);
+            self.known_argument(function, "zone", &zone)?;
+            args.push(zone);
+        }
+        let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
+        let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
+        // As with `list[i]`, an element is held against its type when it is read.
+        Ok(if row.gives_elements() { checked_at(Expr { ty: Ty::ANY, ..call }, call.ty) } else { call })
+    }
+
+    /// The arguments in the order of the parameters; a parameter that is not given is `None`, or beyond the end.
+    fn placed(
+        &mut self,
+        function: &Ident,
+        written: &'a [ast::Arg],
+        params: &[&str],
+        declared: Option<Span>,
+    ) -> Checked<Vec<Option<&'a ast::Expr>>> {
+        let named = written.iter().position(|arg| arg.name.is_some()).unwrap_or(written.len());
+        let (first, named) = written.split_at(named);
+        let mut placed: Vec<_> = first.iter().map(|arg| Some(&arg.value)).collect();
+        for arg in named {
+            let Some(name) = &arg.name else {
+                let message = message!("an argument without a name stands behind one with a name");
+                let help = message!("write the arguments with names last");
+                return self.fail(Code::ArgumentCount, arg.value.span, message, help);
+            };
+            let Some(at) = params.iter().position(|param| **param == *name.node) else {
+                let message = message!("`{}` has no argument `{}`", function.node, name.node);
+                let finding = Diagnostic::new(Code::UnknownArgument, name.span, message).declared(declared);
+                let help = message!("its arguments are {}", params.join(", "));
+                let near = self.nearest(&name.node, params.iter().copied());
+                return self.report(finding.near_or(name.span, near, help));
+            };
+            if placed.len() <= at {
+                placed.resize(at + 1, None);
+            }
+            if placed[at].replace(&arg.value).is_some() {
+                let message = message!("`{}` is given twice", name.node);
+                return self.fail(Code::ArgumentCount, name.span, message, message!("leave one of them out"));
+            }
+        }
+        Ok(placed)
+    }
+
+    fn arguments(
+        &mut self,
+        name: &Ident,
+        written: &'a [ast::Arg],
+        params: &[(Arc<str>, Ty)],
+        declared: Span,
+        span: Span,
+    ) -> Checked<Vec<Expr>> {
+        let names: Vec<&str> = params.iter().map(|(name, _)| &**name).collect();
+        let placed = self.placed(name, written, &names, Some(declared))?;
+        if written.len() != params.len() || placed.len() != params.len() {
+            let count = count(params.len(), params.len(), false);
+            let message = message!("`{}` takes {count}, not {}", name.node, written.len());
+            let diagnostic = Diagnostic::new(Code::ArgumentCount, span, message);
+            return self.report(diagnostic.label(declared, message!("declared here")));
+        }
+        let mut args = Vec::new();
+        // As many as there are parameters, and none twice: all are given.
+        for (written, (param, ty)) in placed.into_iter().flatten().zip(params) {
+            let arg = self.value(written)?;
+            args.push(self.argument(&name.node, param, arg, ty, Some(declared))?);
+        }
+        Ok(args)
+    }
+
+    /// Holds one argument against its parameter; a value that may be of another kind becomes a
+    /// typed read.
+    pub(super) fn argument(
+        &mut self,
+        function: &str,
+        param: &str,
+        arg: Expr,
+        wanted: &Ty,
+        declared: Option<Span>,
+    ) -> Checked<Expr> {
+        let arg = self.as_datetime(arg, wanted.kinds)?;
+        let accepted = accepted(wanted.kinds);
+        let insides_fit = match (&arg.ty.inner, &wanted.inner) {
+            (Inner::Unknown, _) | (_, Inner::Unknown) => true,
+            _ => arg.ty.fits(wanted),
+        };
+        if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
+            let (wants, found) = (wanted.with_article(), arg.ty.with_article());
+            let message = message!("`{function}` wants {wants} for `{param}`, and this is {found}");
+            let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.in_words());
+            let diagnostic = match arg.ty.kinds == KindSet::STRING && wanted.kinds.overlaps(KindSet::NUMBER) {
+                true => diagnostic.help(message!("`number(…)` reads the number that a text writes")),
+                false => diagnostic,
+            };
+            let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
+            // In a choice it is read at its own type, so that it counts, and the call gives nothing.
+            if self.lenient && declared.is_none() {
+                self.never_holds(diagnostic);
+                return Ok(arg);
+            }
+            return self.report(diagnostic);
+        }
+        if self.fields.narrows() {
+            let reason = Reason::Argument(wanted.clone(), param.into(), function.into());
+            self.constrain(&arg, accepted, &reason);
+        }
+        Ok(read(arg, wanted))
+    }
+}
+
+/// The remedy where an operator, or what is one here, is called like a function.
+fn operator_help(name: &str) -> Option<Message> {
+    let lower = name.to_lowercase();
+    let help = match lower.as_str() {
+        "not" => message!("`not` stands before a condition: `not (x > 3)`"),
+        "if" | "iif" | "ifelse" | "case" | "switch" => {
+            message!("one of two values is written `if C then a else b`")
+        }
+        "isnull" | "is_null" | "isblank" | "is_none" | "isna" | "isempty" | "is_empty" => {
+            message!("write `x is missing`; a text that is empty is `x == \"\"`")
+        }
+        "exists" | "defined" | "isset" | "is_defined" | "notnull" => message!("write `x is present`"),
+        "coalesce" | "nvl" | "ifnull" | "ifna" | "iferror" | "default" => {
+            message!("`x ?? y` is y where x is missing")
+        }
+        "count" | "countif" => {
+            message!(
+                "`len(list)` is the length of a list, and `count x in list: x > 3` the number of elements for which a condition holds"
+            )
+        }
+        "some" | "every" | "filter" | "exist" => {
+            message!("write `any x in list: condition` or `all x in list: condition`")
+        }
+        "re_match" | "regexmatch" | "regexp_like" | "regex_match" => message!("write `x matches r\"…\"`"),
+        "get" => message!("a field is read as `a.b`, and a value by its key as `d[\"k\"]`"),
+        _ if builtins::reads_clock(&lower) => builtins::NO_CLOCK,
+        _ => {
+            let row = operators::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);
+            let mut row = row.filter(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()));
+            let spelling = row.next()?.spelling;
+            return Some(message!("`{spelling}` stands between its operands: `x {spelling} y`"));
+        }
+    };
+    Some(help.to_owned())
+}
+
+fn count(least: usize, most: usize, variadic: bool) -> Message {
+    match (least, most, variadic) {
+        (1, 1, false) => message!("one argument"),
+        (least, most, false) if least == most => message!("{most} arguments"),
+        (least, most, false) if least + 1 == most => message!("{least} or {most} arguments"),
+        (least, most, false) => message!("{least} to {most} arguments"),
+        (least, _, true) => message!("{least} or more arguments"),
+    }
+}
+
+/// Puts arguments in place of a `def`'s parameters.
+struct Substitution<'s> {
+    args: &'s [Expr],
+    /// The number of nodes of each argument.
+    sizes: Vec<u64>,
+    /// The number of nodes copied; past [`MAX_NODES`] no more are.
+    made: u64,
+    /// Right operands that arguments were put into, to be looked at again, behind the left ones.
+    filled: Vec<(Op, TestMode, Expr, Expr)>,
+    /// Constants that were put into calls of functions, with the parameters they are given for.
+    given: Vec<(Function, &'static str, Expr)>,
+}
+
+impl Substitution<'_> {
+    fn cond(&mut self, cond: &mut Cond) {
+        match &mut cond.kind {
+            // A choice's branch stands in no `def`.
+            CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
+            CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
+            CondKind::Test(test) => {
+                self.expr(&mut test.left);
+                match &mut test.right {
+                    Operand::Nothing => {}
+                    Operand::Value(value) => {
+                        let open = value.as_const().is_none();
+                        self.expr(value);
+                        if let Some(op) = test.op.filter(|_| open) {
+                            self.filled.push((op, test.mode, test.left.clone(), value.clone()));
+                        }
+                    }
+                    Operand::Range { start, end, .. } => {
+                        self.expr(start);
+                        self.expr(end);
+                    }
+                }
+                // A condition given for a bool parameter is that condition again.
+                if let (None, ExprKind::Cond(inner)) = (test.op, &test.left.kind) {
+                    *cond = (**inner).clone();
+                }
+            }
+            CondKind::Quantifier { list, body, .. } => {
+                self.expr(list);
+                self.cond(body);
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Param(at) => {
+                let at = *at as usize;
+                if let Some(arg) = self.args.get(at).filter(|_| self.made <= MAX_NODES) {
+                    self.made = self.made.saturating_add(self.sizes[at]);
+                    *expr = arg.clone();
+                }
+            }
+            ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Let(_) => {}
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.expr(inner),
+            ExprKind::Index(base, index) => {
+                self.expr(base);
+                self.expr(index);
+            }
+            ExprKind::Op(_, left, right) => {
+                self.expr(left);
+                right.iter_mut().for_each(|right| self.expr(right));
+            }
+            ExprKind::List(items) => {
+                items.iter_mut().for_each(|item| self.expr(item));
+                *expr = list(std::mem::take(items), expr.span);
+            }
+            ExprKind::Call(function, args) => {
+                let params = function.info().params;
+                for (at, arg) in args.iter_mut().enumerate() {
+                    let open = arg.as_const().is_none();
+                    self.expr(arg);
+                    if open && arg.as_const().is_some() {
+                        let (param, _) = params[at.min(params.len() - 1)];
+                        self.given.push((*function, param, arg.clone()));
+                    }
+                }
+            }
+            ExprKind::Extern(_, args) => args.iter_mut().for_each(|arg| self.expr(arg)),
+            ExprKind::Count { list, body, .. } => {
+                self.expr(list);
+                self.cond(body);
+            }
+            ExprKind::Cond(cond) => self.cond(cond),
+            ExprKind::If { cond, then, other } => {
+                self.cond(cond);
+                self.expr(then);
+                self.expr(other);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Constants: literals, lists and records of them, and the types they have.
+
+use super::{Checked, Checker, Reported};
+use crate::hir::{Const, Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::ty::{Field, Kind, KindSet, Ty};
+use rulec_lang::value::{Value, parse_datetime};
+use rulec_syntax::ast::{self, Ident, Literal};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// The help where `null` is used as a value.
+pub(super) const NULL_HELP: Message =
+    message!("write `x is missing` or `x is present`; a null field counts as missing");
+
+impl<'a> Checker<'a> {
+    /// A constant as JSON: literals, lists and records of them, names of constants.
+    pub(super) fn constant_json(&mut self, expr: &'a ast::Expr) -> Checked<Json> {
+        match &expr.kind {
+            ast::ExprKind::Literal(literal) => Ok(literal_json(literal)),
+            ast::ExprKind::List(items) => {
+                let items: Checked<Vec<Json>> = items.iter().map(|item| self.constant_json(item)).collect();
+                items.map(Json::Array)
+            }
+            ast::ExprKind::Record(entries) => self.constant_map(entries).map(Json::Object),
+            _ => {
+                let value = self.value(expr)?;
+                let Some(json) = as_json(&value) else {
+                    let help = message!(
+                        "metadata, tests and records hold constants only; give computed values as arguments: `-> handler(name: …)`"
+                    );
+                    return self.fail(
+                        Code::ConstantWanted,
+                        expr.span,
+                        message!("a constant is wanted here"),
+                        help,
+                    );
+                };
+                Ok(json.clone())
+            }
+        }
+    }
+
+    pub(super) fn constant_map(&mut self, entries: &'a [(Ident, ast::Expr)]) -> Checked<Map<String, Json>> {
+        let once = self.each_once(message!("key"), entries, |(key, _)| key);
+        let map = once.iter().map(|(key, value)| Ok((key.node.clone(), self.constant_json(value)?)));
+        let map = map.collect::<Checked<Map<String, Json>>>()?;
+        if once.len() == entries.len() { Ok(map) } else { Err(Reported) }
+    }
+
+    /// Turns a constant text into a version where one is wanted.
+    pub(super) fn as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
+        let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
+        if wanted != KindSet::VERSION {
+            return Ok(expr);
+        }
+        let version = self.version(text, expr.span)?;
+        let kind = ExprKind::Const(Const::Version(version.to_string().into()));
+        Ok(Expr { kind, ty: Ty::plain(KindSet::VERSION), optional: false, span: expr.span })
+    }
+
+    /// Turns a constant text into a time where only a time is wanted.
+    pub(super) fn as_datetime(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
+        if !wanted.has(Kind::DateTime) || wanted.has(Kind::String) {
+            return Ok(expr);
+        }
+        if let ExprKind::If { cond, then, other } = expr.kind {
+            let (then, other) = (self.as_datetime(*then, wanted)?, self.as_datetime(*other, wanted)?);
+            let ty = then.ty.join(&other.ty);
+            let kind = ExprKind::If { cond, then: Box::new(then), other: Box::new(other) };
+            return Ok(Expr { kind, ty, ..expr });
+        }
+        let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
+        if let Some(at) = parse_datetime(text) {
+            let kind = ExprKind::Const(Const::DateTime(at));
+            return Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span });
+        }
+        // A date alone, or a time without its offset: which moment it is depends on the place.
+        let whole = ["Z", "T00:00:00Z"].map(|rest| format!("{}{rest}", text.replace(' ', "T")));
+        let whole = whole.into_iter().find(|whole| parse_datetime(whole).is_some());
+        if whole.is_none() && wanted != KindSet::DATETIME {
+            return Ok(expr);
+        }
+        let message = message!("\"{text}\" is not a date and time");
+        let diagnostic = Diagnostic::new(Code::BadDatetime, expr.span, message);
+        self.report(match whole {
+            Some(whole) => diagnostic
+                .help(message!(
+                    "say at which offset from UTC: write \"{whole}\", or `+08:00` in place of `Z`"
+                ))
+                .likely_fix(expr.span, format!("\"{whole}\"")),
+            None => diagnostic.help(message!("write RFC 3339, such as \"2026-11-22T09:30:00+08:00\"")),
+        })
+    }
+}
+
+/// The JSON of a constant; a time or version has none.
+pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
+    match expr.as_const()? {
+        Const::Json(json) => Some(json),
+        Const::DateTime(_) | Const::Version(_) => None,
+    }
+}
+
+/// A constant of the type its value has.
+pub(super) fn constant(json: Json, span: Span) -> Expr {
+    let ty = if json.is_f64() { Ty::FLOAT } else { json_ty(&json) };
+    Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, optional: false, span }
+}
+
+fn json_ty(json: &Json) -> Ty {
+    match json {
+        Json::Array(items) => Ty::list(joined(items.iter().map(json_ty))),
+        Json::Object(map) => {
+            let field = |(name, value): (&String, &Json)| {
+                let (name, ty) = (name.as_str().into(), json_ty(value));
+                Field { name, ty, optional: false, private: false }
+            };
+            Ty::record(map.iter().map(field).collect())
+        }
+        scalar => Value::from_json(scalar).kind().map_or(Ty::ANY, |kind| Ty::plain(KindSet::of(kind))),
+    }
+}
+
+/// The smallest type that holds all; of none, `any`.
+fn joined(mut types: impl Iterator<Item = Ty>) -> Ty {
+    let Some(first) = types.next() else { return Ty::ANY };
+    types.fold(first, |all, ty| if all == ty { all } else { all.join(&ty) })
+}
+
+/// A list of values: a constant when all of them are.
+pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
+    let ty = Ty::list(joined(elements.iter().map(|element| element.ty.clone())));
+    let is_zero = |json: &Json| json.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative());
+    // In a list of JSON `-0.0` would be read as an integer.
+    let constant = |element| as_json(element).filter(|json| !is_zero(json)).cloned();
+    let constants: Option<Vec<Json>> = elements.iter().map(constant).collect();
+    let kind = match constants {
+        Some(items) => ExprKind::Const(Const::Json(Arc::new(Json::Array(items)))),
+        None => ExprKind::List(elements),
+    };
+    Expr { kind, ty, optional: false, span }
+}
+
+/// The number of values in the lists and records inside a constant, counted a little past `limit`
+/// at most. The elements of a flat list are not: it is as large as its author wrote it.
+pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
+    let parts: &mut dyn Iterator<Item = &Json> = match json {
+        Json::Array(items) => &mut items.iter(),
+        Json::Object(map) => &mut map.values(),
+        _ => return 0,
+    };
+    let mut size = 0;
+    for part in parts.filter(|part| part.is_array() || part.is_object()) {
+        let own =
+            part.as_array().map_or_else(|| part.as_object().map_or(0, |map| map.len()), Vec::len) as u64;
+        size += own + nested_size(part, limit);
+        if size > limit {
+            break;
+        }
+    }
+    size
+}
+
+/// True when lists and records stand in one another more than so many levels deep.
+pub(super) fn is_deeper(json: &Json, levels: usize) -> bool {
+    let deeper = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
+    match json {
+        Json::Array(items) => levels == 0 || items.iter().any(|part| is_nested(part) && deeper(part)),
+        Json::Object(map) => levels == 0 || map.values().any(|part| is_nested(part) && deeper(part)),
+        _ => false,
+    }
+}
+
+fn is_nested(json: &Json) -> bool {
+    json.is_array() || json.is_object()
+}
+
+pub(super) fn literal_json(literal: &Literal) -> Json {
+    match literal {
+        Literal::String(text) => text.as_str().into(),
+        Literal::Int(int) => (*int).into(),
+        Literal::Float(float) => (*float).into(),
+        Literal::Bool(value) => (*value).into(),
+        Literal::Null => Json::Null,
+    }
+}

@@ -1,0 +1,350 @@
+//! Choices and routers, and what they share with flows: each becomes a table of rules.
+
+use super::constant::constant;
+use super::{Checked, Checker, Reported};
+use crate::hir::{
+    ANSWERS, Cond, CondKind, Destination, Expr, ExprKind, Guarded, NEXT, OUTPUT, Operand, Outcome, Part,
+    Predicate, Question, Rule, RuleId, STEPS, Table, TableId, TableKind,
+};
+use crate::resolve::duplicate;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_syntax::ast::{self, Branch, Choice, Ident, Literal, Router, Statement, StatementKind};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// Every choice and router of the main file and of what it imports.
+    pub(super) fn choices_and_routers(&mut self) {
+        for statement in self.statements() {
+            match &statement.kind {
+                StatementKind::Choice(choice) => self.choice(choice, statement),
+                StatementKind::Router(router) => self.router(router, statement),
+                _ => {}
+            }
+        }
+    }
+
+    /// A new table for a statement that decides; two of one name are an error.
+    pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
+        let clash = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
+        if let Some(first) = clash {
+            self.diagnostics.push(duplicate(message!("entry"), name, first, span));
+        } else if matches!(name, crate::hir::ROUTES | "none" | "default") {
+            let message = message!("nothing that decides can be named `{name}`");
+            let help =
+                message!("the word has a meaning of its own for decisions and tests; choose another name");
+            self.emit(Code::ReservedTableName, span, message, help);
+        }
+        self.push_table(kind, name, Some(span), docs)
+    }
+
+    pub(super) fn push_table(
+        &mut self,
+        kind: TableKind,
+        name: &str,
+        span: Option<Span>,
+        docs: &str,
+    ) -> TableId {
+        self.fields.begin_statement();
+        let id = TableId(self.program.tables.len() as u32);
+        let (name, docs): (Arc<str>, _) = (name.into(), docs.into());
+        // Requirements are no entry.
+        if kind != TableKind::Requirements {
+            self.entries.entry(name.clone()).or_insert(id);
+        }
+        self.program.tables.push(Table {
+            name,
+            kind,
+            order: Vec::new(),
+            default: None,
+            to_user: false,
+            span,
+            docs,
+        });
+        id
+    }
+
+    pub(super) fn add_rule(
+        &mut self,
+        table: TableId,
+        name: impl Into<Arc<str>>,
+        condition: Cond,
+        outcome: Outcome,
+        span: Span,
+    ) -> RuleId {
+        let id = RuleId(self.program.rules.len() as u32);
+        self.program.rules.push(Rule {
+            name: name.into(),
+            table,
+            priority: 0,
+            disabled: false,
+            condition: condition.into(),
+            outcome,
+            span,
+            docs: Arc::default(),
+        });
+        id
+    }
+
+    fn choice(&mut self, choice: &'a Choice, statement: &'a Statement) {
+        self.each_once(message!("branch"), &choice.branches, |branch| &branch.id);
+        let name = &choice.name;
+        let table = self.new_table(TableKind::Choice, &name.node, name.span, &statement.docs);
+        self.program.tables[table.index()].to_user = choice.to_user;
+        if let Some(question) = &choice.question {
+            return self.question(choice, question, table);
+        }
+        self.defaults_hide_nothing(choice);
+        self.lenient = true;
+        self.fields.implicit = Some(STEPS);
+        for branch in choice.branches.iter().rev() {
+            match self.branch(branch) {
+                Ok(Some((condition, default))) => {
+                    let outcome = Outcome::Branch { default };
+                    self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
+                }
+                Ok(None) => {}
+                Err(Reported) => {
+                    self.failed_routes.insert(&branch.id.node);
+                }
+            }
+        }
+        self.lenient = false;
+        self.fields.implicit = None;
+    }
+
+    /// The condition under which a branch is chosen, and true for the default; `None` when it never is.
+    fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
+        if let Some(meaning) = &branch.meaning {
+            let message = message!("this branch has a meaning in place of conditions");
+            let help = message!(
+                "meanings are for a model that is asked: `choice NAME ask \"question\" {{ … }}`; otherwise write conditions in braces"
+            );
+            return self.fail(Code::BranchForm, meaning.span, message, help);
+        }
+        let conditions = branch.conditions.as_deref().unwrap_or(&[]);
+        if branch.default.is_some() {
+            if let [first, .., last] | [first @ last] = conditions {
+                let help = message!(
+                    "it answers at its own place whatever they say; remove them, or the word `default`"
+                );
+                let place = first.span.to(last.span);
+                return self.fail(
+                    Code::BranchForm,
+                    place,
+                    message!("a default branch has no conditions"),
+                    help,
+                );
+            }
+            return Ok(Some((always(branch.span), true)));
+        }
+        if conditions.is_empty() {
+            let message = message!("the branch `{}` has no condition and is never chosen", branch.id.node);
+            let help = message!("give it a condition in braces, or make it the default: `default branch …`");
+            self.emit(Code::BranchNeverChosen, branch.span, message, help);
+            return Ok(None);
+        }
+        let conditions = self.with_locals(&branch.locals, |this| this.conds(conditions))?.into_iter();
+        let conditions = conditions.map(|cond| Guarded { usable: usable(&cond), cond }).collect();
+        let kind = CondKind::Branch { all: !branch.any, conditions };
+        let condition = Cond { kind, span: branch.span };
+        self.measured(Part::Cond(&condition), branch.span)?;
+        Ok(Some((condition, false)))
+    }
+
+    /// Branches are tried from the last to the first, so a default hides all that stands before it.
+    fn defaults_hide_nothing(&mut self, choice: &Choice) {
+        let Some(last) = choice.branches.iter().rposition(|branch| branch.default.is_some()) else { return };
+        let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
+        let (Some(first), Some(word)) = (hidden.first(), default.default) else { return };
+        let names: Vec<String> = hidden.iter().map(|branch| format!("`{}`", branch.id.node)).collect();
+        let message = message!("the default hides {}", names.join(", "));
+        let all = first.span.to(default.span);
+        let mut diagnostic = Diagnostic::new(Code::DefaultHides, word.to(default.id.span), message)
+            .label(first.span, message!("never reached"))
+            .help(message!("branches are tried from the last to the first and the default answers at its own place: write it first"));
+        if hidden.iter().all(|branch| branch.default.is_none()) {
+            let before = self.loaded.sources.slice(Span { end: default.span.start, ..all });
+            let moved = format!("{}\n  {}", self.loaded.sources.slice(default.span), before.trim_end());
+            diagnostic = diagnostic.likely_fix(all, moved);
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// A choice that a language model makes: a table that compares the answer with the ids of the branches. What is
+    /// no answer of use takes the default, wherever it stands.
+    fn question(&mut self, choice: &Choice, question: &Spanned<String>, table: TableId) {
+        let mut branches = Vec::new();
+        let mut default: Option<&Branch> = None;
+        for branch in &choice.branches {
+            if let Some(conditions) = &branch.conditions {
+                let place = conditions.first().map_or(branch.span, |first| first.span);
+                let message = message!("a choice that a model makes has no conditions");
+                let help = message!(
+                    "say what the branch means instead: `branch refund \"the customer wants money back\"`"
+                );
+                self.emit(Code::BranchForm, place, message, help);
+            }
+            if let Some(word) = branch.default {
+                if let Some(first) = default {
+                    self.diagnostics.push(
+                        Diagnostic::new(
+                            Code::BranchForm,
+                            word,
+                            message!("there is already a default branch"),
+                        )
+                        .label(first.span, message!("the first one"))
+                        .help(message!("keep one: it is taken when the model gives no answer of use")),
+                    );
+                }
+                default = Some(branch);
+            }
+            let meaning = branch.meaning.as_ref().map_or("", |meaning| meaning.node.as_str());
+            branches.push((branch.id.node.as_str().into(), meaning.into()));
+        }
+        let name = &choice.name;
+        let Some(default) = default else {
+            let message = message!("a choice that a model makes needs a default branch");
+            let help = message!("add `default branch ID`: it is taken when the model gives no answer of use");
+            return self.emit(Code::BranchForm, name.span, message, help);
+        };
+        let slot = self.fields.rooted_slot(None, &[ANSWERS, name.node.as_str()], KindSet::STRING, false);
+        for branch in choice.branches.iter().filter(|branch| branch.default.is_none()) {
+            let span = branch.id.span;
+            let answer = Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional: true, span };
+            let id = constant(branch.id.node.as_str().into(), span);
+            let condition = Predicate::plain(Op::Eq, answer, Operand::Value(id)).at(span);
+            let outcome = Outcome::Branch { default: false };
+            self.add_rule(table, branch.id.node.as_str(), condition, outcome, branch.span);
+        }
+        let outcome = Outcome::Branch { default: true };
+        self.add_rule(table, default.id.node.as_str(), always(default.span), outcome, default.span);
+        self.program.questions.push(Question {
+            name: name.node.as_str().into(),
+            text: question.node.as_str().into(),
+            branches,
+            default: default.id.node.as_str().into(),
+            span: name.span,
+        });
+    }
+
+    fn router(&mut self, router: &'a Router, statement: &'a Statement) {
+        let name = &router.name;
+        let table = self.new_table(TableKind::Router, &name.node, name.span, &statement.docs);
+        self.alias = Some((router.param.node.as_str(), OUTPUT));
+        self.fields.implicit = Some(OUTPUT);
+        let slot = self.fields.rooted_slot(None, &[NEXT], KindSet::LIST, false);
+        let (kind, ty) = (ExprKind::Slot(slot), Ty::list(Ty::STRING));
+        let next = self.computed(Expr { kind, ty, optional: true, span: name.span });
+        for (at, case) in router.cases.iter().enumerate() {
+            let checked = self.with_locals(&case.locals, |this| {
+                let condition = match &case.condition {
+                    Some(condition) => this.whole_cond(condition),
+                    None => Ok(always(case.span)),
+                };
+                let destinations: Checked<Vec<Destination>> = case
+                    .destinations
+                    .iter()
+                    .map(|destination| this.destination(destination, &router.param))
+                    .collect();
+                Ok((condition?, destinations?))
+            });
+            if let Ok((condition, destinations)) = checked {
+                let rule = match case.condition {
+                    Some(_) => format!("when {}", at + 1),
+                    None => "otherwise".to_owned(),
+                };
+                let outcome = Outcome::Next { destinations, next, loopback: case.loopback.is_some() };
+                self.add_rule(table, rule, condition, outcome, case.span);
+            }
+        }
+        if router.cases.iter().all(|case| case.condition.is_some()) {
+            let outcome = Outcome::Next { destinations: vec![Destination::All], next, loopback: false };
+            self.add_rule(table, "otherwise", always(name.span), outcome, name.span);
+        }
+        self.alias = None;
+        self.fields.implicit = None;
+    }
+
+    fn destination(&mut self, expr: &'a ast::Expr, param: &Ident) -> Checked<Destination> {
+        let wrong = |this: &mut Self, message: Message| {
+            let help = message!(
+                "write `next` for every next node, `next[0]` for the first, a node's id, or `{}.FIELD` where the output names the nodes",
+                param.node
+            );
+            this.fail(Code::BadDestination, expr.span, message, help)
+        };
+        match &expr.kind {
+            ast::ExprKind::Name(name) if name == NEXT => Ok(Destination::All),
+            ast::ExprKind::Name(name) if *name != param.node => Ok(Destination::Node(name.as_str().into())),
+            ast::ExprKind::Literal(Literal::String(id)) if !id.trim().is_empty() => {
+                Ok(Destination::Node(id.as_str().into()))
+            }
+            ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT) =>
+            {
+                let index = match &index.kind {
+                    ast::ExprKind::Literal(Literal::Int(index)) => u32::try_from(*index).ok(),
+                    _ => None,
+                };
+                match index {
+                    Some(index) => Ok(Destination::At(index)),
+                    None => wrong(self, message!("the number of a next node is a whole number, from 0")),
+                }
+            }
+            ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
+                let value = self.value(expr)?;
+                if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {
+                    return wrong(self, message!("{} names no node", value.ty.with_article()));
+                }
+                Ok(Destination::Named(self.computed(value)))
+            }
+            _ => wrong(self, message!("this is no next node")),
+        }
+    }
+}
+
+/// A condition that always holds.
+pub(super) fn always(span: Span) -> Cond {
+    Cond { kind: CondKind::Const(true), span }
+}
+
+/// The test that a condition can be used: every value it reads is present. What a presence test or `??`
+/// looks at may be missing.
+fn usable(cond: &Cond) -> Cond {
+    let mut reads = Vec::new();
+    values_read(Part::Cond(cond), &mut reads);
+    let tests = reads.into_iter().map(|value| {
+        let span = value.span;
+        Predicate::plain(Op::IsPresent, value, Operand::Nothing).at(span)
+    });
+    Cond { kind: CondKind::And(tests.collect()), span: cond.span }
+}
+
+fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
+    match part {
+        Part::Cond(Cond { kind, span }) => match kind {
+            CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
+            // An exception may miss what it reads: then it is none.
+            CondKind::NotTrue(_) => return,
+            CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
+            // A named condition is used as a whole.
+            CondKind::Let(id) => {
+                let kind = ExprKind::Let(*id);
+                return reads.push(Expr { kind, ty: Ty::BOOL, optional: true, span: *span });
+            }
+            _ => {}
+        },
+        Part::Expr(expr) => match &expr.kind {
+            ExprKind::Op(Op::Coalesce, ..) | ExprKind::If { .. } => return reads.push(expr.clone()),
+            ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Op(..) => {}
+            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Extern(..) | ExprKind::Cond(_) => {}
+            ExprKind::Count { list, .. } => return values_read(Part::Expr(list), reads),
+            _ => return reads.push(expr.clone()),
+        },
+        Part::Let(_) => {}
+    }
+    part.parts().into_iter().for_each(|part| values_read(part, reads));
+}

@@ -1,0 +1,414 @@
+//! The message's fields: which exist, at what type each is read, and — where no `input` is
+//! declared — how uses narrow the type.
+
+use super::DeclaredInput;
+use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
+use super::uses::{Counted, CountedUses, FieldUses, RouteUses, UsesByRoute};
+use crate::hir::{Root, Slot, SlotId};
+use hashbrown::{HashMap, HashSet, HashTable};
+use rulec_base::diag::{Argument, Code, Diagnostic, Hole, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::{self, Function};
+use rulec_lang::ty::{Field, Inner, Kind, KindSet, Record, Ty};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+pub(super) struct Found {
+    pub ty: Ty,
+    pub optional: bool,
+    pub private: bool,
+}
+
+/// The reason why a path leads nowhere.
+pub(super) enum Lost {
+    /// The path's part at this index is no field of the record before it.
+    UnknownField { at: usize, record: Arc<Record> },
+    /// The path's part before this index has a type without fields.
+    NoFields { at: usize, ty: Ty },
+}
+
+#[derive(Default)]
+pub(super) struct Fields {
+    pub(super) input: Option<Arc<DeclaredInput>>,
+    /// The names of all paths that are kept.
+    names: KeptNames,
+    uses: HashMap<Path, Inferred>,
+    done_inferring: bool,
+    /// The number of the statement at hand.
+    statement: u32,
+    /// Undeclared names that were held against the definitions, so that each is once.
+    looked_at: HashSet<Arc<str>>,
+    pub(super) slots: Vec<Slot>,
+    /// The slots by what they read.
+    slot_ids: HashTable<SlotId>,
+    hasher: foldhash::fast::RandomState,
+    pub(super) conflicts: Vec<Diagnostic>,
+    /// The uses of the fields in other rules, which are not checked now.
+    pub(super) known: Option<Arc<FieldUses>>,
+    /// The uses of each field by type and statement, where they are wanted.
+    pub(super) counted: Option<CountedUses>,
+    /// Those of each route, where uses are counted.
+    pub(super) by_route: UsesByRoute,
+    /// The uses in the route at hand.
+    route: Option<RouteUses>,
+    /// The uses in the last route, where other rules are known.
+    pub(super) done: RouteUses,
+    /// The field that the statement at hand brings along, though no `input` declares it.
+    pub(super) implicit: Option<&'static str>,
+}
+
+/// The reason why a use narrows a field, in the words of a diagnostic once it is shown.
+#[derive(Clone)]
+pub(super) enum Reason {
+    Fixed(Message),
+    Field(Arc<str>),
+    Side(KindSet, Message, &'static str),
+    Operand(KindSet, &'static str),
+    Argument(Ty, Arc<str>, Arc<str>),
+}
+
+impl Reason {
+    /// A field of it is read.
+    pub(super) fn field(name: &str) -> Reason {
+        Reason::Field(name.into())
+    }
+}
+
+impl Argument for Reason {
+    fn argument(&self) -> Hole {
+        let words = match self {
+            Reason::Fixed(words) => words.clone(),
+            Reason::Field(_) => message!("a record, since a field of it is read"),
+            Reason::Side(kinds, side, operator) => message!("{kinds}, {side} of `{operator}`"),
+            Reason::Operand(kinds, operator) => message!("{kinds}, an operand of `{operator}`"),
+            Reason::Argument(wanted, name, function) => {
+                message!("{wanted}, the argument `{name}` of `{function}`")
+            }
+        };
+        words.argument()
+    }
+}
+
+/// The type of an undeclared field, as its uses show it.
+struct Inferred {
+    kinds: KindSet,
+    /// The first uses, and every one that narrowed the type.
+    uses: Vec<Use>,
+    /// The first uses that work for values as different as a text and a list, one of a statement.
+    overloaded: Vec<Use>,
+}
+
+/// A use of an undeclared field.
+#[derive(Clone)]
+pub(super) struct Use {
+    pub(super) kinds: KindSet,
+    pub(super) place: Span,
+    pub(super) reason: Reason,
+    statement: u32,
+}
+
+/// A use that another statement narrows.
+pub(super) struct Narrowed<'f> {
+    pub(super) path: &'f Path,
+    /// The kinds that are left.
+    pub(super) kinds: KindSet,
+    pub(super) used: &'f Use,
+    /// The use that narrows it, unless a rule does that is not checked now.
+    pub(super) by: Option<&'f Use>,
+}
+
+impl Inferred {
+    fn add(&mut self, used: Use, left: KindSet) {
+        let open = !is_one_family(used.kinds) && used.kinds.overlaps(KindSet::LIST.union(KindSet::DICT));
+        let again = self.overloaded.last().is_some_and(|last| last.statement == used.statement);
+        if open && !again && self.overloaded.len() < 4 {
+            self.overloaded.push(used.clone());
+        }
+        if self.uses.len() < 8 || self.kinds != left {
+            self.uses.push(used);
+        }
+        self.kinds = left;
+    }
+
+    /// The first overloaded use that its own statement leaves open and another one narrows, and what narrows it:
+    /// `None` for a rule that is not checked now, of all of which these kinds are left.
+    fn narrowed(&self, known: KindSet) -> Option<(&Use, Option<&Use>)> {
+        if !is_one_family(self.kinds) {
+            return None;
+        }
+        self.overloaded.iter().find_map(|used| {
+            let (own, others): (Vec<&Use>, Vec<&Use>) =
+                self.uses.iter().partition(|other| other.statement == used.statement);
+            let own = own.iter().fold(used.kinds, |left, other| left.intersect(other.kinds));
+            let by = others.into_iter().find(|other| !own.is_subset(other.kinds));
+            (!is_one_family(own) && (by.is_some() || !own.is_subset(known))).then_some((used, by))
+        })
+    }
+}
+
+/// True for kinds that compare with each other.
+fn is_one_family(kinds: KindSet) -> bool {
+    kinds.iter().filter(|kind| *kind != Kind::Float || !kinds.has(Kind::Int)).count() == 1
+}
+
+impl Fields {
+    /// True when types come from uses.
+    pub(super) fn inferred(&self) -> bool {
+        self.input.is_none()
+    }
+
+    /// True when uses still narrow them.
+    pub(super) fn narrows(&self) -> bool {
+        self.inferred() && !self.done_inferring
+    }
+
+    /// The names a message's fields may have, when they are declared.
+    pub(super) fn roots(&self) -> Option<&Record> {
+        self.input.as_ref()?.ty.fields()
+    }
+
+    /// True when an undeclared name is met for the first time.
+    pub(super) fn first_look(&mut self, name: &str) -> bool {
+        !self.looked_at.contains(name) && self.looked_at.insert(name.into())
+    }
+
+    pub(super) fn declared_at(&self, path: &[impl Name]) -> Option<Span> {
+        self.input.as_ref()?.places.get(&Names(path)).copied()
+    }
+
+    pub(super) fn find(&mut self, path: &[impl Name], span: Span) -> Result<Found, Lost> {
+        match &self.input {
+            Some(input) => match find_declared(&input.ty, path) {
+                Err(Lost::UnknownField { at: 0, .. }) if self.implicit == Some(path[0].as_ref()) => {
+                    Ok(Found { ty: Ty::ANY, optional: true, private: false })
+                }
+                found => found,
+            },
+            None => {
+                let inferring = 1..if self.done_inferring { 1 } else { path.len() };
+                for end in inferring {
+                    let reason = Reason::Field(self.names.name(path[end].as_ref()));
+                    self.narrow(&path[..end], KindSet::DICT, span, &reason);
+                }
+                // While uses are collected each is looked at alone, so that two that contradict each
+                // other meet in `narrow`, whichever stands first.
+                let open = !self.done_inferring && !is_text(path);
+                let kinds = if open { KindSet::ALL } else { self.kinds(path) };
+                Ok(Found { ty: Ty::plain(kinds), optional: true, private: false })
+            }
+        }
+    }
+
+    /// True for what a statement reads of a message though no `input` declares it, such as `steps`.
+    pub(super) fn brought_along(&self, path: &[impl Name]) -> bool {
+        let first = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
+        self.slots.iter().any(first) && self.roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
+    }
+
+    /// The kinds an undeclared field may still have. `text` is a string by convention.
+    fn kinds(&self, path: &[impl Name]) -> KindSet {
+        let inferred = self.uses.get(&Names(path)).map(|inferred| inferred.kinds);
+        let known = || self.known.as_ref().and_then(|known| known.kinds(path));
+        let unused = if is_text(path) { KindSet::STRING } else { KindSet::ALL };
+        inferred.or_else(known).unwrap_or(unused)
+    }
+
+    /// From here on, uses of fields are those of one route.
+    pub(super) fn begin_route(&mut self) {
+        self.begin_statement();
+        let wanted = self.narrows() && (self.counted.is_some() || self.known.is_some());
+        self.route = wanted.then(RouteUses::default);
+    }
+
+    pub(super) fn end_route(&mut self, place: Span) {
+        match (self.route.take(), &mut self.counted) {
+            (Some(route), Some(counted)) => self.by_route.keep(place, counted.add(Arc::new(route))),
+            (Some(route), None) => self.done = route,
+            (None, _) => {}
+        }
+    }
+
+    /// Returns the facts known of them, and the uses of each route where they are not declared.
+    pub(super) fn into_known(self) -> (Counted, UsesByRoute) {
+        let known = match self.input {
+            Some(input) => Counted::Input(input),
+            None => Counted::Uses(self.counted.unwrap_or_default()),
+        };
+        (known, self.by_route)
+    }
+
+    /// Notes a use of an undeclared field that works for these kinds.
+    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
+        if !self.narrows() {
+            return;
+        }
+        match (&mut self.route, &mut self.counted) {
+            (Some(route), _) => route.note(path, kinds, &mut self.names),
+            (None, Some(counted)) => counted.fix(path, kinds, &mut self.names),
+            (None, None) => {}
+        }
+    }
+
+    /// A use of an undeclared field that works only for these kinds.
+    pub(super) fn narrow(&mut self, path: &[impl Name], kinds: KindSet, span: Span, reason: &Reason) {
+        if !self.narrows() || kinds == KindSet::ALL {
+            return;
+        }
+        self.note(path, kinds);
+        let before = self.kinds(path);
+        let inferred = match self.uses.get_mut(&Names(path)) {
+            Some(inferred) => inferred,
+            None => self.uses.entry(self.names.path(path)).or_insert_with(|| Inferred {
+                kinds: before,
+                uses: Vec::new(),
+                overloaded: Vec::new(),
+            }),
+        };
+        let conflict = |message: Message| {
+            Diagnostic::new(Code::ConflictingUses, span, message).here(message!("used here as {reason}"))
+        };
+        let words = |kinds| Ty::plain(kinds).with_article();
+        let left = inferred.kinds.intersect(kinds);
+        let known = self.known.as_ref().and_then(|known| known.kinds(path));
+        if left.is_empty() {
+            let (name, other, this) = (dotted(path), words(inferred.kinds), words(kinds));
+            let conflict = conflict(message!("`{name}` cannot be both {other} and {this}"));
+            let earlier = inferred.uses.iter().find(|other| !other.kinds.overlaps(kinds));
+            let conflict = match reason {
+                Reason::Field(name) => function_help(conflict, &dotted(path), name),
+                _ => conflict,
+            };
+            self.conflicts.push(match earlier {
+                Some(Use { place, reason, .. }) => {
+                    let conflict = match reason {
+                        Reason::Field(name) => function_help(conflict, &dotted(path), name),
+                        _ => conflict,
+                    };
+                    conflict.label(*place, message!("used here as {reason}"))
+                }
+                None if conflict.help.is_some() => conflict,
+                None => {
+                    conflict.help(message!("`{name}` is a string unless an `input` block says otherwise"))
+                }
+            });
+        } else if let Some(known) = known.filter(|known| !known.is_subset(kinds)) {
+            let (name, other, this) = (dotted(path), words(known), words(kinds));
+            let message =
+                message!("the other rules read `{name}` as {other}, and this works for {this} only");
+            let help = message!("declare `{name}` in an `input` block, or read it at a type: `{name} as …`");
+            self.conflicts.push(conflict(message).help(help));
+        } else {
+            inferred.add(Use { kinds, place: span, reason: reason.clone(), statement: self.statement }, left);
+        }
+    }
+
+    /// Ends the narrowing pass.
+    pub(super) fn end_inference(&mut self) {
+        self.done_inferring = true;
+        self.looked_at.clear();
+        self.slots.clear();
+        self.slot_ids.clear();
+    }
+
+    /// A use that fixed an undeclared field's type, to show beside an error.
+    pub(super) fn first_use(&self, path: &[impl Name]) -> Option<(Span, &Reason)> {
+        self.uses.get(&Names(path))?.uses.first().map(|first| (first.place, &first.reason))
+    }
+
+    /// The uses that other statements narrow, in the order of their places.
+    pub(super) fn narrowed(&self) -> Vec<Narrowed<'_>> {
+        let narrowed = self.uses.iter().filter(|(path, _)| !is_text(path)).filter_map(|(path, inferred)| {
+            let known = self.known.as_ref().and_then(|known| known.kinds(path));
+            let (used, by) = inferred.narrowed(known.unwrap_or(KindSet::ALL))?;
+            Some(Narrowed { path, kinds: inferred.kinds, used, by })
+        });
+        let mut narrowed: Vec<Narrowed<'_>> = narrowed.collect();
+        narrowed.sort_by_key(|narrowed| (narrowed.used.place.file, narrowed.used.place.start));
+        narrowed
+    }
+
+    /// From here on, uses of fields are those of another statement.
+    pub(super) fn begin_statement(&mut self) {
+        self.statement += 1;
+    }
+
+    /// The slot that reads a path from a binding, or from the message, at these kinds.
+    pub(super) fn rooted_slot(
+        &mut self,
+        root: Option<&Root>,
+        path: &[impl Name],
+        kinds: KindSet,
+        private: bool,
+    ) -> SlotId {
+        let Fields { slots, slot_ids, hasher, names, .. } = self;
+        let same = |id: &SlotId| {
+            let slot = &slots[id.index()];
+            slot.root.as_ref() == root && slot.kinds == kinds && same_path(&slot.path, path)
+        };
+        let key = hasher.hash_one((root, path, kinds));
+        if let Some(id) = slot_ids.find(key, same) {
+            return *id;
+        }
+        let id = SlotId(slots.len() as u32);
+        slots.push(Slot { root: root.cloned(), path: names.path(path), kinds, private });
+        slot_ids.insert_unique(key, id, |id| {
+            let Slot { root, path, kinds, .. } = &slots[id.index()];
+            hasher.hash_one((root.as_ref(), path.as_slice(), kinds))
+        });
+        id
+    }
+
+    /// The path a slot reads.
+    pub(super) fn path(&self, id: SlotId) -> &Slot {
+        &self.slots[id.index()]
+    }
+}
+
+/// Adds the function that is meant where a field of a text or list is read: `text.length` is `len(text)`.
+fn function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
+    match function_meant(field) {
+        Some(function) => diagnostic.help(message!("write `{function}({path})`")),
+        None => diagnostic,
+    }
+}
+
+/// The function that a field's name means in other languages.
+pub(super) fn function_meant(field: &str) -> Option<&'static str> {
+    Function::named(field).map(|function| function.info().name).or_else(|| builtins::meant(field))
+}
+
+fn dotted(path: &[impl Name]) -> String {
+    let names: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+    names.join(".")
+}
+
+pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Lost> {
+    let mut found = Found { ty: input.clone(), optional: false, private: false };
+    for (at, name) in path.iter().enumerate() {
+        found = match field_of(&found.ty, name.as_ref()) {
+            Ok(Found { ty, optional, private }) => {
+                Found { ty, optional: found.optional | optional, private: found.private | private }
+            }
+            Err(Some(record)) => return Err(Lost::UnknownField { at, record }),
+            Err(None) => return Err(Lost::NoFields { at, ty: found.ty }),
+        };
+    }
+    Ok(found)
+}
+
+/// The field of that name of a value; for a record without it the record, for what has no fields nothing.
+pub(super) fn field_of(ty: &Ty, name: &str) -> Result<Found, Option<Arc<Record>>> {
+    let entry = |ty| Found { ty, optional: true, private: false };
+    match &ty.inner {
+        Inner::Fields(record) => match record.get(name) {
+            Some(Field { ty, optional, private, .. }) => {
+                Ok(Found { ty: ty.clone(), optional: *optional, private: *private })
+            }
+            None => Err(Some(record.clone())),
+        },
+        _ if !ty.kinds.overlaps(KindSet::DICT) => Err(None),
+        Inner::Element(element) => Ok(entry((**element).clone())),
+        Inner::Unknown => Ok(entry(Ty::ANY)),
+    }
+}

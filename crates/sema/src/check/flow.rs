@@ -1,0 +1,353 @@
+//! Flows: each keyword pattern becomes a rule of one table, in the order they are written.
+
+use super::constant::constant;
+use super::{Checked, Checker, Reported};
+use crate::check::path::Path;
+use crate::hir::{
+    Cond, Expr, ExprKind, FLOWS, Flow, FlowId, FlowTool, MATCHINGS, Operand, Outcome, Predicate, TableId,
+    TableKind, Term, Trigger,
+};
+use crate::resolve::duplicate;
+use aho_corasick::MatchKind;
+use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text::automaton::Automaton;
+use rulec_base::text::{Form, LazyRegex, TextMode};
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, TestMode};
+use rulec_lang::ty::Ty;
+use rulec_syntax::ast::{self, Ident, StatementKind};
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A keyword pattern, for the warnings about what stands in whose way.
+struct Pattern {
+    /// As [`MATCHINGS`] has it.
+    matching: Op,
+    /// Trimmed and folded, but for a regular expression.
+    text: String,
+    shown: Arc<str>,
+    flow: FlowId,
+    span: Span,
+}
+
+/// The most expressions that are tried on examples, for a warning.
+const MAX_TRIED: usize = 100_000;
+
+/// Finds the first of the patterns that matches an example.
+struct Catchers<'p> {
+    exact: HashMap<&'p str, usize>,
+    contained: Option<Automaton>,
+    /// The patterns that `contained` looks for.
+    holds: Vec<usize>,
+    regexes: Vec<(usize, LazyRegex)>,
+}
+
+impl<'p> Catchers<'p> {
+    fn new(patterns: &'p [Pattern]) -> Catchers<'p> {
+        let mut found =
+            Catchers { exact: HashMap::new(), contained: None, holds: Vec::new(), regexes: Vec::new() };
+        for (at, pattern) in patterns.iter().enumerate() {
+            match pattern.matching {
+                Op::Eq => {
+                    found.exact.entry(&pattern.text).or_insert(at);
+                }
+                Op::Matches => {
+                    found.regexes.push((at, LazyRegex::known(&pattern.text.as_str().into(), true)));
+                }
+                _ => found.holds.push(at),
+            }
+        }
+        let texts = found.holds.iter().map(|at| &patterns[*at].text);
+        found.contained = Automaton::new(MatchKind::Standard, texts).ok();
+        found
+    }
+
+    /// The first pattern that matches; no more expressions are tried than are `left`.
+    fn first(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
+        let exact = self.exact.get(folded).copied();
+        let contained = self.contained.iter().flat_map(|search| search.overlapping(folded));
+        let contained = contained.map(|(found, _)| self.holds[found]).min();
+        let literal = exact.into_iter().chain(contained).min();
+        let earlier = self.regexes.iter().take_while(|(at, _)| literal.is_none_or(|first| *at < first));
+        let tried = earlier.take_while(|_| {
+            let before = *left;
+            *left = before.saturating_sub(1);
+            before > 0
+        });
+        let matching = tried.into_iter().find(|(_, regex)| regex.is_match(example));
+        matching.map(|(at, _)| *at).or(literal)
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// Every flow of the main file and of what it imports.
+    pub(super) fn flows(&mut self) {
+        let mut first: HashMap<&str, Span> = HashMap::new();
+        let mut patterns = Vec::new();
+        let mut table = None;
+        for statement in self.statements() {
+            let StatementKind::Flow(flow) = &statement.kind else { continue };
+            let name = &flow.name;
+            let first = *first.entry(&name.node).or_insert(name.span);
+            if first != name.span {
+                self.diagnostics.push(duplicate(message!("flow"), &name.node, first, name.span));
+            }
+            let table = *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS, name.span, ""));
+            let trigger = match &flow.trigger {
+                ast::Trigger::Keyword { matching, patterns: list } => {
+                    self.keyword_flow(table, flow, (matching, list), &mut patterns).map(|()| Trigger::Keyword)
+                }
+                ast::Trigger::Intent { examples, keywords } => {
+                    let mut texts = |list: &'a Option<_>| {
+                        list.as_ref().map_or(Ok(Vec::new()), |list| self.flow_texts(list))
+                    };
+                    let (examples, keywords) = (texts(examples), texts(keywords));
+                    examples.and_then(|examples| Ok(Trigger::Intent { examples, keywords: keywords? }))
+                }
+            };
+            match trigger {
+                Ok(trigger) => self.program.flows.push(Flow {
+                    name: name.node.as_str().into(),
+                    id: flow.id.node.as_str().into(),
+                    description: flow.description.as_ref().map_or("", |text| text.node.as_str()).into(),
+                    trigger,
+                    span: name.span,
+                    docs: statement.docs.as_str().into(),
+                }),
+                Err(Reported) => {
+                    self.failed_routes.insert(&name.node);
+                }
+            }
+        }
+        self.hidden_patterns(&patterns);
+        self.caught_examples(&patterns);
+    }
+
+    /// The tool by which flows are executed, of the main file or of what it imports.
+    pub(super) fn flow_tool(&mut self) {
+        for statement in self.statements() {
+            let StatementKind::FlowTool(tool) = &statement.kind else { continue };
+            let name = &tool.name;
+            if let Some(first) = &self.program.flow_tool {
+                let diagnostic = duplicate(message!("flow tool"), &name.node, first.span, name.span);
+                self.diagnostics.push(diagnostic.help(message!("one tool executes all flows: keep one")));
+                continue;
+            }
+            let mut entries = self.constant_map(&tool.entries).unwrap_or_default();
+            let parameter =
+                self.tool_entry(tool, &mut entries, "parameter", message!("a text"), Json::is_string);
+            let endpoint =
+                self.tool_entry(tool, &mut entries, "endpoint", message!("a record"), Json::is_object);
+            self.known_keys(message!("flow tool"), &tool.entries, &["endpoint", "parameter"]);
+            if let Some(record) = tool.entries.iter().find(|(key, _)| key.node == "endpoint")
+                && let ast::ExprKind::Record(written) = &record.1.kind
+            {
+                self.known_keys(message!("endpoint"), written, &["url", "method", "headers", "body"]);
+            }
+            if endpoint.is_object() && !endpoint["url"].is_string() {
+                let help =
+                    message!("write the address: `endpoint: {{ url: \"https://flows.example.com/run\" }}`");
+                self.emit(Code::FlowTool, name.span, message!("the endpoint has no `url`"), help);
+            }
+            self.program.flow_tool = Some(FlowTool {
+                name: name.node.as_str().into(),
+                description: tool.description.as_ref().map_or("", |text| text.node.as_str()).into(),
+                parameter: parameter.as_str().unwrap_or_default().into(),
+                endpoint,
+                span: name.span,
+            });
+        }
+    }
+
+    /// An entry of a flow tool; null when it is not there.
+    fn tool_entry(
+        &mut self,
+        tool: &ast::FlowTool,
+        entries: &mut Map<String, Json>,
+        key: &str,
+        wanted: Message,
+        fits: fn(&Json) -> bool,
+    ) -> Json {
+        let Some(value) = entries.remove(key) else { return Json::Null };
+        if fits(&value) {
+            return value;
+        }
+        let place = tool.entries.iter().find(|(name, _)| name.node == key);
+        let place = place.map_or(tool.name.span, |(_, value)| value.span);
+        let help = message!("for example `{{ endpoint: {{ url: \"https://flows.example.com/run\" }} }}`");
+        self.emit(Code::FlowTool, place, message!("`{key}` of a flow tool is {wanted}"), help);
+        Json::Null
+    }
+
+    /// Reports the keys that mean nothing here.
+    fn known_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
+        for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
+            let message = message!("`{}` means nothing in {what}", key.node);
+            let help = message!("there is {}", known.join(", "));
+            let near = nearest(&key.node, known.iter().copied());
+            self.diagnostics
+                .push(Diagnostic::new(Code::FlowTool, key.span, message).near_or(key.span, near, help));
+        }
+    }
+
+    fn flow_texts(&mut self, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
+        let term = self.term(list)?;
+        let texts = match &term {
+            Term::Expr(expr) => expr.as_const().and_then(|list| list.value().elements()),
+            Term::Cond(_) => None,
+        };
+        match texts.and_then(|texts| texts.map(|text| text.as_str().map(Arc::from)).collect()) {
+            Some(texts) => Ok(texts),
+            None => {
+                let help = message!("write the texts in place, `[\"a\", \"b\"]`, or name a `list`");
+                self.fail(Code::ConstantWanted, list.span, message!("a list of texts is wanted here"), help)
+            }
+        }
+    }
+
+    fn keyword_flow(
+        &mut self,
+        table: TableId,
+        flow: &'a ast::Flow,
+        (matching, list): (&Ident, &'a ast::Expr),
+        seen: &mut Vec<Pattern>,
+    ) -> Checked<()> {
+        let id = FlowId(self.program.flows.len() as u32);
+        let Some((_, way)) = MATCHINGS.iter().find(|(word, _)| *word == matching.node) else {
+            let words = MATCHINGS.iter().map(|(word, _)| *word);
+            let message = message!("`{}` is no way of matching a pattern", matching.node);
+            let help = message!("write `exact`, `contains` or `regex`");
+            let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
+            return self.report(diagnostic.near_or(matching.span, nearest(&matching.node, words), help));
+        };
+        let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
+        let text = super::read::read(text, &Ty::STRING);
+        let patterns = self.flow_texts(list)?;
+        // Each pattern's own place, where the list is written here.
+        let place = |at: usize| match &list.kind {
+            ast::ExprKind::List(items) => items.get(at).map_or(list.span, |item| item.span),
+            _ => list.span,
+        };
+        if patterns.is_empty() {
+            let help = message!("give the flow a pattern, or remove it: it is never found");
+            self.emit(Code::EmptyList, list.span, message!("nothing is in an empty list"), help);
+        }
+        let mut result = Ok(());
+        for (at, pattern) in patterns.iter().enumerate() {
+            let span = place(at);
+            match self.pattern(*way, pattern, &text, span) {
+                Ok(condition) => {
+                    let shown = if *way == Op::Matches { &**pattern } else { pattern.trim() };
+                    let folded = match way {
+                        Op::Matches => shown.to_owned(),
+                        _ => rulec_base::text::fold::fold(shown),
+                    };
+                    let shown = pattern.clone();
+                    seen.push(Pattern { matching: *way, text: folded, shown, flow: id, span });
+                    let outcome = Outcome::Flow { flow: id, pattern: pattern.clone() };
+                    self.add_rule(table, flow.name.node.as_str(), condition, outcome, span);
+                }
+                Err(Reported) => result = Err(Reported),
+            }
+        }
+        result
+    }
+
+    /// The condition under which a pattern matches the message.
+    fn pattern(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
+        let trimmed = pattern.trim();
+        if trimmed.is_empty() {
+            let message = if pattern.is_empty() {
+                message!("this pattern is empty")
+            } else {
+                message!("this pattern is blank")
+            };
+            let help = message!(
+                "white space around a pattern is not looked at, so nothing is left to look for; remove it"
+            );
+            return self.fail(Code::BlankPattern, span, message, help);
+        }
+        let mode = TestMode { text: TextMode { fold: true, form: Form::None }, ..TestMode::default() };
+        let left = match way {
+            Op::Eq => {
+                let kind = ExprKind::Call(Function::Trim, vec![text.clone()]);
+                Expr { kind, ty: Ty::STRING, ..text.clone() }
+            }
+            _ => text.clone(),
+        };
+        let right = constant(Json::from(if way == Op::Matches { pattern } else { trimmed }), span);
+        self.keywords_fit(way, mode, &right)?;
+        Ok(Predicate { mode, ..Predicate::plain(way, left, Operand::Value(right)) }.at(span))
+    }
+
+    /// Warns of patterns that an earlier one always answers for.
+    fn hidden_patterns(&mut self, patterns: &[Pattern]) {
+        let mut same: HashMap<(bool, &str), usize> = HashMap::new();
+        for (at, pattern) in patterns.iter().enumerate() {
+            let literal = pattern.matching != Op::Matches;
+            // An exact pattern hides only exact ones; the `contains` among them are found below.
+            let first = *same.entry((literal, pattern.text.as_str())).or_insert(at);
+            if first != at && patterns[first].matching == pattern.matching {
+                self.hidden(&patterns[first], pattern);
+            }
+        }
+        let holds: Vec<usize> =
+            (0..patterns.len()).filter(|at| patterns[*at].matching == Op::Contains).collect();
+        if holds.is_empty() {
+            return;
+        }
+        let texts = holds.iter().map(|at| &patterns[*at].text);
+        let Ok(search) = Automaton::new(MatchKind::Standard, texts) else { return };
+        for (at, pattern) in patterns.iter().enumerate().filter(|(_, p)| p.matching != Op::Matches) {
+            let found = search.overlapping(&pattern.text).map(|(found, _)| holds[found]);
+            let hiding = found.filter(|first| *first < at).min();
+            let equal = |first: &Pattern| first.matching == pattern.matching && first.text == pattern.text;
+            if let Some(first) = hiding.map(|first| &patterns[first]).filter(|first| !equal(first)) {
+                self.hidden(first, pattern);
+            }
+        }
+    }
+
+    fn hidden(&mut self, first: &Pattern, pattern: &Pattern) {
+        let message = message!("the pattern `{}` is never reached", pattern.shown);
+        let flow = self.program.flows.get(first.flow.index()).map_or("", |flow| &*flow.name);
+        let label = message!("`{}` of the flow `{flow}` answers first", first.shown);
+        self.diagnostics.push(
+            Diagnostic::new(Code::PatternHidden, pattern.span, message).label(first.span, label).help(
+                message!(
+                    "patterns are tried in the order of the file: put the longer one first, or remove it"
+                ),
+            ),
+        );
+    }
+
+    /// Warns of keyword patterns that match a sentence meant for an intent flow.
+    fn caught_examples(&mut self, patterns: &[Pattern]) {
+        // The catchers are an automaton, which costs more to build than a route that is compiled alone.
+        if patterns.is_empty() {
+            return;
+        }
+        let flows = self.program.flows.clone();
+        let catchers = Catchers::new(patterns);
+        let mut left = MAX_TRIED;
+        for flow in &flows {
+            let Trigger::Intent { examples, .. } = &flow.trigger else { continue };
+            for example in examples {
+                let folded = rulec_base::text::fold::fold(example.trim());
+                if let Some(pattern) = catchers.first(&folded, example, &mut left).map(|at| &patterns[at]) {
+                    let by = flows.get(pattern.flow.index()).map_or("", |flow| &*flow.name);
+                    let message = message!("the keyword flow `{by}` catches an example of `{}`", flow.name);
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::CatchesExample, pattern.span, message)
+                            .here(message!("matches {example}", example = format!("{:?}", &**example)))
+                            .label(flow.span, message!("the intent flow"))
+                            .help(message!("keyword flows are tried first; make the pattern narrower, or the example another")),
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The parts of the main file that nothing uses, which an analysis tells: fields of `input` that no rule reads, and imports of which
+//! nothing is used. Only the checker knows both the text and the names; what it cannot be sure of it leaves out.
+
+use super::Checker;
+use super::fields::find_declared;
+use super::names::Path;
+use crate::hir::{Idle, TableKind};
+use hashbrown::HashSet;
+use rulec_base::diag::Diagnostic;
+use rulec_syntax::ast::StatementKind as Kind;
+use std::sync::Arc;
+
+/// Paths, and all above them.
+struct Touched<'p> {
+    own: HashSet<&'p [Arc<str>]>,
+    above: HashSet<&'p [Arc<str>]>,
+}
+
+impl<'p> Touched<'p> {
+    fn by(paths: Vec<&'p Path>) -> Touched<'p> {
+        let above = paths.iter().flat_map(|path| (0..=path.len()).map(|end| &path[..end])).collect();
+        Touched { own: paths.into_iter().map(|path| &path[..]).collect(), above }
+    }
+
+    /// True when a path is one of them, or lies above or below one.
+    fn touches(&self, path: &[Arc<str>]) -> bool {
+        self.above.contains(path) || (0..=path.len()).any(|end| self.own.contains(&path[..end]))
+    }
+}
+
+impl Checker<'_> {
+    /// Notes what is idle, once all fields are known.
+    pub(super) fn idle(&mut self) {
+        let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
+        let tables = &self.program.tables;
+        let decides = self.program.rules.iter().any(|rule| kinds.contains(&tables[rule.table.index()].kind));
+        if !decides || self.diagnostics.iter().any(Diagnostic::is_error) {
+            return;
+        }
+        self.program.idle = self.idle_fields();
+        self.idle_imports();
+    }
+
+    /// The outermost fields of which nothing is read. Payloads and workflows read messages in ways of their own.
+    fn idle_fields(&self) -> Vec<Idle> {
+        let Some(input) = &self.fields.input else { return Vec::new() };
+        let program = &self.program;
+        if !program.payloads.is_empty() || !program.workflows.is_empty() {
+            return Vec::new();
+        }
+        let main = self.main_file();
+        let asks_text =
+            !program.flows.is_empty() || program.externs.iter().any(|host| host.feature.is_some());
+        let read: Vec<&Path> =
+            program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| &slot.path).collect();
+        let (read, text): (_, Path) = (Touched::by(read), vec!["text".into()]);
+        // A private field may be declared so that logs mask it.
+        let is_private = |path: &&Path| find_declared(&input.ty, path).is_ok_and(|found| found.private);
+        let private = Touched::by(input.places.keys().filter(is_private).collect());
+        let is_idle =
+            |path: &Path| !(read.touches(path) || private.touches(path) || asks_text && *path == text);
+        let mut places: Vec<_> = input.places.iter().filter(|(_, place)| Some(place.file) == main).collect();
+        places.sort_by_key(|(_, place)| place.start);
+        let mut idle: Vec<(&Path, Idle)> = Vec::new();
+        for (path, place) in places {
+            let inside = idle.last().is_some_and(|(outer, _)| path.starts_with(outer));
+            if !inside && is_idle(path) {
+                idle.push((path, Idle::Field(path.join(".").into(), *place)));
+            }
+        }
+        idle.into_iter().map(|(_, idle)| idle).collect()
+    }
+
+    /// Imports of files that only define, where no definition of theirs is used.
+    fn idle_imports(&mut self) {
+        let Some(main) = self.loaded.units.last() else { return };
+        let imports = main.statements.iter().filter_map(|statement| match &statement.kind {
+            Kind::Import { path } => Some(path),
+            _ => None,
+        });
+        for (path, file) in imports.zip(&main.imports) {
+            let seen = self.symbols.seen_by(*file);
+            let units = || self.loaded.units.iter().filter(|unit| seen.contains(&unit.file));
+            let only_defines = units().flat_map(|unit| &unit.statements).all(|statement| {
+                matches!(
+                    statement.kind,
+                    Kind::Let { .. }
+                        | Kind::Def { .. }
+                        | Kind::List { .. }
+                        | Kind::Import { .. }
+                        | Kind::Settings { .. }
+                        | Kind::Test(_)
+                )
+            });
+            let mut definitions =
+                self.symbols.definitions.iter().filter(|symbol| seen.contains(&symbol.name.span.file));
+            if only_defines && !definitions.any(|symbol| self.used.contains(symbol.name.node.as_str())) {
+                self.program.idle.push(Idle::Import(path.node.as_str().into(), path.span));
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Constant texts that must be of a known make: time zones, versions, networks, hashes. What a message brings and is
+//! none makes what asks for it missing or unknown; what an author writes is said to be none.
+
+use super::{Checked, Checker};
+use crate::hir::Expr;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text::{self, Hash, network, version, zone};
+use rulec_lang::builtins::Function;
+
+impl Checker<'_> {
+    /// Looks at an argument of a function. Returns true when it may be a text that the function does not know.
+    pub(super) fn known_argument(&mut self, function: Function, param: &str, arg: &Expr) -> Checked<bool> {
+        let text = arg.as_const().and_then(|constant| constant.value().as_str());
+        let (known, span) = (text.is_some(), arg.span);
+        let text = text.unwrap_or_default();
+        match (function, param) {
+            (_, "zone") => {
+                self.program.zones = Some(zone::version().into());
+                if known {
+                    self.zone_exists(text, span)?
+                }
+            }
+            (Function::Bucket, "hash") if known => self.hash_exists(text, span)?,
+            (Function::Version, _) if known => drop(self.version(text, span)?),
+            (Function::Bucket, "hash") => {}
+            _ => return Ok(false),
+        }
+        Ok(!known)
+    }
+
+    pub(super) fn zone_exists(&mut self, name: &str, span: Span) -> Checked<()> {
+        if zone::is_zone(name) {
+            return Ok(());
+        }
+        let place = name.replace(' ', "_");
+        let city =
+            |zone: &&str| zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&place));
+        let near = zone::names().find(city).or_else(|| self.nearest(name, zone::names()));
+        let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
+        self.report(match near {
+            Some(near) => finding.help(message!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\"")),
+            None => finding.help(
+                message!("zones have the names of the IANA database, such as \"Asia/Shanghai\" or \"UTC\"; eight hours ahead of UTC all year is \"Etc/GMT-8\""),
+            ),
+        })
+    }
+
+    pub(super) fn version(&mut self, text: &str, span: Span) -> Checked<semver::Version> {
+        match version::version(text) {
+            Some(version) => Ok(version),
+            None => {
+                let message = message!("`{}` is no version", text::on_one_line(text));
+                self.fail(
+                    Code::BadVersion,
+                    span,
+                    message,
+                    message!("write up to three numbers, as in \"1.2.3\" or \"1.2.3-beta.1\""),
+                )
+            }
+        }
+    }
+
+    pub(super) fn network_exists(&mut self, text: &str, span: Span) -> Checked<()> {
+        if network::network(text).is_some() {
+            return Ok(());
+        }
+        let message = message!("`{}` is no network", text::on_one_line(text));
+        let help = message!(
+            "write an address and the length of its prefix, as in \"10.0.0.0/8\" or \"2001:db8::/32\", or one address"
+        );
+        self.fail(Code::BadNetwork, span, message, help)
+    }
+
+    fn hash_exists(&mut self, name: &str, span: Span) -> Checked<()> {
+        if Hash::named(name).is_some() {
+            return Ok(());
+        }
+        let names: Vec<String> = Hash::NAMES.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        let near = self.nearest(name, Hash::NAMES.iter().map(|(name, _)| *name));
+        let message = message!("there is no hash `{}`", text::on_one_line(name));
+        let finding = Diagnostic::new(Code::UnknownHash, span, message);
+        self.report(match near {
+            Some(near) => {
+                finding.help(message!("did you mean \"{near}\"?")).likely_fix(span, format!("\"{near}\""))
+            }
+            None => finding.help(message!("the hashes are {}", names.join(", "))),
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! The names that one rule gives to conditions and values behind `where`: definitions like those by `let`, which only
+//! this rule sees.
+
+use super::names::is_text;
+use super::{Binding, Checked, Checker, Reported};
+use crate::hir::{Expr, ExprKind, Term};
+use crate::resolve::{circle, duplicate, names_in, sorted};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::ty::Ty;
+use rulec_syntax::ast::{Ident, Locals};
+
+impl<'a> Checker<'a> {
+    /// Checks a part of a rule with the rule's names in scope.
+    pub(super) fn with_locals<T>(
+        &mut self,
+        locals: &'a Locals,
+        check: impl FnOnce(&mut Self) -> Checked<T>,
+    ) -> Checked<T> {
+        if locals.is_empty() {
+            return check(self);
+        }
+        let outer = self.scope.len();
+        let checked = self.define_locals(locals).and_then(|()| check(self));
+        if checked.is_ok() {
+            let unused = self.scope.bindings()[outer..].iter().filter(|binding| !binding.used.get());
+            let unused: Vec<Diagnostic> = unused.map(not_used).collect();
+            self.diagnostics.extend(unused);
+        }
+        self.scope.truncate(outer);
+        checked
+    }
+
+    /// Defines each behind those it uses, in whatever order they stand.
+    fn define_locals(&mut self, locals: &'a Locals) -> Checked<()> {
+        let once = self.each_once(message!("name"), locals, |(name, _)| name);
+        let mut result = if once.len() == locals.len() { Ok(()) } else { Err(Reported) };
+        let uses = once.iter().map(|(_, value)| {
+            let mut names = Vec::new();
+            names_in(value, &mut names);
+            let of_local = |name| once.iter().position(|(local, _)| local.node == name);
+            names.into_iter().filter_map(of_local).collect()
+        });
+        let (order, circles) = sorted(&uses.collect::<Vec<Vec<usize>>>());
+        for members in &circles {
+            let names: Vec<&Ident> = members.iter().map(|at| &once[*at].0).collect();
+            self.diagnostics.push(circle(&names));
+            result = Err(Reported);
+        }
+        for (name, value) in order.into_iter().map(|at| once[at]) {
+            if let Some(first) = self.shadowed(name) {
+                self.diagnostics.push(first);
+                result = Err(Reported);
+                continue;
+            }
+            let defined = self.term(value).and_then(|body| self.add_let(name, body, value.span));
+            let Ok(id) = defined else {
+                result = Err(Reported);
+                continue;
+            };
+            let (ty, optional) = match self.program.let_body(id) {
+                Term::Expr(body) => (body.ty.clone(), body.optional),
+                Term::Cond(_) => (Ty::BOOL, true),
+            };
+            let expr = Expr { kind: ExprKind::Let(id), ty, optional, span: name.span };
+            self.scope.push(Binding::new(&name.node, expr, name.span));
+        }
+        result
+    }
+
+    /// The finding on a name that stands for something else already.
+    fn shadowed(&self, name: &Ident) -> Option<Diagnostic> {
+        let declared = self.symbols.definition(name.span.file, &name.node).map(|symbol| symbol.name.span);
+        let path = [name.node.as_str()];
+        let place = declared
+            .or_else(|| self.scope.get(&name.node).map(|binding| binding.expr.span))
+            .or_else(|| self.fields.declared_at(&path));
+        match place {
+            Some(first) => Some(duplicate(message!("name"), &name.node, first, name.span)),
+            None if is_text(&path) || self.alias.is_some_and(|(alias, _)| alias == name.node) => {
+                Some(hides_field(&name.node, name.span))
+            }
+            None => None,
+        }
+    }
+}
+
+fn hides_field(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(Code::Duplicate, span, message!("`{name}` is a field of the message already"))
+        .help(message!("choose another name, so that nobody takes one for the other"))
+}
+
+fn not_used(binding: &Binding) -> Diagnostic {
+    let message = message!("the name `{}` is not used in this rule", binding.name);
+    Diagnostic::new(Code::Unused, binding.expr.span, message).help(message!("remove it, or use it"))
+}

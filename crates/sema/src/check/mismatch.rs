@@ -1,0 +1,202 @@
+//! Messages on an operator of which no form takes its operands: both sides' types, where each comes
+//! from, and what was probably meant.
+
+use super::Checker;
+use super::read::union;
+use crate::hir::{Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic, Message, listed};
+use rulec_base::message;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, OpInfo, Quantity, Right, Search};
+use rulec_lang::ty::{Kind, KindSet, Ty};
+use rulec_syntax::ast;
+
+impl<'a> Checker<'a> {
+    /// The diagnostic on an operator of which no form takes these operands.
+    pub(super) fn mismatch(
+        &self,
+        row: &OpInfo,
+        binary: &ast::Binary,
+        left: &Expr,
+        right: &Expr,
+    ) -> Diagnostic {
+        let quantity = binary.modifiers.quantity;
+        let lefts = union(row.forms.iter().map(|form| form.left));
+        // The author's own word: the ends of a range are compared by another row than `in`.
+        let spelling = binary.op.node.info().spelling;
+        let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
+        let (this, other) = (left.ty.with_article(), right.ty.with_article());
+        let no_list = !right.ty.kinds.overlaps(KindSet::LIST);
+        let diagnostic = |code, message, help: Option<Message>| {
+            let diagnostic = Diagnostic::new(code, binary.op.span, message)
+                .label(left.span, left.ty.in_words())
+                .label(right.span, right.ty.in_words());
+            Diagnostic { help, ..diagnostic }
+        };
+        let diagnostic = if !left.ty.kinds.overlaps(lefts) {
+            let message = message!("`{written}` works on {}, and its left side is {this}", expected(lefts));
+            diagnostic(Code::OperatorType, message, left_help(row, &left.ty))
+        } else if quantity.is_none() && right.ty.kinds == KindSet::LIST && row.accepts.quantity {
+            let message = message!("`{written}` looks for one value, and its right side is a list");
+            let help = message!(
+                "write `{written} any …`, `{written} all …` or `{written} none …` for the elements of a list"
+            );
+            let help = match left.ty.kinds.overlaps(KindSet::LIST) {
+                true => message!("{help}; one element that is a list itself is `x in list`"),
+                false => help,
+            };
+            diagnostic(Code::ListWanted, message, Some(help))
+        } else if let Some(quantity) = quantity.filter(|_| no_list) {
+            let of = quantity.spelling();
+            let message = message!("`{of}` wants a list on its right side, and this is {other}");
+            let help = message!("leave `{of}` out, or write a list: `[…]`");
+            diagnostic(Code::ListWanted, message, Some(help))
+        } else if row.op == Op::In && no_list {
+            let message =
+                message!("`{written}` wants a list or a range on its right side, and this is {other}");
+            let help = match (right.ty.kinds, left.ty.kinds) {
+                (KindSet::STRING, KindSet::STRING) => {
+                    message!("to look for a text in another, write `long contains short`")
+                }
+                (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
+                _ => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
+            };
+            diagnostic(Code::ListWanted, message, Some(help))
+        } else {
+            let message = pair_message(row, &written, quantity, left, right);
+            diagnostic(Code::OperatorType, message, pair_help(row, left, right))
+        };
+        let diagnostic = self.with_origin(diagnostic, left);
+        self.with_origin(diagnostic, right)
+    }
+
+    /// In a choice a mismatch is a warning: the condition can be used and never holds.
+    pub(super) fn never_holds(&mut self, mut mismatch: Diagnostic) {
+        mismatch.code = Code::OtherFamily;
+        mismatch.message = message!("this condition never holds: {}", mismatch.message);
+        self.diagnostics.push(mismatch);
+    }
+}
+
+/// The message on two operands of which each alone would do.
+fn pair_message(
+    row: &OpInfo,
+    written: &str,
+    quantity: Option<Quantity>,
+    left: &Expr,
+    right: &Expr,
+) -> Message {
+    let text_left = left.ty.kinds.overlaps(KindSet::STRING);
+    let (this, other) = (left.ty.with_article(), right.ty.with_article());
+    if row.op == Op::HasKey || text_left && row.accepts.quantity && row.op != Op::In {
+        let (of, wanted) = match quantity {
+            Some(quantity) => (format!(" {}", quantity.spelling()), message!("a list of strings")),
+            None => (String::new(), message!("a string")),
+        };
+        return message!("`{written}{of}` wants {wanted} on its right side, and this is {other}");
+    }
+    match row.op {
+        Op::In => message!("`{written}` looks for {this} in {other}, where there can be none"),
+        _ if finds_elements(row) => {
+            message!("`{written}` looks for {other} in {this}, where there can be none")
+        }
+        _ => message!("`{written}` cannot compare {this} with {other}"),
+    }
+}
+
+fn finds_elements(row: &OpInfo) -> bool {
+    row.search.is_some_and(Search::finds_elements)
+}
+
+/// "numbers and datetimes" for a sentence about what an operator works on.
+fn expected(kinds: KindSet) -> Message {
+    let number = KindSet::NUMBER.is_subset(kinds);
+    let plural = |kind: Kind| {
+        Some(match kind {
+            Kind::Int if number => message!("numbers"),
+            Kind::Float if number => return None,
+            Kind::Bool => message!("bools"),
+            Kind::Int => message!("ints"),
+            Kind::Float => message!("floats"),
+            Kind::String => message!("strings"),
+            Kind::DateTime => message!("datetimes"),
+            Kind::List => message!("lists"),
+            Kind::Dict => message!("dicts"),
+            Kind::Version => message!("versions"),
+        })
+    };
+    let mut words: Vec<Message> = match KindSet::ALL.is_subset(kinds) {
+        true => vec![message!("anys")],
+        false => kinds.iter().filter_map(plural).collect(),
+    };
+    match (words.pop(), words.is_empty()) {
+        (None, _) => Message::default(),
+        (Some(only), true) => only,
+        (Some(last), false) => message!("{} and {last}", listed(words)),
+    }
+}
+
+fn left_help(row: &OpInfo, left: &Ty) -> Option<Message> {
+    let takes = |kinds| row.forms.iter().any(|form| form.left.overlaps(kinds));
+    match left.kinds {
+        KindSet::LIST if takes(KindSet::STRING) => {
+            Some(message!("look at its elements: `any x in list: x …`"))
+        }
+        KindSet::DICT if finds_elements(row) => Some(message!("to look for a key, write `has_key`")),
+        kinds if kinds.is_subset(KindSet::NUMBER) && takes(KindSet::STRING) => {
+            Some(message!("compare the number, as in `x > 3` or `x in 1..=9`"))
+        }
+        _ => None,
+    }
+}
+
+fn pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message> {
+    let calls = |function: Function| {
+        [left, right].iter().any(|side| matches!(side.kind, ExprKind::Call(called, _) if called == function))
+    };
+    if calls(Function::Weekday) {
+        return Some(message!(
+            "`weekday` gives a number from 1 to 7, and Monday is 1: write `weekday(x) == 1`, or `in 1..=5` for the days from Monday to Friday"
+        ));
+    }
+    let versions = [left, right].iter().any(|side| side.ty.kinds == KindSet::VERSION);
+    if versions && right.ty.kinds == KindSet::LIST {
+        return Some(message!(
+            "a version is looked for among versions: `version(x) in [version(\"1.2\"), version(\"1.3\")]`"
+        ));
+    }
+    if versions {
+        return Some(message!(
+            "both sides must be versions: write `version(x) >= \"1.2\"`, or `version(y)` around the other side"
+        ));
+    }
+    if calls(Function::Hour) {
+        return Some(message!("`hour` gives a number from 0 to 23: write `hour(x) >= 9`"));
+    }
+    let pair = left.ty.kinds.union(right.ty.kinds);
+    let number_and_text = pair.overlaps(KindSet::NUMBER) && pair.overlaps(KindSet::STRING);
+    let time_and_text = pair.overlaps(KindSet::DATETIME) && pair.overlaps(KindSet::STRING);
+    let constant = |ty: &Ty| [left, right].iter().any(|side| side.as_const().is_some() && side.ty == *ty);
+    let date = [left, right].iter().any(|side| {
+        let text = side.as_const().and_then(|constant| constant.value().as_str());
+        text.is_some_and(|text| {
+            text.starts_with(|c: char| c.is_ascii_digit()) && text.matches('-').count() == 2
+        })
+    });
+    if number_and_text && constant(&Ty::STRING) && !date {
+        Some(message!("a number is written without quotes"))
+    } else if number_and_text
+        && constant(&Ty::INT)
+        && row.forms.iter().any(|form| form.right == Right::SomeText)
+    {
+        Some(message!("compare its length, as in `len(x) > 3`, or declare the field as a number or datetime"))
+    } else if number_and_text && constant(&Ty::INT) {
+        Some(message!("a text is written in quotes"))
+    } else if time_and_text || date {
+        Some(message!(
+            "a time is written as RFC 3339 text, such as \"2026-11-22T09:30:00+08:00\"; read a text as a time with `x as datetime`"
+        ))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,43 @@
+//! Undeclared fields whose type one statement decides for the others: a warning for the author, and for messages that
+//! have another type the place that decided it.
+
+use super::Checker;
+use super::fields::Narrowed;
+use crate::hir;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_lang::ty::{KindSet, Ty};
+
+impl Checker<'_> {
+    /// Warns of uses that other statements narrow, and keeps the types for the messages that have another one.
+    pub(super) fn narrowed(&mut self) {
+        for Narrowed { path, kinds, used, by } in self.fields.narrowed() {
+            let name = path.join(".");
+            let lost = used.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::of);
+            let lost = lost.fold(KindSet::EMPTY, KindSet::union);
+            let [this, lost] = [kinds, lost].map(|kinds| Ty::plain(kinds).with_article());
+            let message = message!(
+                "`{name}` is read as {this} because of another statement, so {lost} never matches here"
+            );
+            let help = message!(
+                "declare `{name}` in an `input` block, or read it at a type of its own, as in `{name} as list`"
+            );
+            // A route that joins others comes without their text, and without a report of its own.
+            let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?)))
+            else {
+                let hint = format!("another rule uses it as {this}").into();
+                self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
+                continue;
+            };
+            self.diagnostics.push(
+                Diagnostic::new(Code::NarrowedUse, used.place, message)
+                    .here(message!("used here as {}", used.reason))
+                    .label(by.place, message!("used here as {}", by.reason))
+                    .help(help),
+            );
+            let line = file.position(by.place.start).line;
+            let hint = message!("{}:{line} uses it as {}", file.name, by.reason).as_str().into();
+            self.program.inferred.push(hir::Inferred { path: path.clone(), kinds, hint });
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Operators: which form of a row of [`rulec_lang::operators::TABLE`] a use takes, and what to say when none
+//! fits.
+
+use super::constant::NULL_HELP;
+use super::fields::Reason;
+use super::read::{read, union};
+use super::{Checked, Checker};
+use crate::hir::{Expr, ExprKind, Operand, Predicate, Term};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_base::text::TextMode;
+use rulec_lang::operators::{
+    self, Accepts, Case, Form, Modifiers, Op, OpInfo, Outcome, Quantity, Right, TestMode,
+};
+use rulec_lang::ty::{Kind, KindSet, Ty};
+use rulec_syntax::ast;
+use smallvec::SmallVec;
+
+impl<'a> Checker<'a> {
+    /// `a OP b`
+    pub(super) fn binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
+        let row = binary.op.node.info();
+        if !row.forms.iter().any(|form| form.result == Outcome::Condition) {
+            return self.arithmetic(&binary.op, &binary.left, Some(&binary.right), span).map(Term::Expr);
+        }
+        self.modifiers_fit(row, binary)?;
+        let left = self.operand(&binary.left, row);
+        if let ast::ExprKind::Range { start, end, inclusive } = &binary.right.kind {
+            return self.in_range(binary, left?, (start, end, *inclusive), span);
+        }
+        let right = self.operand(&binary.right, row);
+        let (left, right) = (left?, right?);
+        let (left, right) = self.fit(row, binary, left, right)?;
+        let mode = self.mode(row, &binary.modifiers, &left, &right, span);
+        self.keywords_fit(row.op, mode, &right)?;
+        self.vain_constants(row.op, mode, &left, &right);
+        self.intents_exist(&left, &right);
+        let plain = Predicate::plain(binary.op.node, left, Operand::Value(right));
+        Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..plain }.at(span)))
+    }
+
+    /// An operand, which must be a value and no condition.
+    fn operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
+        if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
+            let spelling = row.spelling;
+            let message =
+                message!("`{spelling}` has no answer for null: what is missing is never equal to anything");
+            return self.fail(Code::OperatorType, expr.span, message, NULL_HELP);
+        }
+        match self.term(expr)? {
+            Term::Expr(value) => Ok(value),
+            Term::Cond(cond) => {
+                let message = match row.forms.iter().any(|form| form.result == Outcome::Condition) {
+                    true => message!("a condition cannot be compared by `{}`", row.spelling),
+                    false => message!("`{}` works on values, and this is a condition", row.spelling),
+                };
+                let help = match row.op {
+                    Op::Eq | Op::Ne => {
+                        message!(
+                            "use the condition itself, or `not` before it, instead of comparing it with `true` or `false`"
+                        )
+                    }
+                    _ => message!(
+                        "join conditions with `and` and `or`; parentheses tell what belongs together"
+                    ),
+                };
+                let diagnostic = Diagnostic::new(Code::ConditionCompared, cond.span, message);
+                self.report(diagnostic.here(message!("a condition")).help(help))
+            }
+        }
+    }
+
+    fn modifiers_fit(&mut self, row: &OpInfo, binary: &ast::Binary) -> Checked<()> {
+        let Accepts { word, quantity, case } = row.accepts;
+        let (written, place) = (&binary.modifiers, binary.op.span);
+        if let Some(given) = written.quantity.filter(|_| !quantity) {
+            if matches!(row.op, Op::Eq | Op::Ne) {
+                let better = match (row.op, given) {
+                    (Op::Eq, Quantity::Any | Quantity::All) | (_, Quantity::None) => "in",
+                    _ => "not in",
+                };
+                let message = message!("`{} {}` is ambiguous", row.spelling, given.spelling());
+                return self.report(
+                    Diagnostic::new(Code::NotEqualAny, place, message)
+                        .help(match better {
+                            "in" => message!("write `in` for \"is an element of\""),
+                            _ => message!("write `not in` for \"is not an element of\""),
+                        })
+                        .likely_fix(place, better),
+                );
+            }
+            let message = message!("`{}` does not take `{}`", row.spelling, given.spelling());
+            let help = message!(
+                "`any`, `all` and `none` stand after {}",
+                operators::taking(|accepts| accepts.quantity)
+            );
+            return self.fail(Code::ModifierMisplaced, place, message, help);
+        }
+        if written.word && !word {
+            let message = message!("`{}` does not take `word`", row.spelling);
+            let help = message!("`word` stands after {}", operators::taking(|accepts| accepts.word));
+            return self.fail(Code::ModifierMisplaced, place, message, help);
+        }
+        if written.case.is_some() && !case {
+            let message = message!("`{}` does not depend on upper and lower case", row.spelling);
+            return self.fail(Code::ModifierMisplaced, place, message, message!("leave `ignoring case` out"));
+        }
+        Ok(())
+    }
+
+    /// The file's settings and the written modifiers, as far as they make a difference.
+    fn mode(&self, row: &OpInfo, written: &Modifiers, left: &Expr, right: &Expr, span: Span) -> TestMode {
+        let settings = self.settings_of(span.file);
+        let texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
+        let text = if row.accepts.case && texts(&left.ty) && texts(&right.ty) {
+            TextMode {
+                fold: written.case.unwrap_or(settings.case) == Case::Ignore,
+                form: match row.search {
+                    Some(search) if !search.prepares_texts() => Default::default(),
+                    _ => settings.form,
+                },
+            }
+        } else {
+            TextMode::default()
+        };
+        TestMode { word: written.word, quantity: written.quantity, text }
+    }
+
+    fn in_range(
+        &mut self,
+        binary: &ast::Binary,
+        left: Expr,
+        (start, end, inclusive): (&'a ast::Expr, &'a ast::Expr, bool),
+        span: Span,
+    ) -> Checked<Term> {
+        let less = Op::Lt.info();
+        if binary.op.node != Op::In || binary.modifiers != Modifiers::default() {
+            let message = message!("a range stands only on the right of `in`");
+            return self.fail(
+                Code::OperatorType,
+                binary.right.span,
+                message,
+                message!("write `x in 3..=10`"),
+            );
+        }
+        let (start, end) = (self.operand(start, less), self.operand(end, less));
+        let (start, end) = (start?, end?);
+        let (left, start) = self.fit(less, binary, left, start)?;
+        let (left, end) = self.fit(less, binary, left, end)?;
+        let right = Operand::Range { start, end, inclusive };
+        let test = Predicate { negated: binary.negated, ..Predicate::plain(Op::In, left, right) };
+        Ok(Term::Cond(test.at(span)))
+    }
+
+    /// Finds the forms of the row that the operands can take, and lets the use narrow undeclared
+    /// fields to them.
+    fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
+        let quantity = binary.modifiers.quantity;
+        let lefts = union(row.forms.iter().map(|form| form.left));
+        let (lefts_kinds, rights_kinds) = (left.ty.kinds, right.ty.kinds);
+        let (left, right) = (self.as_version(left, rights_kinds)?, self.as_version(right, lefts_kinds)?);
+        let among_elements =
+            row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
+        // A constant text beside a time is a time.
+        let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
+            _ if among_elements => (left, right),
+            // Of what has an order a text that can be read as a time is one, but beside a text.
+            (_, l, _) if lefts.has(Kind::DateTime) && !lefts.has(Kind::List) => {
+                let ordered = KindSet::NUMBER.union(KindSet::DATETIME);
+                let right = self.as_datetime(right, l.intersect(ordered))?;
+                let wanted = right.ty.kinds.intersect(ordered);
+                (self.as_datetime(left, wanted)?, right)
+            }
+            (Op::Eq | Op::Ne, l @ KindSet::DATETIME, _) => (left, self.as_datetime(right, l)?),
+            (Op::Eq | Op::Ne, _, r @ KindSet::DATETIME) => (self.as_datetime(left, r)?, right),
+            _ => (left, right),
+        };
+        let fitting: SmallVec<[(KindSet, KindSet); 8]> = row
+            .forms
+            .iter()
+            .filter(|form| left.ty.kinds.overlaps(form.left))
+            .filter_map(|form| right_kinds(form, &left.ty, &right.ty, quantity))
+            .collect();
+        if fitting.is_empty() {
+            let mismatch = self.mismatch(row, binary, &left, &right);
+            if !self.lenient {
+                return self.report(mismatch);
+            }
+            self.never_holds(mismatch);
+            return Ok((left, right));
+        }
+        if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
+            let message = message!("`word` asks for words of a text, and this is a list");
+            let diagnostic = Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
+                .label(left.span, left.ty.in_words())
+                .help(message!("leave `word` out: a list contains an element or not"));
+            return self.report(diagnostic);
+        }
+        let left_kinds = union(fitting.iter().map(|(left, _)| *left));
+        let right_kinds = union(fitting.iter().map(|(_, right)| *right));
+        if self.fields.narrows() {
+            let operator = row.spelling;
+            self.constrain(&left, left_kinds, &Reason::Side(left_kinds, message!("left"), operator));
+            self.constrain(&right, right_kinds, &Reason::Side(right_kinds, message!("right"), operator));
+        }
+        // An element of a list is looked for only among values of its own family.
+        let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
+        Ok((left, right))
+    }
+
+    /// `a + b`, `a ?? b`, `-a`
+    pub(super) fn arithmetic(
+        &mut self,
+        op: &Spanned<Op>,
+        left: &'a ast::Expr,
+        right: Option<&'a ast::Expr>,
+        span: Span,
+    ) -> Checked<Expr> {
+        let row = op.node.info();
+        // A condition may be unknown, so `(x > 3) ?? false` is a bool that is always there.
+        let mut operand =
+            |expr| if op.node == Op::Coalesce { self.value(expr) } else { self.operand(expr, row) };
+        let left = operand(left);
+        let right = right.map(operand).transpose();
+        let (left, right) = (left?, right?);
+        let right_ty = right.as_ref().map(|right| &right.ty);
+        let fitting: Vec<(&Form, KindSet, KindSet)> = row
+            .forms
+            .iter()
+            .filter(|form| left.ty.kinds.overlaps(form.left))
+            .filter_map(|form| match right_ty {
+                None => Some((form, form.left, KindSet::EMPTY)),
+                Some(right) => {
+                    right_kinds(form, &left.ty, right, None).map(|(left, right)| (form, left, right))
+                }
+            })
+            .collect();
+        if fitting.is_empty() {
+            let message = message!("`{}` does not work on {}", row.spelling, left.ty.with_article());
+            let mut diagnostic =
+                Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.in_words());
+            if let Some(right) = &right {
+                diagnostic.message = message!("{} and {}", diagnostic.message, right.ty.with_article());
+                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.in_words()), right);
+            }
+            diagnostic = self.with_origin(diagnostic, &left);
+            if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
+                diagnostic = diagnostic.help(message!("texts are put together with `join([a, b], \"\")`"));
+            } else if op.node == Op::Coalesce {
+                diagnostic = diagnostic.help(message!("both sides of `??` must be of one kind"));
+            }
+            return self.report(diagnostic);
+        }
+        let lefts = union(fitting.iter().map(|(_, left, _)| *left));
+        let rights = union(fitting.iter().map(|(.., right)| *right));
+        let operator = row.spelling;
+        self.constrain(&left, lefts, &Reason::Operand(lefts, operator));
+        if let Some(right) = &right {
+            self.constrain(right, rights, &Reason::Operand(rights, operator));
+        }
+        let results = fitting.iter().map(|(form, ..)| outcome(form.result, &left.ty, right_ty));
+        let ty = results.reduce(|all, ty| all.join(&ty)).unwrap_or(Ty::ANY);
+        let right_optional = right.as_ref().is_some_and(|right| right.optional);
+        let optional = match op.node {
+            Op::Coalesce => right_optional,
+            // Division by a constant other than zero is always there.
+            Op::Div | Op::Rem => {
+                let divisor = right.as_ref().and_then(Expr::as_const);
+                let number = divisor.and_then(|constant| constant.value().to_json().as_f64());
+                left.optional || number.is_none_or(|number| number == 0.0)
+            }
+            _ => left.optional || right_optional,
+        };
+        let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
+        Ok(Expr { kind, ty, optional, span })
+    }
+}
+
+fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
+    match outcome {
+        Outcome::Condition => Ty::BOOL,
+        Outcome::Float => Ty::FLOAT,
+        Outcome::DateTime => Ty::DATETIME,
+        Outcome::Either | Outcome::Named => right.map_or_else(|| left.clone(), |right| left.join(right)),
+        Outcome::Number => {
+            let sides = [Some(left), right];
+            let all = |kinds: KindSet| sides.iter().flatten().all(|ty| ty.kinds.is_subset(kinds));
+            let some = sides.iter().flatten().any(|ty| ty.kinds.is_subset(KindSet::FLOAT));
+            match (all(KindSet::INT), some) {
+                (true, _) => Ty::INT,
+                (_, true) => Ty::FLOAT,
+                _ => Ty::NUMBER,
+            }
+        }
+    }
+}
+
+/// The kinds both sides may have under a form; `None` when the right side does not fit.
+fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -> Option<(KindSet, KindSet)> {
+    let pair =
+        |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));
+    match form.right {
+        Right::Nothing | Right::Type | Right::Condition => None,
+        Right::Kinds(kinds) => right.kinds.overlaps(kinds).then_some((form.left, kinds)),
+        Right::Same => {
+            let shared = left.kinds.families().intersect(right.kinds.families()).intersect(form.left);
+            pair(shared, shared)
+        }
+        Right::SomeText => {
+            let (texts, one) = (left.kinds.overlaps(KindSet::STRING), KindSet::STRING);
+            let both = texts && right.kinds.overlaps(one) && (left.kinds == one || right.kinds == one);
+            both.then_some((one, one))
+        }
+        Right::Text | Right::Pattern | Right::Network => match quantity {
+            None => right.kinds.overlaps(KindSet::STRING).then_some((form.left, KindSet::STRING)),
+            Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(KindSet::STRING))
+                .then_some((form.left, KindSet::LIST)),
+        },
+        Right::Element => {
+            let wanted = elements(left).families();
+            match quantity {
+                Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(wanted))
+                    .then_some((form.left, KindSet::LIST)),
+                // A list inside a list is looked for only where the left side is known to hold lists.
+                None if right.kinds == KindSet::LIST && wanted == KindSet::ALL => None,
+                None => pair(form.left, wanted.intersect(right.kinds)).map(|(left, _)| (left, wanted)),
+            }
+        }
+        Right::Members => {
+            if !right.kinds.overlaps(KindSet::LIST) {
+                return None;
+            }
+            let members = elements(right).families();
+            let mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
+            let members = if mixed { KindSet::ALL } else { members };
+            // Times are looked for among texts, which is how JSON writes them.
+            let times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
+            let members = if times { KindSet::DATETIME } else { members };
+            pair(members.intersect(left.kinds.families()), KindSet::LIST)
+        }
+    }
+}
+
+/// The kinds that elements of a value may have, should it be a list.
+fn elements(ty: &Ty) -> KindSet {
+    if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
+}

@@ -1,0 +1,378 @@
+//! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
+
+use super::constant::as_json;
+use super::fields::{Found, Lost, Reason, field_of, function_meant};
+use super::read::{accepted, read, union};
+use super::{Checked, Checker, Reported, listed};
+use crate::hir::{Expr, ExprKind, SlotId};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::reserved_words;
+use rulec_lang::ty::{Inner, Kind, KindSet, Record, Ty};
+use rulec_syntax::ast::{self, Ident, Literal};
+use serde_json::Value as Json;
+use smallvec::SmallVec;
+
+/// The names of a way into the message.
+pub(super) type Names<'a> = SmallVec<[&'a str; 4]>;
+
+impl<'a> Checker<'a> {
+    /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
+    pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
+        if let Some(path) = self.constant_path(expr) {
+            return self.message_path(&path, expr.span);
+        }
+        match &expr.kind {
+            ast::ExprKind::Field(base, name) => {
+                let base = self.value(base)?;
+                self.field(base, name, expr.span)
+            }
+            ast::ExprKind::Index(base, index) => {
+                let (base, index) = (self.value(base)?, self.value(index)?);
+                self.index(base, index, expr.span)
+            }
+            _ => self.value(expr),
+        }
+    }
+
+    /// The path, when the expression is a field of the message reached by constant names.
+    fn constant_path(&self, expr: &'a ast::Expr) -> Option<Path<'a>> {
+        let mut path = Path::default();
+        let mut at = expr;
+        loop {
+            at = match &at.kind {
+                ast::ExprKind::Field(base, name) => {
+                    path.push(&name.node, name.span, true);
+                    base
+                }
+                ast::ExprKind::Index(base, index) => {
+                    let ast::ExprKind::Literal(Literal::String(key)) = &index.kind else { return None };
+                    path.push(key, index.span, false);
+                    base
+                }
+                ast::ExprKind::Name(name) => {
+                    if self.scope.get(name).is_some() || self.symbols.definition(at.span.file, name).is_some()
+                    {
+                        return None;
+                    }
+                    let alias = self.alias.filter(|(written, _)| written == name);
+                    path.push(alias.map_or(name, |(_, field)| field), at.span, true);
+                    path.names.reverse();
+                    path.places.reverse();
+                    return Some(path);
+                }
+                _ => return None,
+            };
+        }
+    }
+
+    pub(super) fn message_path(&mut self, path: &Path<'a>, span: Span) -> Checked<Expr> {
+        if self.is_request(path) {
+            return self.request_path(path, span);
+        }
+        let names = path.names.as_slice();
+        // What is read there then depends on the names alone.
+        let lasting = !self.fields.narrows() && self.fields.implicit.is_none();
+        if let Some((slot, ty, optional)) = self.reads.get(names).filter(|_| lasting) {
+            return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
+        }
+        let declared = self.fields.roots().is_some_and(|roots| roots.get(names[0]).is_some());
+        if self.symbols.is_broken(names[0]) && !declared {
+            return Err(Reported);
+        }
+        let hidden = self.symbols.definitions.get(names[0]).map(|symbol| symbol.name.span);
+        if let (Some(hidden), false) = (hidden, declared) {
+            let message = message!("`{}` is not declared in this file or in what it imports", names[0]);
+            return self.report(
+                Diagnostic::new(Code::UnknownName, path.places[0].0, message)
+                    .label(hidden, message!("declared in a file that is not imported here"))
+                    .help(message!("import that file, or move the definition into one that both import")),
+            );
+        }
+        match self.fields.find(names, span) {
+            Ok(found) => {
+                self.fields.note(names, KindSet::ALL);
+                if names.len() == 1 && self.fields.inferred() {
+                    self.warn_of_near_name(names[0], span);
+                }
+                let Found { ty, optional, private } = found;
+                let slot = self.fields.rooted_slot(None, names, ty.kinds, private);
+                if lasting {
+                    self.reads.insert(path.names.clone(), (slot, ty.clone(), optional));
+                }
+                Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
+            }
+            Err(Lost::UnknownField { at: 0, record }) => {
+                self.unknown_root(names[0], path.places[0].0, &record)
+            }
+            Err(Lost::UnknownField { at, record }) => {
+                let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
+                let declared = self.fields.declared_at(&names[..at]);
+                self.unknown_field(message, names[at], &record, declared, path.places[at])
+            }
+            Err(Lost::NoFields { at, ty }) => {
+                let parent = names[..at].join(".");
+                let message =
+                    message!("`{parent}` is {} and has no field `{}`", ty.with_article(), names[at]);
+                let mut diagnostic = Diagnostic::new(Code::UnknownField, path.places[at].0, message)
+                    .declared(self.fields.declared_at(&names[..at]));
+                if let Some(function) = function_meant(names[at]) {
+                    diagnostic = diagnostic.help(message!("write `{function}({parent})`"));
+                } else if ty.kinds == KindSet::LIST {
+                    diagnostic = diagnostic.help(match ty.element().fields() {
+                        Some(_) => message!("look at its elements: `any x in {parent}: x.{} …`", names[at]),
+                        None => message!("look for an element, as in `{parent} contains …`, or read one by its number, as in `{parent}[0]`"),
+                    });
+                }
+                self.report(diagnostic)
+            }
+        }
+    }
+
+    fn unknown_root<T>(&mut self, name: &str, place: Span, record: &Record) -> Checked<T> {
+        let diagnostic = Diagnostic::new(Code::UnknownName, place, message!("`{name}` is not declared"));
+        let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
+            let written = format!("payload.{name}");
+            let help = message!("it is a field of an included group: write `{written}`");
+            diagnostic.help(help).likely_fix(place, written)
+        } else if let Some(element) = self.scope.element_with(name) {
+            let written = format!("{element}.{name}");
+            diagnostic.did_you_mean(place, Some(&written))
+        } else if let Some((help, word)) = constant_meant(name) {
+            diagnostic.help(help).did_you_mean(place, word)
+        } else {
+            let symbols = self.symbols;
+            let seen = symbols.definitions.iter().filter(|symbol| symbols.sees(place.file, symbol.name.span));
+            let definitions = seen.map(|symbol| symbol.name.node.as_str());
+            let bound = self.scope.bindings().iter().map(|binding| &*binding.name);
+            let names = record.names().chain(definitions).chain(bound);
+            let help = message!(
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; a text stands in quotes: \"{name}\""
+            );
+            diagnostic.near_or(place, self.nearest(name, names), help)
+        };
+        self.report(diagnostic)
+    }
+
+    fn unknown_field<T>(
+        &mut self,
+        message: Message,
+        name: &str,
+        record: &Record,
+        declared: Option<Span>,
+        (place, plain): (Span, bool),
+    ) -> Checked<T> {
+        let diagnostic = Diagnostic::new(Code::UnknownField, place, message).declared(declared);
+        self.report(match self.nearest(name, record.names()) {
+            Some(near) if plain => diagnostic.did_you_mean(place, Some(near)),
+            Some(near) => diagnostic.help(message!("did you mean \"{near}\"?")),
+            None => diagnostic.help(message!("its fields are {}", listed(record.names()))),
+        })
+    }
+
+    fn warn_of_near_name(&mut self, name: &str, span: Span) {
+        // Once a name: looking through all definitions at every use would cost their product.
+        if !self.fields.first_look(name) {
+            return;
+        }
+        if self.payload.fields.iter().any(|field| **field == *name) {
+            let message = message!("`{name}` is read from the message, and the payload has a field `{name}`");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
+                .help(message!("a field of an included group is `payload.{name}`"));
+            return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
+        }
+        if let Some((help, word)) = constant_meant(name) {
+            let message = message!("`{name}` is read from the message as a field of that name");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
+            return self.diagnostics.push(diagnostic.did_you_mean(span, word));
+        }
+        let values = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
+        let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
+        let (near, what) = match word {
+            Some(word) => (Some(word), message!("a word of the language")),
+            None => {
+                (self.nearest(name, values.map(|symbol| symbol.name.node.as_str())), message!("a definition"))
+            }
+        };
+        if let Some(near) = near {
+            let message = message!("`{name}` is read from the message, and `{near}` is {what}");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+            self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
+        }
+    }
+
+    /// A field of a value that is no message path: an element's, say.
+    pub(super) fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
+        let Found { ty, optional, .. } = match field_of(&base.ty, &name.node) {
+            Ok(found) => found,
+            Err(Some(record)) => {
+                let message = message!("there is no field `{}` here", name.node);
+                return self.unknown_field(message, &name.node, &record, None, (name.span, true));
+            }
+            Err(None) => {
+                let message = message!("{} has no field `{}`", base.ty.with_article(), name.node);
+                return self.report_type(Diagnostic::new(Code::UnknownField, span, message), &base);
+            }
+        };
+        self.constrain(&base, KindSet::DICT, &Reason::field(&name.node));
+        let optional = base.optional || optional;
+        Ok(Expr { optional, ..self.field_at(&base, &name.node, ty, span) })
+    }
+
+    /// A field of a value, read at a type.
+    pub(super) fn field_at(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
+        if let Some(slot) = self.slot_inside(base, name, &ty) {
+            return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
+        }
+        let kind = ExprKind::Field(Box::new(base.clone()), name.into());
+        checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
+    }
+
+    /// The field that a slot reads, read at another type.
+    fn read_anew(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
+        let slot = self.fields.path(id).clone();
+        let slot = self.fields.rooted_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
+        let optional = value.optional || !value.ty.kinds.is_subset(wanted.kinds);
+        Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
+    }
+
+    /// The slot of a field of what is itself read from a binding: one look instead of two.
+    fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
+        let ExprKind::Slot(id) = base.kind else { return None };
+        let slot = self.fields.path(id);
+        let root = slot.root.clone()?;
+        let (mut path, private) = (slot.path.clone(), slot.private);
+        path.push(key.into());
+        Some(self.fields.rooted_slot(Some(&root), &path, ty.kinds, private))
+    }
+
+    /// `list[i]`, `dict[key]`
+    fn index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
+        let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
+        let fitting = forms
+            .into_iter()
+            .filter(|(container, key)| base.ty.kinds.overlaps(*container) && index.ty.kinds.overlaps(*key));
+        let (containers, keys): (Vec<_>, Vec<_>) = fitting.unzip();
+        if containers.is_empty() {
+            let message =
+                message!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
+            let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
+                .label(index.span, index.ty.in_words())
+                .help(message!("a list is indexed by an int, a dict by a string"));
+            return self.report_type(diagnostic, &base);
+        }
+        self.constrain(
+            &base,
+            union(containers.into_iter()),
+            &Reason::Fixed(message!("something that is indexed")),
+        );
+        self.constrain(&index, union(keys.into_iter()), &Reason::Fixed(message!("an index")));
+        let ty = match &base.ty.inner {
+            Inner::Element(element) => (**element).clone(),
+            Inner::Fields(_) | Inner::Unknown => Ty::ANY,
+        };
+        if let Some(key) = as_json(&index).and_then(Json::as_str)
+            && let Some(slot) = self.slot_inside(&base, key, &ty)
+        {
+            return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional: true, span });
+        }
+        let kind = ExprKind::Index(Box::new(base), Box::new(index));
+        Ok(checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
+    }
+
+    /// `x as T`: a read of its own, which neither needs nor narrows the type other uses read at.
+    pub(super) fn typed_read(
+        &mut self,
+        operand: &'a ast::Expr,
+        ty: &'a ast::TypeExpr,
+        span: Span,
+    ) -> Checked<Expr> {
+        let wanted = self.ty(ty)?;
+        let undeclared =
+            self.constant_path(operand).filter(|path| self.fields.inferred() && !self.is_request(path));
+        let typed = |value: Expr, ty: Ty| Expr {
+            kind: ExprKind::Read(Box::new(value), ty.kinds),
+            ty,
+            optional: true,
+            span,
+        };
+        if let Some(path) = undeclared {
+            // Finding the path notes that what is above it is a record.
+            let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
+            let slot = self.fields.rooted_slot(None, &path.names, wanted.kinds, private);
+            let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
+            // Inside the read, the slot is out of reach for what other uses narrow.
+            return Ok(typed(value, wanted));
+        }
+        let value = self.value(operand)?;
+        let mut readable = accepted(wanted.kinds);
+        if wanted.kinds.has(Kind::DateTime) {
+            readable = readable.union(KindSet::STRING);
+        }
+        if !value.ty.kinds.overlaps(readable) {
+            let message = message!("{} can never be read as {wanted}", value.ty.with_article());
+            let diagnostic =
+                Diagnostic::new(Code::OperatorType, span, message).label(ty.span, message!("this type"));
+            return self.report_type(diagnostic, &value);
+        }
+        Ok(match value.kind {
+            // One slot that reads at the wanted type, rather than a read of a read. What a payload declares
+            // may be looked at as what it is instead.
+            ExprKind::Slot(id)
+                if wanted.kinds.is_subset(value.ty.kinds)
+                    || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
+                    || self.fields.path(id).root.is_some() =>
+            {
+                self.read_anew(id, wanted, &value, span)
+            }
+            _ if value.ty.kinds.is_subset(wanted.kinds) => Expr { ty: wanted, span, ..value },
+            _ => typed(value, wanted),
+        })
+    }
+}
+
+/// A way into the message: each part's name, and where it stands with whether it is a plain name.
+#[derive(Default)]
+pub(super) struct Path<'p> {
+    pub(super) names: Names<'p>,
+    pub(super) places: SmallVec<[(Span, bool); 4]>,
+}
+
+impl<'p> Path<'p> {
+    pub(super) fn of(name: &'p str, span: Span) -> Path<'p> {
+        let mut path = Path::default();
+        path.push(name, span, true);
+        path
+    }
+
+    /// The name at an index and where it stands.
+    pub(super) fn part(&self, at: usize) -> Option<(&str, Span)> {
+        self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (*name, *place))
+    }
+
+    fn push(&mut self, name: &'p str, span: Span, plain: bool) {
+        self.names.push(name);
+        self.places.push((span, plain));
+    }
+}
+
+/// The remedy for a constant of another language, and the word that stands for it where there is one.
+fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
+    Some(match name {
+        "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
+        "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
+        "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
+            (message!("what is not there is asked for by `x is missing` or `x is present`"), None)
+        }
+        "always" | "otherwise" | "_" => {
+            (message!("what no route takes goes to the default: write `default -> HANDLER`"), None)
+        }
+        _ => return None,
+    })
+}
+
+/// A value read from inside another, at its declared type.
+pub(super) fn checked_at(expr: Expr, ty: Ty) -> Expr {
+    if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..read(expr, &ty) } }
+}

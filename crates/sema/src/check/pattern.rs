@@ -1,0 +1,267 @@
+//! The constant right sides of text operators: regular expressions must be valid, keywords able to
+//! match.
+
+use super::{Checked, Checker, reason};
+use crate::hir::{Const, Expr, ExprKind, Part, Pattern};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text;
+use rulec_lang::operators::{Op, Right, Search, TestMode};
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::Value;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// Looks at the constant on the right of a text operator: regular expressions must be valid,
+    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in.
+    pub(super) fn keywords_fit(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
+        let Some(constant) = right.as_const() else {
+            return self.pattern_is_constant(op, right);
+        };
+        let value = constant.value();
+        let keywords: Vec<&str> = match (mode.quantity, value) {
+            (None, Value::Str(keyword)) => vec![keyword],
+            (Some(_), list) => list.elements().into_iter().flatten().filter_map(Value::as_str).collect(),
+            (None, list) if op == Op::In && list.list_len() == Some(0) => Vec::new(),
+            _ => return Ok(()),
+        };
+        if value.list_len() == Some(0) {
+            let help = message!("add an element, or remove the condition");
+            self.emit(Code::EmptyList, right.span, message!("nothing is in an empty list"), help);
+        }
+        for keyword in keywords {
+            if mode.word && keyword.is_empty() {
+                let message = message!("an empty keyword is no word and never matches");
+                let help = message!("write the word to look for, or leave `word` out");
+                return self.fail(Code::KeywordNeverMatches, right.span, message, help);
+            }
+            if op == Op::InNetwork {
+                self.network_exists(keyword, right.span)?;
+            }
+            if op.info().search == Some(Search::Regex) {
+                self.pattern_fits(keyword, mode.text.fold, right.span)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a regular expression that is not constant. In a choice the message may bring one, which is compiled
+    /// when it is asked; an invalid one is unknown.
+    fn pattern_is_constant(&mut self, op: Op, right: &Expr) -> Checked<()> {
+        if op.info().search != Some(Search::Regex) || self.lenient || has_parameter(Part::Expr(right)) {
+            return Ok(());
+        }
+        let message = message!("the expression of `matches` must be constant outside a `choice`");
+        let help = message!(
+            "write it here, or in a `list` or `let`; for several write `matches any [r\"…\", …]`, and for a text of the message `contains` or `like`"
+        );
+        self.fail(Code::RegexNotConstant, right.span, message, help)
+    }
+
+    /// Warns of a constant right side that is surely not what its author means: an empty text, which is in every
+    /// text, the wildcards of SQL, and null, which is never equal to what is looked for.
+    pub(super) fn vain_constants(&mut self, op: Op, mode: TestMode, left: &Expr, right: &Expr) {
+        self.number_in_quotes(op, left, right);
+        let Some(value) = right.as_const().map(Const::value) else { return };
+        let elements = || value.elements().into_iter().flatten();
+        if op == Op::In && elements().any(Value::is_missing) {
+            let help = message!("to take what is missing or null as well, write `x in […] or x is missing`");
+            self.emit(Code::NullInList, right.span, message!("null in a list is never found"), help);
+        }
+        let (Some(search), KindSet::STRING) = (op.info().search, left.ty.kinds) else { return };
+        let keywords: Vec<&str> = match mode.quantity {
+            None => value.as_str().into_iter().collect(),
+            Some(_) => elements().filter_map(Value::as_str).collect(),
+        };
+        if search != Search::Glob && keywords.contains(&"") {
+            let message = message!("the empty text is in every text, so it tells nothing");
+            self.emit(
+                Code::EmptyText,
+                right.span,
+                message,
+                message!("write the text to look for; a text that is empty is `x == \"\"`"),
+            );
+        }
+        let foreign = |pattern: &&str| {
+            search == Search::Glob
+                && !pattern.contains(['*', '?'])
+                && (pattern.starts_with('%') || pattern.ends_with('%'))
+        };
+        if let Some(pattern) = keywords.into_iter().find(foreign) {
+            let message = message!("`%` stands for itself in a pattern of `like`, and `*` for any text");
+            let written = Value::Str(&pattern.replace('%', "*")).to_json();
+            let diagnostic =
+                Diagnostic::new(Code::SqlPattern, right.span, message).help(message!("write `{written}`"));
+            self.diagnostics.push(match mode.quantity {
+                None => diagnostic.likely_fix(right.span, written.to_string()),
+                Some(_) => diagnostic,
+            });
+        }
+    }
+
+    /// Warns of a number in quotes beside a text that is ordered.
+    fn number_in_quotes(&mut self, op: Op, left: &Expr, right: &Expr) {
+        if !op.info().forms.iter().any(|form| form.right == Right::SomeText) {
+            return;
+        }
+        for side in [left, right] {
+            let text = side.as_const().and_then(|constant| constant.value().as_str().map(str::to_owned));
+            let is_number = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
+            if let Some(number) = text.filter(is_number) {
+                let message = message!(
+                    "texts are ordered by their characters, not as numbers: \"10\" is less than \"9\""
+                );
+                let help = message!("compare numbers: write `{}` without quotes", number.trim());
+                self.emit(Code::NumberInQuotes, side.span, message, help);
+            }
+        }
+    }
+
+    /// Warns of a text that looks as if values of the message were to be put into it.
+    pub(super) fn no_template(&mut self, text: &str, span: Span) {
+        if !text.contains("${") {
+            return;
+        }
+        // A route that is compiled alone brings no text along.
+        let Some(file) = self.loaded.sources.get(span.file) else { return };
+        let written = file.text.get(span.range()).unwrap_or_default();
+        let named = |inside: &str| {
+            let name = inside.split_once('}').map_or("", |(name, _)| name);
+            name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'))
+        };
+        // A raw string is meant as it stands.
+        if !written.starts_with('r') && text.split("${").skip(1).any(named) {
+            let message = message!("nothing is put in the place of `${{…}}`: this text stands for itself");
+            let help = message!(
+                "texts are put together with `join([\"a\", b], \"\")`; a text that is meant as it stands is written raw, as r\"…\""
+            );
+            self.emit(Code::TemplateText, span, message, help);
+        }
+    }
+
+    /// Bounds what the regular expressions of all files take together, before any of them is compiled.
+    pub(super) fn patterns_fit(&mut self) {
+        let patterns = &self.program.patterns;
+        let (all, most) =
+            (patterns.values().map(|known| known.size).sum::<usize>(), self.analysed.regex_memory);
+        if all <= most {
+            return self.entities_compile();
+        }
+        let mut largest: Vec<_> = patterns.iter().map(|((text, _), known)| (text, *known)).collect();
+        largest.sort_by_key(|(_, known)| (Reverse(known.size), known.place.file, known.place.start));
+        let Some(((text, first), others)) = largest.split_first() else { return };
+        let message = message!(
+            "the {} regular expressions of these rules would take some {} once compiled, more than {}",
+            patterns.len(),
+            mebibytes(all),
+            mebibytes(most)
+        );
+        let here = |text: &str, size| message!("`{}` takes some {}", shown(text), mebibytes(size));
+        let finding = Diagnostic::new(Code::RegexTooLarge, first.place, message).here(here(text, first.size));
+        let named = others.iter().take(2);
+        let finding =
+            named.fold(finding, |finding, (text, known)| finding.label(known.place, here(text, known.size)));
+        self.diagnostics.push(finding.help(
+            message!("bound the repetitions of the largest ones, use ASCII classes such as `[0-9]` instead of `\\d`, or allow more: `settings {{ regex_memory: 512MiB }}`"),
+        ));
+    }
+
+    /// Compiles those expressions of entities whose syntax does not show that they compile; the others are
+    /// compiled with the conditions they stand in.
+    fn entities_compile(&mut self) {
+        let mut failed = Vec::new();
+        for entity in &self.program.analysis.entities {
+            for pattern in &entity.patterns {
+                let known = self.program.patterns.get(&(pattern.clone(), entity.ignore_case));
+                if let Some(known) = known.filter(|known| !known.surely_compiles)
+                    && text::regex(pattern, entity.ignore_case).is_err()
+                {
+                    failed.push(known.place);
+                }
+            }
+        }
+        self.diagnostics.extend(failed.into_iter().map(regex_too_large));
+    }
+
+    pub(super) fn pattern_fits(&mut self, pattern: &str, fold: bool, span: Span) -> Checked<()> {
+        let key = (Arc::<str>::from(pattern), fold);
+        if self.program.patterns.contains_key(&key) {
+            return Ok(());
+        }
+        let error = match text::parsed(pattern, fold) {
+            Ok(hir) => {
+                let size = text::compiled_size(&hir);
+                let known = Pattern { place: span, surely_compiles: text::surely_compiles(&hir), size };
+                self.program.patterns.insert(key, known);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        use regex_syntax::Error::{Parse, Translate};
+        use regex_syntax::ast::ErrorKind;
+        let (kind, at, unsupported) = match &*error {
+            Parse(error) => {
+                let unsupported = match error.kind() {
+                    ErrorKind::UnsupportedLookAround => Some(message!("look-around")),
+                    ErrorKind::UnsupportedBackreference => Some(message!("a back-reference")),
+                    _ => None,
+                };
+                (reason::of(&error.kind().to_string()), error.span().start.column, unsupported)
+            }
+            Translate(error) => (reason::of(&error.kind().to_string()), error.span().start.column, None),
+            _ => (Message::verbatim(error.to_string()), 1, None),
+        };
+        let pattern = shown(pattern);
+        let diagnostic = match unsupported {
+            Some(what) => {
+                let message = message!("`{pattern}` uses {what}, which is not supported");
+                Diagnostic::new(Code::RegexLookAround, span, message)
+                    .help(message!("a search with it could take unbounded time; two conditions often say the same, as in `x matches r\"a\" and x not matches r\"b\"`"))
+            }
+            None => Diagnostic::new(Code::BadRegex, span, message!("`{pattern}` is no regular expression: {kind}"))
+                .help(match pattern.starts_with('*') {
+                    true => message!("`*` alone stands for any text in `like`: write `x like \"*a*\"`; in an expression that is `.*`"),
+                    false => message!("to look for a text as it is, write `contains`; in an expression `\\` before a sign takes it as it is, as in `r\"\\(\"`"),
+                }),
+        };
+        self.report(diagnostic.here(message!("at character {at} of the expression")))
+    }
+}
+
+/// The finding about a regular expression that needs too much memory.
+pub fn regex_too_large(place: Span) -> Diagnostic {
+    Diagnostic::new(
+        Code::RegexTooLarge,
+        place,
+        message!("this regular expression is too large when compiled"),
+    )
+    .help(message!(
+        "bound its repetitions, as in `{{1,20}}`, or use ASCII classes such as `[0-9]` instead of `\\d`"
+    ))
+}
+
+/// True when a part still has parameters of a `def` in it.
+fn has_parameter(part: Part<'_>) -> bool {
+    matches!(part, Part::Expr(Expr { kind: ExprKind::Param(_), .. }))
+        || part.parts().into_iter().any(has_parameter)
+}
+
+/// A size for a message.
+fn mebibytes(bytes: usize) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes >> 10),
+        mebibytes => format!("{mebibytes} MiB"),
+    }
+}
+
+/// A regular expression for a message, cut if it is long.
+fn shown(pattern: &str) -> String {
+    let mut short: String = pattern.chars().take(40).collect();
+    if short.len() < pattern.len() {
+        short.push('…');
+    }
+    short
+}

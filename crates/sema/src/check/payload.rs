@@ -1,0 +1,415 @@
+//! Payloads: each requirement becomes a rule of a table, whose condition says when it is violated.
+//! Groups are put in where they are included, like a `def` where it is called.
+
+mod each;
+mod field;
+mod include;
+mod place;
+mod shape;
+
+use super::constant::as_json;
+use super::{Binding, Checked, Checker, Reported};
+use crate::hir::{
+    self, BindingId, Block, Cond, CondKind, Expr, ExprKind, Operand, Part, Place, Predicate, Requirement,
+    Root, TableKind,
+};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_syntax::ast::{self, Item, ItemKind, Notice, RuleTest};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The surroundings of items: the object their fields are of, and the way their rules report.
+#[derive(Clone)]
+struct Site {
+    /// Stands before the names of fields in rule ids.
+    owner: Arc<str>,
+    object: Expr,
+    place: Place,
+    /// True when the object may be something else, which is reported by a rule of its own.
+    may_differ: bool,
+    /// The one id that all rules report under, without corrections.
+    renamed: Option<Arc<str>>,
+    /// The names of all fields the object may have.
+    known: Arc<[Arc<str>]>,
+}
+
+/// The state of the way through a payload.
+#[derive(Default)]
+pub(super) struct State {
+    bindings: u32,
+    /// The rules at hand: of the payload, or of the innermost `each`.
+    block: Block,
+    /// The conditions asked before any rule at hand.
+    guards: Vec<Cond>,
+    /// The groups being put in.
+    groups: Vec<Arc<str>>,
+    /// The names of the judged object's fields, those of included groups among them.
+    pub(super) fields: Arc<[Arc<str>]>,
+    /// The `each` blocks that the items at hand stand in.
+    each: usize,
+    /// The items met so far, those of groups as often as they are put in.
+    items: usize,
+    /// It has been said that this is too much.
+    too_large: bool,
+}
+
+/// The most groups and `each` blocks inside one another: each is walked inside the one around it.
+const MAX_NESTED: usize = 64;
+/// The most items a payload may have with its groups put in.
+const MAX_ITEMS: usize = 100_000;
+
+/// A violation, as its rule reports it.
+struct Violation<'a> {
+    place: Place,
+    /// The clause of the rule.
+    span: Span,
+    message: Message,
+    /// The advice; empty where it follows from the correction or the message.
+    repair: Message,
+    shows_value: bool,
+    correction: Option<hir::Correction>,
+    notice: &'a Notice,
+}
+
+/// The statement that items stand in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// A payload or group, which declares fields.
+    Object,
+    /// An `each`, which declares none.
+    Each,
+}
+
+impl<'a> Checker<'a> {
+    /// Every payload kind, and every group that none includes.
+    pub(super) fn payloads(&mut self) {
+        let symbols = self.symbols;
+        let mut ranks: HashMap<i64, Span> = HashMap::new();
+        for symbol in symbols.payloads.iter() {
+            let (payload, docs) = symbol.node;
+            if let Some(rank) = &payload.rank
+                && let Some(first) = ranks.insert(rank.node, rank.span)
+            {
+                let message = message!("another payload kind has the rank {}", rank.node);
+                self.diagnostics.push(
+                    Diagnostic::new(Code::EqualRank, rank.span, message)
+                        .label(first, message!("the first one"))
+                        .help(message!(
+                            "of several decisions the one of least rank runs first, so give each its own"
+                        )),
+                );
+            }
+            if let Some(name) = &payload.fallback
+                && symbols.payloads.get(&name.node).is_none()
+            {
+                let message = message!("there is no payload kind `{}`", name.node);
+                let help = message!("declare it: `payload {} rank 10 {{ … }}`", name.node);
+                let kinds = symbols.payloads.names();
+                let _: Checked<()> = self.unknown(Code::UnknownPayload, name, message, kinds, help);
+            }
+            self.payload(payload, docs);
+        }
+        for symbol in symbols.groups.iter() {
+            // Where groups nest too deep, those that were not reached are no faults of their own.
+            if !self.used.contains(symbol.name.node.as_str()) && !self.payload.too_large {
+                self.lone_group(symbol.node);
+            }
+        }
+    }
+
+    fn payload(&mut self, payload: &'a ast::Payload, docs: &str) {
+        let object = self.judged(&payload.name, &payload.body, None);
+        self.program.payloads.push(hir::Payload {
+            name: payload.name.node.as_str().into(),
+            rank: payload.rank.as_ref().map(|rank| rank.node),
+            interrupts: payload.interrupts,
+            suspends: payload.suspends,
+            internal: payload.internal,
+            fallback: payload.fallback.as_ref().map(|name| name.node.as_str().into()),
+            object,
+            bindings: self.payload.bindings,
+            block: std::mem::take(&mut self.payload.block),
+            span: payload.name.span,
+            docs: docs.into(),
+            version: self.versions.get(&payload.name.span.file).cloned(),
+        });
+    }
+
+    /// Checks a group that nothing includes, for its faults only.
+    fn lone_group(&mut self, group: &'a ast::Group) {
+        let kept = (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
+        self.judged(&group.name, &group.body, Some(group));
+        self.program.rules.truncate(kept.0);
+        self.program.requirements.truncate(kept.1);
+        self.program.tables.truncate(kept.2);
+    }
+
+    /// Checks the body of a payload or of a group alone, with `payload` and `decision` in scope.
+    fn judged(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
+        let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
+        self.payload = State { too_large: self.payload.too_large, ..State::default() };
+        let decision = super::constant::constant(Json::from(name.node.as_str()), name.span);
+        self.scope.push(Binding::new(shape::DECISION, decision.clone(), name.span));
+        let object = self.object(body, &mut groups.clone());
+        self.scope.clear();
+        let block = self.block(&name.node, name.span);
+        let fields = object.fields.iter().map(|field| field.name.clone()).collect();
+        let State { items, too_large, .. } = self.payload;
+        self.payload = State { block, groups, fields, items, too_large, ..State::default() };
+        let (root, payload) = self.binding("payload", object.record(), name.span);
+        self.bind_at(Place::of(root), Binding::new("payload", payload.clone(), name.span));
+        self.scope.push(Binding::new(shape::DECISION, decision, name.span));
+        let site = Site {
+            owner: name.node.as_str().into(),
+            object: payload,
+            place: Place::of(root),
+            may_differ: group.is_some(),
+            renamed: None,
+            known: object.fields.iter().map(|field| field.name.clone()).collect(),
+        };
+        let params = group.map_or(&[][..], |group| &group.params);
+        for (field, param) in self.record(params).fields.into_iter().zip(params) {
+            let (id, expr) = self.binding(&field.name, field.ty, param.name.span);
+            self.bind_at(Place::of(id), Binding::new(&field.name, expr, param.name.span));
+        }
+        self.items(body, Body::Object, &site);
+        self.scope.clear();
+        self.payload.fields = Arc::default();
+        object
+    }
+
+    /// Brings a name into scope whose value stands at a place.
+    fn bind_at(&mut self, place: Place, binding: Binding) {
+        self.scope.push(Binding { place: Some(place), ..binding });
+    }
+
+    /// A new binding, and the expression that reads it.
+    fn binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
+        let id = BindingId(self.payload.bindings);
+        self.payload.bindings += 1;
+        let root = Root { id, name: name.into() };
+        let slot = self.fields.rooted_slot(Some(&root), &[""; 0], ty.kinds, false);
+        (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
+    }
+
+    /// A block with an empty table.
+    fn block(&mut self, name: &str, span: Span) -> Block {
+        let table = self.push_table(TableKind::Requirements, name, Some(span), "");
+        Block { lets: Vec::new(), table, each: Vec::new() }
+    }
+
+    /// The items of a payload, a group or an `each`, in their order.
+    fn items(&mut self, items: &'a [Item], body: Body, site: &Site) {
+        let scope = self.scope.len();
+        self.payload.items += items.len();
+        if body == Body::Object {
+            self.bring_fields(items, site);
+        }
+        let mut rules: HashMap<(&str, &str), Span> = HashMap::new();
+        for item in items {
+            // A fault in one item is no reason to say nothing of the others.
+            let _: Checked<()> = match &item.kind {
+                ItemKind::Field(field) if body == Body::Each => self.fail(
+                    Code::Unexpected,
+                    field.name.span,
+                    message!("an `each` block declares no fields"),
+                    message!("declare a group with the fields and give it as the list's type: `nodes: list<plan_node>`"),
+                ),
+                ItemKind::Field(field) => self.field_rules(field, site),
+                ItemKind::Rule(rule) => {
+                    if body == Body::Object {
+                        self.rule_twice(rule, &mut rules);
+                    }
+                    self.rule(rule, site)
+                }
+                ItemKind::Closed { id, notice } => self.closed(id.as_ref(), notice, item.span, site),
+                ItemKind::Let { name, value } => self.local(name, value),
+                ItemKind::Include(include) => self.include(include, site),
+                ItemKind::Each(each) => self.each(each, site),
+            };
+        }
+        self.scope.truncate(scope);
+    }
+
+    /// Reports a rule of a name and place that another rule before it has.
+    fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut HashMap<(&'a str, &'a str), Span>) {
+        let sources = &self.loaded.sources;
+        let place = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
+        let none = Span { end: rule.id.span.start, ..rule.id.span };
+        let here = rule.place.as_ref().map_or(none, |place| place.path.span);
+        if let Some(first) = rules.insert((&rule.id.node, place), here) {
+            let message = message!("the rule `{}` stands here twice for one place", rule.id.node);
+            let mut diagnostic = Diagnostic::new(Code::DuplicateRule, rule.id.span, message);
+            if first.start != first.end {
+                diagnostic = diagnostic.label(first, message!("the first one reports here"));
+            }
+            self.diagnostics
+                .push(diagnostic.help(message!("join both conditions with `and`, or give one another name")));
+        }
+    }
+
+    /// `require "id" at PATH when COND: COND` and its like.
+    fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site) -> Checked<()> {
+        self.noted.clear();
+        let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
+        let written = match &rule.test {
+            RuleTest::Require(condition) | RuleTest::Forbid(condition) => Some(condition),
+            RuleTest::Compiles => rule.place.as_ref().map(|place| &place.path),
+        };
+        let span = written.map_or(rule.id.span, |written| written.span);
+        let condition = match (&rule.test, written) {
+            (RuleTest::Require(condition), _) => self.cond(condition).map(not),
+            (RuleTest::Forbid(condition), _) => self.cond(condition),
+            // The text is compiled when the payload is judged.
+            (RuleTest::Compiles, Some(path)) => self.value(path).map(|text| {
+                let kind = ExprKind::Read(Box::new(text), KindSet::STRING);
+                present(&Expr { kind, ty: Ty::STRING, optional: true, span }, span)
+            }),
+            (RuleTest::Compiles, None) => Err(Reported),
+        };
+        let mut parts = std::mem::take(&mut self.noted);
+        let place = rule.place.as_ref().map_or_else(|| Ok(site.place.clone()), |place| self.place(place));
+        let correction = self.correction(&rule.notice);
+        let (guard, condition, place, correction) = (guard?, condition?, place?, correction?);
+        parts.extend(guard);
+        parts.push(condition);
+        let violation = Violation {
+            place,
+            span,
+            message: match rule.test {
+                RuleTest::Require(_) => message!("this must hold: {}", self.one_line(span)),
+                RuleTest::Forbid(_) => message!("this must not be: {}", self.one_line(span)),
+                RuleTest::Compiles => message!("this must be a condition"),
+            },
+            repair: Message::default(),
+            shows_value: false,
+            correction,
+            notice: &rule.notice,
+        };
+        self.require(&rule.id.node, parts, violation, site)?;
+        if let (RuleTest::Compiles, Some(last)) = (&rule.test, self.program.requirements.last_mut()) {
+            last.compiles = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn one_line(&self, span: Span) -> String {
+        self.loaded.sources.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn correction(&mut self, notice: &'a Notice) -> Checked<Option<hir::Correction>> {
+        let mut value = |written| self.value(written).map(|value| self.computed(value));
+        let Some(correction) = &notice.correction else { return Ok(None) };
+        Ok(Some(match &correction.node {
+            ast::Correction::Default(written) => hir::Correction::Default(value(written)?),
+            ast::Correction::Clamp(written) => hir::Correction::Clamp(value(written)?),
+            ast::Correction::Remove => hir::Correction::Remove,
+        }))
+    }
+
+    /// Adds a requirement: a rule that holds when every part does.
+    fn require(
+        &mut self,
+        id: &str,
+        mut parts: Vec<Cond>,
+        violation: Violation<'a>,
+        site: &Site,
+    ) -> Checked<()> {
+        let Violation { place, span, message, repair, shows_value, correction, notice } = violation;
+        parts.splice(0..0, self.payload.guards.iter().cloned());
+        let condition = and(parts, span);
+        self.measured(Part::Cond(&condition), span)?;
+        let name: Arc<str> = site.renamed.clone().unwrap_or_else(|| id.into());
+        let (handler, metadata) = (name.clone(), self.no_metadata.clone());
+        let outcome = hir::Outcome::Handler { name: handler, args: Vec::new(), metadata };
+        let rule = self.add_rule(self.payload.block.table, name, condition, outcome, span);
+        let message = notice.message.as_ref().map_or(message, |text| Message::verbatim(&text.node));
+        let repair = match (&notice.repair, repair) {
+            (Some(text), _) => Message::verbatim(&text.node),
+            (None, repair) if !repair.is_empty() => repair,
+            (None, _) => match &correction {
+                Some(hir::Correction::Remove) => message!("remove it"),
+                // What is not known yet is computed with the violation.
+                Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
+                    as_json(self.program.value(*value))
+                        .map_or_else(Message::default, |value| message!("write {value}"))
+                }
+                None => message.clone(),
+            },
+        };
+        self.program.requirements.push(Requirement {
+            rule,
+            place,
+            message,
+            repair,
+            shows_value,
+            correction: correction.filter(|_| site.renamed.is_none() && !notice.warning),
+            warning: notice.warning,
+            compiles: false,
+        });
+        Ok(())
+    }
+
+    /// `let name = value`
+    fn local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
+        self.noted.clear();
+        let Ok(expr) = self.value(value) else {
+            // What uses it is no further fault.
+            let (_, expr) = self.binding(&name.node, Ty::ANY, name.span);
+            self.scope.push(Binding::new(&name.node, expr, name.span));
+            return Err(Reported);
+        };
+        let guard = self.noted_guard(name.span);
+        let place = self.place_of(value);
+        let expr = self.held(&name.node, expr, name.span);
+        self.scope.push(Binding { place, guard, ..Binding::new(&name.node, expr, name.span) });
+        Ok(())
+    }
+
+    /// The condition under which the names met since the last time are of their declared types.
+    fn noted_guard(&mut self, span: Span) -> Option<Cond> {
+        let noted = std::mem::take(&mut self.noted);
+        (!noted.is_empty()).then(|| and(noted, span))
+    }
+
+    /// Gives a value a binding of its own, unless it is as good as one.
+    fn held(&mut self, name: &str, value: Expr, span: Span) -> Expr {
+        if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
+            return value;
+        }
+        let (id, expr) = self.binding(name, value.ty.clone(), span);
+        let value = self.computed(value);
+        self.payload.block.lets.push((id, value));
+        expr
+    }
+}
+
+fn not(condition: Cond) -> Cond {
+    let span = condition.span;
+    Cond { kind: CondKind::Not(Box::new(condition)), span }
+}
+
+fn and(mut parts: Vec<Cond>, span: Span) -> Cond {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => Cond { kind: CondKind::And(parts), span },
+    }
+}
+
+/// A predicate without modifiers.
+fn test(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
+    Predicate::plain(op, left, right).at(span)
+}
+
+fn missing(value: &Expr, span: Span) -> Cond {
+    test(Op::IsMissing, value.clone(), Operand::Nothing, span)
+}
+
+fn present(value: &Expr, span: Span) -> Cond {
+    test(Op::IsPresent, value.clone(), Operand::Nothing, span)
+}

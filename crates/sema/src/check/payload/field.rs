@@ -1,0 +1,338 @@
+//! Fields: the rules that a declaration stands for.
+
+use super::super::constant::{as_json, constant};
+use super::super::read::accepted;
+use super::super::{Binding, Checked, Checker};
+use super::each::Elements;
+use super::shape::{kind_of, wants};
+use super::{Site, Violation, missing, not, present, test};
+use crate::hir::{Cond, CondKind, Correction, Expr, ExprKind, Operand, Place, Shape, Step};
+use crate::resolve::duplicate;
+use hashbrown::HashMap;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{Inner, KindSet, Ty};
+use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
+use serde_json::Value as Json;
+
+/// A declared field, for the rules about it.
+struct Declared<'a, 's> {
+    field: &'a FieldItem,
+    site: &'s Site,
+    /// The field's value at any type.
+    any: Expr,
+    /// The field's value at its declared type.
+    typed: Expr,
+    place: Place,
+    repair: Message,
+    /// The correction `remove`, when the author wrote it.
+    removal: Option<Correction>,
+}
+
+impl<'a> Declared<'a, '_> {
+    fn id(&self, rule: &str) -> String {
+        format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
+    }
+
+    /// The condition that the object is one, where that is a rule of its own.
+    fn object(&self) -> Option<Cond> {
+        self.site.may_differ.then(|| present(&self.site.object, self.field.name.span))
+    }
+
+    fn violation(
+        &self,
+        message: Message,
+        shows_value: bool,
+        correction: Option<Correction>,
+    ) -> Violation<'a> {
+        let repair = match &correction {
+            Some(Correction::Remove) => message!("{}, or leave it out", self.repair),
+            _ => self.repair.clone(),
+        };
+        let (place, span, notice) = (self.place.clone(), self.field.name.span, &self.field.notice);
+        Violation { place, span, message, repair, shows_value, correction, notice }
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// Brings the fields that a body declares into scope.
+    pub(super) fn bring_fields(&mut self, items: &'a [Item], site: &Site) {
+        let before = self.diagnostics.len();
+        let mut seen: HashMap<&str, Span> = HashMap::new();
+        let mut twice = Vec::new();
+        for item in items {
+            let ItemKind::Field(field) = &item.kind else { continue };
+            let (name, span) = (&field.name.node, field.name.span);
+            if let Some(first) = seen.get(name.as_str()) {
+                let again =
+                    duplicate(message!("field"), name, *first, span).help(message!("keep one of them"));
+                twice.push(Diagnostic { code: Code::FieldTwice, ..again });
+                continue;
+            }
+            seen.insert(name, span);
+            let ty = self.shape(&field.ty, &mut Vec::new()).map_or(Ty::ANY, |shape| shape.ty());
+            let expr = self.field_at(&site.object, name, ty.clone(), span);
+            let guard = self.elements_fit(&expr, &ty, span);
+            let place = Some(site.place.then(Step::Key(name.as_str().into())));
+            self.scope.push(Binding { place, guard, ..Binding::new(name, expr, span) });
+        }
+        self.diagnostics.truncate(before);
+        self.diagnostics.extend(twice);
+    }
+
+    /// The condition that every element of a list or dict is of the element type, where that says anything.
+    fn elements_fit(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
+        let Inner::Element(element) = &ty.inner else { return None };
+        // Objects have rules of their own, element by element.
+        if element.kinds == KindSet::ALL || element.fields().is_some() {
+            return None;
+        }
+        let list = match ty.kinds {
+            KindSet::LIST => value.clone(),
+            KindSet::DICT => {
+                Expr::call(Function::Values, vec![value.clone()], Ty::list((**element).clone()), span)
+            }
+            _ => return None,
+        };
+        let var = self.new_var("element", element.kinds);
+        let read = Expr { kind: ExprKind::Var(var.id), ty: (**element).clone(), optional: true, span };
+        let body = Box::new(present(&read, span));
+        let kind = CondKind::Quantifier { all: true, list: Box::new(list), var, body };
+        Some(Cond { kind, span })
+    }
+
+    /// The rules that a field's declaration stands for.
+    pub(super) fn field_rules(&mut self, field: &'a FieldItem, site: &Site) -> Checked<()> {
+        let shape = self.shape(&field.ty, &mut self.payload.groups.clone())?;
+        let (name, span) = (&field.name.node, field.name.span);
+        let ty = shape.ty();
+        let any = self.field_at(&site.object, name, Ty::ANY, span);
+        let typed = self.field_at(&site.object, name, ty.clone(), span);
+        let limits = self.limits(field, &typed)?;
+        let shown = limits.as_ref().and_then(|_| self.constant_limits(field.limits.as_ref()?));
+        let wants = wants(field, &shape, shown.as_ref());
+        let correction = self.correction(&field.notice)?;
+        let declared = Declared {
+            field,
+            site,
+            any,
+            typed,
+            place: site.place.then(Step::Key(name.as_str().into())),
+            repair: message!("give `{name}` as {wants}"),
+            removal: correction.clone().filter(|correction| matches!(correction, Correction::Remove)),
+        };
+        if !field.optional {
+            let default = self.default(field, &ty, correction)?;
+            let parts = declared.object().into_iter().chain([missing(&declared.any, span)]).collect();
+            let violation = declared.violation(message!("`{name}` is required"), false, default);
+            self.require(&declared.id("required"), parts, violation, site)?;
+        }
+        if ty.kinds != KindSet::ALL {
+            let message = message!("`{name}` must be {}", kind_of(&shape, field.nullable));
+            let violation = declared.violation(message, true, declared.removal.clone());
+            let parts = self.of_another_type(&declared);
+            self.require(&declared.id("type"), parts, violation, site)?;
+        }
+        if let Some(span) = field.not_blank {
+            self.not_blank(&declared, span)?;
+        }
+        if let Some((rule, allowed, clamp)) = limits {
+            let clamp = clamp.or(declared.removal.clone());
+            let violation = declared.violation(message!("`{name}` must be {wants}"), true, clamp);
+            self.require(&declared.id(rule), vec![not(allowed)], violation, site)?;
+        }
+        if let Some(value) = &field.exactly {
+            self.exactly(&declared, value)?;
+        }
+        self.inner_rules(declared, &shape)
+    }
+
+    /// The condition that a field is there and not of its type.
+    fn of_another_type(&mut self, declared: &Declared<'a, '_>) -> Vec<Cond> {
+        let Declared { field, site, typed, .. } = declared;
+        let span = field.name.span;
+        let there = if field.optional && !field.nullable {
+            let key = constant(Json::from(field.name.node.as_str()), span);
+            // Of a dict: each condition would be hashed with all fields of the record.
+            let object = Expr { ty: Ty::plain(KindSet::DICT), ..site.object.clone() };
+            test(Op::HasKey, object, Operand::Value(key), span)
+        } else {
+            present(&declared.any, span)
+        };
+        let other = match self.elements_fit(typed, &typed.ty, span) {
+            None => missing(typed, span),
+            Some(fit) => Cond { kind: CondKind::Or(vec![missing(typed, span), not(fit)]), span },
+        };
+        declared.object().into_iter().chain([there, other]).collect()
+    }
+
+    /// The rule of `not blank`, which stands at `span`.
+    fn not_blank(&mut self, declared: &Declared<'a, '_>, span: Span) -> Checked<()> {
+        let (name, typed) = (&declared.field.name.node, &declared.typed);
+        if !typed.ty.kinds.overlaps(KindSet::STRING) {
+            let message = message!("`not blank` is about texts, and `{name}` is {}", typed.ty.with_article());
+            let help =
+                message!("for a list write a rule of its own: `require \"id\" at tags: len(tags) > 0`");
+            return self.fail(Code::LimitType, span, message, help);
+        }
+        let text = Expr::call(Function::Nonblank, vec![typed.clone()], Ty::STRING, span);
+        let parts = vec![present(typed, span), missing(&text, span)];
+        let message = message!("`{name}` must not be blank");
+        let violation = Violation { span, ..declared.violation(message, false, declared.removal.clone()) };
+        self.require(&declared.id("empty"), parts, violation, declared.site)
+    }
+
+    /// The rule of `const VALUE`.
+    fn exactly(&mut self, declared: &Declared<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
+        let value = self.value(written)?;
+        let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);
+        let kinds = value.ty.kinds.families().intersect(ty.kinds);
+        if kinds.is_empty() {
+            return self.limit_mismatch(declared.field, span, message!("write a value of the field's type"));
+        }
+        let kind = ExprKind::Read(Box::new(declared.any.clone()), kinds);
+        let read = Expr { kind, ty: Ty::plain(kinds), optional: true, span };
+        let wants = as_json(&value).map_or_else(|| self.one_line(span), Json::to_string);
+        let other = not(test(Op::Eq, read.clone(), Operand::Value(value), span));
+        let differs = Cond { kind: CondKind::Or(vec![missing(&read, span), other]), span };
+        // What is of another type than declared has been said to be.
+        let there = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
+        let parts = vec![present(there, span), differs];
+        let violation = declared.violation(message!("`{name}` must be {wants}"), true, None);
+        let violation = Violation { span, repair: message!("write {wants}"), ..violation };
+        self.require(&declared.id("match"), parts, violation, declared.site)
+    }
+
+    /// The rules of the group that a field's type names, for the field or for each of its elements.
+    fn inner_rules(&mut self, declared: Declared<'a, '_>, shape: &Shape) -> Checked<()> {
+        let field = declared.field;
+        let (ty, inner) = match (&field.ty.kind, shape) {
+            (TypeKind::List(Some(element)), Shape::Objects(inner)) => (&**element, inner),
+            (_, Shape::Object(inner)) => (&field.ty, inner),
+            _ => return Ok(()),
+        };
+        let Some(group) = self.type_group(ty) else { return Ok(()) };
+        self.enter_group(&Ident { span: ty.span, ..group.name.clone() })?;
+        let site = Site {
+            owner: group.name.node.as_str().into(),
+            object: declared.typed,
+            place: declared.place,
+            may_differ: true,
+            renamed: declared.site.renamed.clone(),
+            known: inner.fields.iter().map(|field| field.name.clone()).collect(),
+        };
+        let done = match shape {
+            Shape::Objects(_) => self.elements(group, site, field),
+            _ => {
+                self.group_items(group, Vec::new(), &site);
+                Ok(())
+            }
+        };
+        self.payload.groups.pop();
+        done
+    }
+
+    /// A group's rules for each element of a list, which is the object of `list`.
+    fn elements(&mut self, group: &'a ast::Group, list: Site, field: &'a FieldItem) -> Checked<()> {
+        let span = field.name.span;
+        let name = format!("{}[]", field.name.node);
+        let (element, object) = self.binding(&name, list.object.ty.element(), span);
+        let place = Place::of(element);
+        let violation = Violation {
+            place: place.clone(),
+            span,
+            message: message!("each element of `{}` must be an object", field.name.node),
+            repair: message!("write it as an object"),
+            shows_value: true,
+            correction: None,
+            notice: &field.notice,
+        };
+        let parts = vec![missing(&object, span)];
+        let site = Site { object, place, ..list.clone() };
+        let elements =
+            Elements { list: list.object, place: Some(list.place), key: None, element, when: None };
+        self.for_each(elements, &name, span, |this| {
+            this.require(&format!("{}.type", site.owner), parts, violation, &site)?;
+            this.group_items(group, Vec::new(), &site);
+            Ok(())
+        })
+    }
+
+    /// A field's default, held against its type.
+    fn default(
+        &mut self,
+        field: &FieldItem,
+        ty: &Ty,
+        correction: Option<Correction>,
+    ) -> Checked<Option<Correction>> {
+        let Some(Correction::Default(id)) = correction else { return Ok(None) };
+        let value = self.program.value(id);
+        if !value.ty.kinds.overlaps(accepted(ty.kinds)) {
+            let (given, wanted) = (value.ty.with_article(), ty.with_article());
+            let message =
+                message!("the default of `{}` is {given}, and the field is {wanted}", field.name.node);
+            let diagnostic = Diagnostic::new(Code::DefaultType, value.span, message)
+                .label(field.ty.span, message!("declared here"))
+                .help(message!("give a value of the field's type"));
+            return self.report(diagnostic);
+        }
+        // A default that would break the next rule is none.
+        if field.not_blank.is_some() && value.as_const().is_none() {
+            self.program.values[id.index()] =
+                Expr::call(Function::Nonblank, vec![value.clone()], Ty::STRING, value.span);
+        }
+        Ok(Some(Correction::Default(id)))
+    }
+
+    /// The limits that `in` sets: the rule's name, the condition, and the correction that clamps to it.
+    fn limits(
+        &mut self,
+        field: &'a FieldItem,
+        typed: &Expr,
+    ) -> Checked<Option<(&'static str, Cond, Option<Correction>)>> {
+        let Some(limits) = &field.limits else { return Ok(None) };
+        let span = limits.values.span;
+        if let ast::ExprKind::Range { start, end, inclusive } = &limits.values.kind {
+            let (start, end) = (self.value(start), self.value(end));
+            let (start, end) = (start?, end?);
+            let fits = |end: &Expr| {
+                end.ty.kinds.families().overlaps(typed.ty.kinds) && end.ty.kinds.overlaps(KindSet::NUMBER)
+            };
+            if !fits(&start) || !fits(&end) || typed.ty.kinds == KindSet::ALL {
+                return self.limit_mismatch(field, span, message!("a range is about numbers"));
+            }
+            if limits.clamp && !inclusive {
+                let message = message!("a range without its end has no greatest value to clamp to");
+                return self.fail(Code::ClampWithoutRange, span, message, message!("write it with `..=`"));
+            }
+            let clamp = limits.clamp.then(|| {
+                let call = |function, args| Expr::call(function, args, Ty::NUMBER, span);
+                let most = call(Function::Min, vec![typed.clone(), end.clone()]);
+                let clamped = call(Function::Max, vec![start.clone(), most]);
+                Correction::Clamp(self.computed(clamped))
+            });
+            let range = Operand::Range { start, end, inclusive: *inclusive };
+            return Ok(Some(("range", test(Op::In, typed.clone(), range, span), clamp)));
+        }
+        if limits.clamp {
+            let help = message!("write a range, as in `in 0..=1 clamp`, or leave `clamp` out");
+            return self.fail(Code::ClampWithoutRange, span, message!("only a range can clamp"), help);
+        }
+        let values = self.value(&limits.values)?;
+        let element = values.ty.element().kinds.families();
+        if values.ty.kinds != KindSet::LIST || !element.overlaps(typed.ty.kinds) {
+            return self.limit_mismatch(field, span, message!("write a list of values of the field's type"));
+        }
+        let allowed = test(Op::In, typed.clone(), Operand::Value(values), span);
+        Ok(Some(("enum", allowed, None)))
+    }
+
+    fn limit_mismatch<T>(&mut self, field: &FieldItem, span: Span, help: Message) -> Checked<T> {
+        let message = message!("these are no values of `{}`", field.name.node);
+        let diagnostic = Diagnostic::new(Code::LimitType, span, message);
+        self.report(diagnostic.label(field.ty.span, message!("its type")).help(help))
+    }
+}

@@ -1,0 +1,152 @@
+//! `include`: a group's items, put in with its parameters bound.
+
+use super::super::scope::Scope;
+use super::super::{Binding, Checked, Checker, Reported, listed};
+use super::{Body, MAX_ITEMS, MAX_NESTED, Site};
+use hashbrown::HashMap;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_syntax::ast::{self, Ident};
+
+impl<'a> Checker<'a> {
+    /// `include NAME(param: value) as "id" when COND`
+    pub(super) fn include(&mut self, include: &'a ast::IncludeItem, site: &Site) -> Checked<()> {
+        let group = self.group(&include.group)?;
+        self.enter_group(&include.group)?;
+        let bound = self.group_args(group, include);
+        self.noted.clear();
+        let guard = include.guard.as_ref().map(|guard| self.cond(guard)).transpose();
+        let guards = self.payload.guards.len();
+        self.payload.guards.append(&mut self.noted);
+        if let (Ok(bound), Ok(guard)) = (bound, guard) {
+            self.payload.guards.extend(guard);
+            let renamed = include.renamed.as_ref().map(|id| id.node.as_str().into());
+            let inner = Site {
+                owner: group.name.node.as_str().into(),
+                renamed: site.renamed.clone().or(renamed),
+                ..site.clone()
+            };
+            self.group_items(group, bound, &inner);
+        }
+        self.payload.guards.truncate(guards);
+        self.payload.groups.pop();
+        Ok(())
+    }
+
+    pub(super) fn group(&mut self, name: &Ident) -> Checked<&'a ast::Group> {
+        let symbols = self.symbols;
+        match symbols.groups.get(&name.node).filter(|symbol| symbols.sees(name.span.file, symbol.name.span)) {
+            Some(symbol) => {
+                self.used.insert(&symbol.name.node);
+                Ok(symbol.node)
+            }
+            None => {
+                let message = message!("there is no group `{}`", name.node);
+                let help = message!("declare it: `group {} {{ … }}`", name.node);
+                self.unknown(Code::UnknownGroup, name, message, symbols.groups.names(), help)
+            }
+        }
+    }
+
+    /// Notes that a group is being put in; in itself it cannot be, and not too deep.
+    pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
+        self.fits(name.span)?;
+        let open = self.payload.groups.iter().any(|open| **open == *name.node);
+        self.payload.groups.push(name.node.as_str().into());
+        if open {
+            let chain = self.payload.groups.join(" → ");
+            self.payload.groups.pop();
+            let message = message!("the group `{}` is part of itself", name.node);
+            return self.fail(
+                Code::GroupCycle,
+                name.span,
+                message,
+                message!("the chain is {chain}; break it"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Reports that too much is put in here: rules that stand in others too deep, or too many of them.
+    pub(super) fn fits(&mut self, span: Span) -> Checked<()> {
+        let state = &mut self.payload;
+        let deep = state.groups.len() + state.each >= MAX_NESTED;
+        if !deep && state.items <= MAX_ITEMS {
+            return Ok(());
+        }
+        if std::mem::replace(&mut state.too_large, true) {
+            return Err(Reported);
+        }
+        let (message, help) = match deep {
+            true => (
+                message!("groups and `each` blocks stand in each other more than {MAX_NESTED} deep here"),
+                message!(
+                    "include the innermost groups directly, or judge the inner objects by a payload of their own"
+                ),
+            ),
+            false => (
+                message!("with its groups put in, this payload has more than {MAX_ITEMS} items"),
+                message!(
+                    "groups that include each other several times grow quickly; include each once, or split the payload"
+                ),
+            ),
+        };
+        self.fail(Code::ExpansionTooLarge, span, message, help)
+    }
+
+    /// A group's items with nothing else in scope than its own names.
+    pub(super) fn group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &Site) {
+        let judged: Scope = self.scope.bindings().iter().take(2).cloned().collect();
+        let outer = std::mem::replace(&mut self.scope, judged);
+        self.scope.extend(bound);
+        self.items(&group.body, Body::Object, site);
+        self.scope = outer;
+    }
+
+    fn group_args(&mut self, group: &'a ast::Group, include: &'a ast::IncludeItem) -> Checked<Vec<Binding>> {
+        let params = self.record(&group.params);
+        let mut bound = Vec::new();
+        let mut args: HashMap<&str, &'a ast::IncludeArg> = HashMap::new();
+        for arg in &include.args {
+            let again = args.insert(&arg.name.node, arg).is_some();
+            if again || params.get(&arg.name.node).is_none() {
+                let message = match again {
+                    true => message!("the parameter `{}` is given twice", arg.name.node),
+                    false => message!("the group `{}` has no parameter `{}`", group.name.node, arg.name.node),
+                };
+                let near = self.nearest(&arg.name.node, params.names()).filter(|_| !again);
+                let diagnostic = Diagnostic::new(Code::UnknownParameter, arg.name.span, message)
+                    .label(group.name.span, message!("declared here"))
+                    .help(message!("its parameters are {}", listed(params.names())))
+                    .did_you_mean(arg.name.span, near);
+                return self.report(diagnostic);
+            }
+        }
+        for param in &params.fields {
+            let Some(arg) = args.get(&*param.name) else {
+                if param.optional {
+                    continue;
+                }
+                let message = message!("the group `{}` needs `{}`", group.name.node, param.name);
+                return self.report(
+                    Diagnostic::new(Code::UnknownParameter, include.group.span, message)
+                        .label(group.name.span, message!("declared here"))
+                        .help(message!("add `{}: …`", param.name)),
+                );
+            };
+            self.noted.clear();
+            let value = self.value(&arg.value)?;
+            let guard = self.noted_guard(arg.name.span);
+            let value =
+                self.argument(&group.name.node, &param.name, value, &param.ty, Some(group.name.span))?;
+            let place = match &arg.place {
+                Some(place) => Some(self.place(place)?),
+                None => self.place_of(&arg.value),
+            };
+            let expr = self.held(&param.name, value, arg.name.span);
+            bound.push(Binding { place, guard, ..Binding::new(&param.name, expr, arg.name.span) });
+        }
+        Ok(bound)
+    }
+}

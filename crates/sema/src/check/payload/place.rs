@@ -1,0 +1,64 @@
+//! Places: where in the judged object something stands, as `at` says or as a value's path shows.
+
+use super::super::constant::as_json;
+use super::super::{Checked, Checker, Reported};
+use crate::hir::{Dotted, Place, Step};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_syntax::ast::{self, ExprKind};
+use serde_json::Value as Json;
+
+impl<'a> Checker<'a> {
+    /// The place after `at`.
+    pub(super) fn place(&mut self, written: &'a ast::Place) -> Checked<Place> {
+        let span = written.path.span;
+        let Some(place) = self.place_of(&written.path) else {
+            // What is wrong with the path has been said already.
+            let last = self.diagnostics.last().filter(|diagnostic| diagnostic.is_error());
+            if last.and_then(Diagnostic::span).is_some_and(|place| span.contains(place)) {
+                return Err(Reported);
+            }
+            let help =
+                message!("a place is a path from `payload`, a field or an `each` name: `nodes[i].node_id`");
+            return self.fail(Code::NotAPlace, span, message!("this is no place in the judged object"), help);
+        };
+        if !written.dotted {
+            return Ok(place);
+        }
+        let mut steps = place.steps;
+        match (steps.pop(), place.dotted) {
+            (Some(Step::Key(prefix)), None) => {
+                Ok(Place { root: place.root, steps, dotted: Some(Dotted { prefix, steps: Vec::new() }) })
+            }
+            _ => {
+                let help = message!(
+                    "the object before the key holds the dotted keys: `at dotted updates.config` for keys such as \"config.url\""
+                );
+                self.fail(Code::NotAPlace, span, message!("a `dotted` place ends in a plain key"), help)
+            }
+        }
+    }
+
+    /// The place of an expression's value, when it is a path in the judged object.
+    pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<Place> {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                let binding = self.scope.get(name)?;
+                binding.place.clone()
+            }
+            ExprKind::Field(base, name) => {
+                Some(self.place_of(base)?.then(Step::Key(name.node.as_str().into())))
+            }
+            ExprKind::As(base, _) => self.place_of(base),
+            ExprKind::Index(base, index) => {
+                let base = self.place_of(base)?;
+                let index = self.value(index).ok()?;
+                Some(base.then(match as_json(&index).and_then(Json::as_str) {
+                    Some(key) => Step::Key(key.into()),
+                    None => Step::At(self.computed(index)),
+                }))
+            }
+            _ => None,
+        }
+    }
+}

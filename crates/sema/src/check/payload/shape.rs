@@ -1,0 +1,227 @@
+//! The schema of an object: its fields, those of included groups among them, with their shapes.
+
+use super::super::constant::as_json;
+use super::super::{Checked, Checker};
+use super::{MAX_ITEMS, MAX_NESTED};
+use crate::hir::{Limits, Object, PayloadField, Shape};
+use hashbrown::HashSet;
+use rulec_base::diag::{Code, Diagnostic, Message, listed};
+use rulec_base::message;
+use rulec_lang::ty::{Field, Inner, KindSet, Ty};
+use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// The name that stands for the kind's own.
+pub(super) const DECISION: &str = "decision";
+
+impl<'a> Checker<'a> {
+    /// The fields of an object, those of included groups among them. Reports nothing: the rules'
+    /// own pass does.
+    pub(super) fn object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
+        let before = self.diagnostics.len();
+        let mut object = Object::default();
+        self.collect(items, groups, &mut HashSet::new(), &mut object);
+        self.diagnostics.truncate(before);
+        object
+    }
+
+    fn collect(
+        &mut self,
+        items: &'a [Item],
+        groups: &mut Vec<Arc<str>>,
+        seen: &mut HashSet<&'a str>,
+        object: &mut Object,
+    ) {
+        self.payload.items += items.len();
+        // The rules' own pass says so.
+        if groups.len() > MAX_NESTED || self.payload.items > MAX_ITEMS {
+            return;
+        }
+        for item in items {
+            match &item.kind {
+                ItemKind::Field(field) => {
+                    if !seen.insert(&field.name.node) {
+                        continue;
+                    }
+                    let shape = self.shape(&field.ty, groups).unwrap_or(Shape::Plain(Ty::ANY));
+                    let limits = field.limits.as_ref().and_then(|limits| self.constant_limits(limits));
+                    let default = match field.notice.correction.as_ref().map(|correction| &correction.node) {
+                        Some(ast::Correction::Default(value)) => self.constant_of(value),
+                        _ => None,
+                    };
+                    object.fields.push(PayloadField {
+                        name: field.name.node.as_str().into(),
+                        optional: field.optional,
+                        nullable: field.nullable,
+                        shape,
+                        not_blank: field.not_blank.is_some(),
+                        limits,
+                        exactly: field.exactly.as_ref().and_then(|value| self.constant_of(value)),
+                        default,
+                        docs: item.docs.as_str().into(),
+                    });
+                }
+                ItemKind::Closed { .. } => object.closed = true,
+                ItemKind::Include(include) => {
+                    let open = groups.iter().any(|open| **open == *include.group.node);
+                    if let (false, Ok(group)) = (open, self.group(&include.group)) {
+                        groups.push(group.name.node.as_str().into());
+                        self.collect(&group.body, groups, seen, object);
+                        groups.pop();
+                    }
+                }
+                ItemKind::Rule(_) | ItemKind::Let { .. } | ItemKind::Each(_) => {}
+            }
+        }
+    }
+
+    fn constant_of(&mut self, value: &'a ast::Expr) -> Option<Json> {
+        if !self.looks_constant(value) {
+            return None;
+        }
+        as_json(&self.value(value).ok()?).cloned()
+    }
+
+    /// True when no name in an expression can be one of the message or of the payload: names that are
+    /// looked up before they are in scope would be taken for fields of the message.
+    fn looks_constant(&self, value: &ast::Expr) -> bool {
+        match &value.kind {
+            ast::ExprKind::Literal(_) => true,
+            ast::ExprKind::Name(name) => {
+                name == DECISION || self.symbols.definition(value.span.file, name).is_some()
+            }
+            ast::ExprKind::List(items) => items.iter().all(|item| self.looks_constant(item)),
+            ast::ExprKind::Record(entries) => entries.iter().all(|(_, value)| self.looks_constant(value)),
+            ast::ExprKind::Unary(_, inner) => self.looks_constant(inner),
+            _ => false,
+        }
+    }
+
+    pub(super) fn constant_limits(&mut self, limits: &'a ast::Limits) -> Option<Limits> {
+        match &limits.values.kind {
+            ast::ExprKind::Range { start, end, inclusive } => Some(Limits::Range {
+                least: self.constant_of(start)?,
+                most: self.constant_of(end)?,
+                inclusive: *inclusive,
+            }),
+            _ => match self.constant_of(&limits.values)? {
+                Json::Array(values) => Some(Limits::OneOf(values)),
+                _ => None,
+            },
+        }
+    }
+
+    pub(super) fn type_group(&mut self, ty: &'a TypeExpr) -> Option<&'a ast::Group> {
+        let TypeKind::Name(name) = &ty.kind else { return None };
+        if Ty::builtin(name).is_some() || self.symbols.types.get(name).is_some() {
+            return None;
+        }
+        let symbol = self.symbols.groups.get(name)?;
+        self.symbols.sees(ty.span.file, symbol.name.span).then(|| {
+            self.used.insert(&symbol.name.node);
+            symbol.node
+        })
+    }
+
+    pub(super) fn shape(&mut self, ty: &'a TypeExpr, groups: &mut Vec<Arc<str>>) -> Checked<Shape> {
+        let element = match &ty.kind {
+            TypeKind::List(Some(element)) => Some(&**element),
+            _ => None,
+        };
+        let Some(group) = self.type_group(element.unwrap_or(ty)) else {
+            return self.ty(ty).map(Shape::Plain);
+        };
+        if !group.params.is_empty() {
+            let message = message!("the group `{}` has parameters and is no type", group.name.node);
+            let diagnostic = Diagnostic::new(Code::GroupParameters, ty.span, message)
+                .label(group.name.span, message!("declared here"))
+                .help(message!("include it: `include {}(…)`", group.name.node));
+            return self.report(diagnostic);
+        }
+        let name: Arc<str> = group.name.node.as_str().into();
+        let object = if groups.contains(&name) {
+            Object::default()
+        } else {
+            groups.push(name);
+            let object = self.object(&group.body, groups);
+            groups.pop();
+            object
+        };
+        Ok(if element.is_some() { Shape::Objects(object) } else { Shape::Object(object) })
+    }
+}
+
+impl Shape {
+    pub(super) fn ty(&self) -> Ty {
+        match self {
+            Shape::Plain(ty) => ty.clone(),
+            Shape::Object(object) => object.record(),
+            // Each element has rules of its own, so what it is says nothing of the list.
+            Shape::Objects(object) => Ty::list(object.record()),
+        }
+    }
+}
+
+impl Object {
+    /// The type an object with these fields is read at.
+    pub(super) fn record(&self) -> Ty {
+        let fields = self.fields.iter().map(|field| Field {
+            name: field.name.clone(),
+            ty: field.shape.ty(),
+            optional: true,
+            private: false,
+        });
+        Ty::record(fields.collect())
+    }
+}
+
+/// The value that a field wants, in words.
+pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
+    let mut words = match limits {
+        Some(Limits::OneOf(values)) => {
+            let values: Vec<String> = values.iter().map(Json::to_string).collect();
+            match values.as_slice() {
+                [one] => Message::verbatim(one),
+                _ => message!("one of {}", listed(values)),
+            }
+        }
+        Some(Limits::Range { least, most, inclusive }) => {
+            let kind = kind_of(shape, false);
+            match inclusive {
+                true => message!("{kind} from {least} to {most}"),
+                false => message!("{kind} from {least} up to, but not, {most}"),
+            }
+        }
+        None => kind_of(shape, false),
+    };
+    if field.not_blank.is_some() {
+        words = message!("{words} that is not blank");
+    }
+    if field.nullable {
+        words = message!("{words} or null");
+    }
+    words
+}
+
+/// The name of a field's type, in words.
+pub(super) fn kind_of(shape: &Shape, nullable: bool) -> Message {
+    let words = match shape {
+        Shape::Object(_) => message!("an object"),
+        Shape::Objects(_) => message!("a list of objects"),
+        Shape::Plain(ty) => match (ty.kinds, &ty.inner) {
+            (KindSet::STRING, _) => message!("a text"),
+            (KindSet::INT, _) => message!("a whole number"),
+            (KindSet::NUMBER | KindSet::FLOAT, _) => message!("a number"),
+            (KindSet::BOOL, _) => message!("true or false"),
+            (KindSet::DATETIME, _) => message!("a time such as \"2026-01-31T09:00:00Z\""),
+            (KindSet::LIST, Inner::Element(element)) if element.kinds == KindSet::STRING => {
+                message!("a list of texts")
+            }
+            (KindSet::LIST, _) => message!("a list"),
+            (KindSet::DICT, _) => message!("an object"),
+            _ => message!("a value"),
+        },
+    };
+    if nullable { message!("{words} or null") } else { words }
+}

@@ -1,0 +1,41 @@
+//! The reasons for which `regex-syntax` refuses an expression. It words them in English alone, so each that an author is
+//! likely to meet is a message here; whatever is not listed stays in its words.
+
+use rulec_base::diag::Message;
+use rulec_base::message;
+
+/// The reason that the library words so.
+pub(super) fn of(words: &str) -> Message {
+    let known = [
+        message!("invalid escape sequence found in character class"),
+        message!("invalid character class range, the start must be <= the end"),
+        message!("invalid range boundary, must be a literal"),
+        message!("unclosed character class"),
+        message!("decimal literal empty"),
+        message!("decimal literal invalid"),
+        message!("hexadecimal literal empty"),
+        message!("hexadecimal literal is not a Unicode scalar value"),
+        message!("invalid hexadecimal digit"),
+        message!("incomplete escape sequence, reached end of pattern prematurely"),
+        message!("unrecognized escape sequence"),
+        message!("dangling flag negation operator"),
+        message!("duplicate flag"),
+        message!("flag negation operator repeated"),
+        message!("expected flag but got end of regex"),
+        message!("unrecognized flag"),
+        message!("duplicate capture group name"),
+        message!("empty capture group name"),
+        message!("invalid capture group character"),
+        message!("unclosed capture group name"),
+        message!("unclosed group"),
+        message!("unopened group"),
+        message!("invalid repetition count range, the start must be <= the end"),
+        message!("repetition quantifier expects a valid decimal"),
+        message!("unclosed counted repetition"),
+        message!("repetition operator missing expression"),
+        message!("Unicode not allowed here"),
+        message!("Unicode property not found"),
+        message!("Unicode property value not found"),
+    ];
+    known.into_iter().find(|known| *known == words).unwrap_or_else(|| Message::verbatim(words))
+}

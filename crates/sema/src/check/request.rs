@@ -1,0 +1,311 @@
+//! Request analysis: the declarations `intent`, `entity` and `lexicon`, and the values of `request.…`. Each
+//! use becomes a call of a function that the engine offers, with the message's text as argument, so
+//! that it costs, is remembered and is explained as any host function is.
+
+mod fields;
+
+use super::constant::as_json;
+use super::path::Path;
+use super::{Checked, Checker, Reported, listed};
+use crate::hir::{Const, Expr, ExprKind, ExternId, Term};
+use crate::request::{
+    Entity, FIELDS, Feature, INTENT, Intent, Lexicon, MATCH, REQUEST, URGENCY, URGENCY_WORDS,
+};
+use crate::resolve::duplicate;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_base::text;
+use rulec_lang::operators::Case;
+use rulec_lang::ty::Ty;
+use rulec_lang::value::Value;
+use rulec_syntax::ast::{self, Ident, Literal};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+/// The field of the message that is analysed.
+const TEXT: &str = "text";
+/// The `let` behind `request.context_score`.
+const CONTEXT_SCORE: &str = "context_score";
+
+/// The result of one pass of the checker.
+pub(super) struct Analysed<'a> {
+    /// The place at which each setting is given.
+    pub(super) settings: HashMap<&'static str, Span>,
+    /// The list of further stop words.
+    pub(super) stop_words: Option<&'a ast::Expr>,
+    /// The functions that are used.
+    externs: HashMap<Feature, ExternId>,
+    /// It has been said that there is no text.
+    no_text: bool,
+    /// The memory that all regular expressions may take together, in bytes.
+    pub(super) regex_memory: usize,
+}
+
+impl Default for Analysed<'_> {
+    fn default() -> Self {
+        Analysed {
+            settings: HashMap::new(),
+            stop_words: None,
+            externs: HashMap::new(),
+            no_text: false,
+            regex_memory: text::REGEX_MEMORY,
+        }
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// Declares what expressions may ask for. Runs before definitions are checked.
+    pub(super) fn declare_analysis(&mut self) {
+        self.request_is_free();
+        for symbol in self.symbols.entities.iter() {
+            // One with a fault keeps its place and finds nothing.
+            let entity = self.entity(symbol.node);
+            self.program.analysis.entities.push(entity);
+        }
+        for symbol in self.symbols.lexicons.iter() {
+            let lexicon = self.lexicon(symbol.node);
+            self.program.analysis.lexicons.push(lexicon);
+        }
+        if self.symbols.lexicons.get(URGENCY).is_none() {
+            /// Shared by all programs: routes that come later are checked one by one.
+            static BUILT_IN: LazyLock<Lexicon> = LazyLock::new(|| {
+                let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
+                Lexicon { name: URGENCY.into(), entries }
+            });
+            self.program.analysis.lexicons.push(BUILT_IN.clone());
+        }
+    }
+
+    /// Adds the intents, whose words may stand in lists. Runs after definitions are checked.
+    pub(super) fn fill_analysis(&mut self) {
+        for symbol in self.symbols.intents.iter() {
+            let intent = symbol.node;
+            let keywords = self.all_words(&intent.name, "keywords", &intent.keywords);
+            let examples = self.all_words(&intent.name, "examples", &intent.examples);
+            let (Ok(keywords), Ok(examples)) = (keywords, examples) else { continue };
+            if keywords.is_empty() && examples.is_empty() {
+                let message = message!("the intent `{}` has neither keywords nor examples", intent.name.node);
+                let help = message!("say how messages with it look: `examples [\"I want my money back\"]`");
+                self.emit(Code::NothingToFind, intent.name.span, message, help);
+            }
+            let description = intent.description.as_ref().map_or("", |text| &text.node).into();
+            let (name, span) = (intent.name.node.as_str().into(), intent.name.span);
+            self.program.analysis.intents.push(Intent { name, description, keywords, examples, span });
+        }
+        if let Some(list) = self.analysed.stop_words
+            && let Ok(words) = self.words("settings", "stop_words", list)
+        {
+            self.program.analysis.stop_words = words;
+        }
+    }
+
+    /// `request` must not mean two things.
+    fn request_is_free(&mut self) {
+        let symbols = self.symbols;
+        let intent = symbols.intents.iter().next().map(|symbol| symbol.name.span);
+        let entity = symbols.entities.iter().next().map(|symbol| symbol.name.span);
+        let lexicon = symbols.lexicons.iter().next().map(|symbol| symbol.name.span);
+        let Some(first) = intent.or(entity).or(lexicon) else { return };
+        let input = self.fields.declared_at(&[REQUEST]);
+        let definition = symbols.definitions.get(REQUEST).map(|symbol| symbol.name.span);
+        if let Some(place) = input.or(definition) {
+            self.diagnostics.push(
+                Diagnostic::new(
+                    Code::RequestTaken,
+                    place,
+                    message!("`request` is the analysis of the message's text"),
+                )
+                .here(message!("declared as something else"))
+                .label(first, message!("the analysis is declared from here on"))
+                .help(message!("give the field or definition another name")),
+            );
+        }
+    }
+
+    fn entity(&mut self, written: &'a ast::Entity) -> Entity {
+        let file = written.name.span.file;
+        let ignore_case = written.ignoring_case.is_some() || self.settings_of(file).case == Case::Ignore;
+        let mut entity = Entity {
+            name: written.name.node.as_str().into(),
+            patterns: Vec::new(),
+            fields: Vec::new(),
+            ignore_case,
+            span: written.name.span,
+        };
+        if written.patterns.is_empty() {
+            let message = message!("the entity `{}` has no expression", entity.name);
+            let help = message!("write what finds it: `matches r\"order (?<id>[0-9]+)\"`");
+            self.emit(Code::NothingToFind, entity.span, message, help);
+        }
+        for pattern in &written.patterns {
+            let _ = self.entity_pattern(pattern, &mut entity);
+        }
+        entity
+    }
+
+    fn entity_pattern(&mut self, written: &'a ast::Expr, entity: &mut Entity) -> Checked<()> {
+        let span = written.span;
+        let ast::ExprKind::Literal(Literal::String(pattern)) = &written.kind else {
+            let message = message!("a regular expression in quotes is wanted here");
+            let help =
+                message!("an entity's fields are known from its expressions, so each is written in place");
+            return self.fail(Code::ConstantWanted, span, message, help);
+        };
+        self.pattern_fits(pattern, entity.ignore_case, span)?;
+        let Ok(hir) = text::parsed(pattern, entity.ignore_case) else { return Err(Reported) };
+        if hir.properties().minimum_len() == Some(0) {
+            let message = message!("this expression is found in every text, so `{}` always is", entity.name);
+            self.diagnostics.push(
+                Diagnostic::new(Code::EntityAlwaysFound, span, message)
+                    .here(message!("matches the empty text"))
+                    .help(message!("let it need at least one character, as with `+` in place of `*`")),
+            );
+        }
+        let mut names = text::group_names(&hir);
+        if names.is_empty() {
+            names.push(MATCH);
+        }
+        let known: HashSet<Arc<str>> = entity.fields.iter().cloned().collect();
+        entity.fields.extend(names.into_iter().filter(|name| !known.contains(*name)).map(Arc::from));
+        entity.patterns.push(pattern.as_str().into());
+        Ok(())
+    }
+
+    fn lexicon(&mut self, written: &'a ast::Lexicon) -> Lexicon {
+        let name = &written.name;
+        if name.node != URGENCY && FIELDS.contains(&name.node.as_str()) {
+            let message = message!("a lexicon cannot be named `{}`", name.node);
+            let help = message!("`request.{}` is something else; choose another name", name.node);
+            self.emit(Code::LexiconName, name.span, message, help);
+        }
+        if written.entries.is_empty() {
+            let message = message!("the lexicon `{}` has no words", name.node);
+            let help = message!("give each word a weight: `lexicon {} {{ \"now\": 0.5 }}`", name.node);
+            self.emit(Code::NothingToFind, name.span, message, help);
+        }
+        let mut seen: HashMap<String, Span> = HashMap::new();
+        let mut entries = Vec::new();
+        for ast::Weight { word, weight } in &written.entries {
+            if word.node.trim().is_empty() {
+                self.diagnostics.push(empty_keyword(word.span));
+            } else if let Some(first) = seen.insert(text::fold(&word.node), word.span) {
+                self.diagnostics.push(duplicate(message!("word"), &word.node, first, word.span));
+            } else if !(weight.node > 0.0 && weight.node <= 1.0) {
+                let message = message!("the weight of `{}` must be above 0 and at most 1", word.node);
+                let help = message!("weights are summed up to 1; a word with the weight 1 settles it alone");
+                self.emit(Code::WeightRange, weight.span, message, help);
+            } else {
+                entries.push((word.node.as_str().into(), weight.node));
+            }
+        }
+        Lexicon { name: name.node.as_str().into(), entries }
+    }
+
+    fn all_words(&mut self, owner: &Ident, what: &str, lists: &'a [ast::Expr]) -> Checked<Vec<Arc<str>>> {
+        let lists: Vec<Checked<_>> = lists.iter().map(|list| self.words(&owner.node, what, list)).collect();
+        Ok(lists.into_iter().collect::<Checked<Vec<_>>>()?.concat())
+    }
+
+    /// A list of texts, known when the rules are loaded.
+    fn words(&mut self, owner: &str, what: &str, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
+        let value = self.value(list)?;
+        // An empty list has no element type to hold against the wanted one.
+        if value.as_const().is_some_and(|constant| constant.value().list_len() == Some(0)) {
+            let help = message!("add an element, or remove `{what}`");
+            self.emit(Code::EmptyList, list.span, message!("nothing is in an empty list"), help);
+            return Ok(Vec::new());
+        }
+        let value = self.argument(owner, what, value, &Ty::list(Ty::STRING), None)?;
+        let Some(json) = as_json(&value) else {
+            let help =
+                message!("write them in place or in a `list`; they are read once, when the rules are loaded");
+            return self.fail(
+                Code::ConstantWanted,
+                list.span,
+                message!("these words must be constants"),
+                help,
+            );
+        };
+        let elements = Value::from_json(json).elements().into_iter().flatten();
+        let words: Vec<Arc<str>> = elements.filter_map(Value::as_str).map(Arc::from).collect();
+        if words.iter().any(|word| word.trim().is_empty()) {
+            return self.report(empty_keyword(list.span));
+        }
+        Ok(words)
+    }
+
+    /// True when the path leads into the analysis: unless `input` declares a field `request`.
+    pub(super) fn is_request(&self, path: &Path<'_>) -> bool {
+        path.names[0] == REQUEST && self.fields.declared_at(&[REQUEST]).is_none()
+    }
+
+    /// Warns when an intent is compared with a name that no intent has.
+    pub(super) fn intents_exist(&mut self, left: &Expr, right: &Expr) {
+        for (asked, constant) in [(left, right), (right, left)] {
+            if !self.gives_intent(asked) {
+                continue;
+            }
+            let Some(value) = constant.as_const().map(Const::value) else { continue };
+            let elements = value.elements().into_iter().flatten().filter_map(Value::as_str);
+            for name in value.as_str().into_iter().chain(elements) {
+                let intents = &self.symbols.intents;
+                if intents.get(name).is_some() {
+                    continue;
+                }
+                let message = message!("there is no intent `{name}`, so this never holds for it");
+                let help = match self.nearest(name, intents.names()) {
+                    Some(near) => message!("did you mean \"{near}\"?"),
+                    None => message!("the intents are {}", listed(intents.names())),
+                };
+                self.emit(Code::UnknownIntent, constant.span, message, help);
+            }
+        }
+    }
+
+    fn gives_intent(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Read(inner, _) => self.gives_intent(inner),
+            ExprKind::Field(base, name) => match base.kind {
+                ExprKind::Extern(id, _) => {
+                    let feature = self.program.externs[id.index()].feature;
+                    **name == *INTENT && feature == Some(Feature::Intent)
+                }
+                _ => false,
+            },
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.gives_intent(body),
+                Term::Cond(_) => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Warns of what is declared in the main file and never asked for.
+    pub(super) fn unused_analysis(&mut self) {
+        let symbols = self.symbols;
+        // One finding is enough for all intents: they are asked for together.
+        if let Some(symbol) = symbols.intents.iter().next() {
+            self.unasked(Feature::Intent, message!("intent"), symbol.name, "intent");
+        }
+        for (at, symbol) in symbols.entities.iter().enumerate() {
+            let asked = format!("entities.{}", symbol.name.node);
+            self.unasked(Feature::Entity(at), message!("entity"), symbol.name, &asked);
+        }
+        for (at, symbol) in symbols.lexicons.iter().enumerate() {
+            self.unasked(Feature::Lexicon(at), message!("lexicon"), symbol.name, &symbol.name.node);
+        }
+    }
+
+    fn unasked(&mut self, feature: Feature, what: Message, name: &Ident, asked: &str) {
+        if Some(name.span.file) == self.main_file() && !self.analysed.externs.contains_key(&feature) {
+            let message = message!("the {what} `{}` is not used", name.node);
+            self.emit(Code::Unused, name.span, message, message!("ask for `request.{asked}`, or remove it"));
+        }
+    }
+}
+
+fn empty_keyword(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::KeywordNeverMatches, span, message!("an empty text is no word and never found"))
+        .help(message!("write the word to look for, or remove it"))
+}

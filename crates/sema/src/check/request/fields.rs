@@ -1,0 +1,226 @@
+//! The fields of `request`: each use becomes a call of a function of the engine.
+
+use super::super::fields::Reason;
+use super::super::path::Path;
+use super::super::read::read;
+use super::super::{Checked, Checker, Reported, listed};
+use super::{CONTEXT_SCORE, TEXT};
+use crate::hir::{self, Expr, ExprKind, ExternId, Term};
+use crate::request::{BEST, FIELDS, Feature, INTENT, REQUEST, SCORE, URGENCY};
+use crate::resolve::Definition;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::ty::{Field, KindSet, Ty};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// `request.intent`, `request.entities.order.id`
+    pub fn request_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
+        let Some((name, place)) = path.part(1) else {
+            let help = message!("its fields are {}", self.request_fields(span).join(", "));
+            return self.fail(Code::UnknownField, span, message!("`request` is no value of its own"), help);
+        };
+        let upto = |at: usize| path.part(at).map_or(span, |(_, place)| path.places[0].0.to(place));
+        let (mut value, read_parts) = match name {
+            "intent" => (self.intent_field(INTENT, upto(1))?, 2),
+            "intent_score" => (self.intent_field(SCORE, upto(1))?, 2),
+            "entities" => (self.entity_value(path, upto(2))?, 3),
+            "keywords" => (self.feature(Feature::Keywords, REQUEST, name, Ty::list(Ty::STRING), upto(1))?, 2),
+            CONTEXT_SCORE => (self.context_score(upto(1))?, 2),
+            _ => (self.lexicon_score(name, place, upto(1))?, 2),
+        };
+        for at in read_parts.. {
+            let Some((name, place)) = path.part(at) else { break };
+            value = self.field(value, &Spanned::new(name.to_owned(), place), upto(at))?;
+        }
+        Ok(value)
+    }
+
+    fn request_fields(&self, place: Span) -> Vec<&'a str> {
+        let lexicons = self.symbols.lexicons.iter();
+        let seen = lexicons.filter(|symbol| self.symbols.sees(place.file, symbol.name.span));
+        let names = seen.map(|symbol| symbol.name.node.as_str()).filter(|name| *name != URGENCY);
+        FIELDS.into_iter().chain(names).collect()
+    }
+
+    /// A call of one of the engine's functions.
+    fn feature(&mut self, feature: Feature, of: &str, name: &str, ty: Ty, span: Span) -> Checked<Expr> {
+        let text = self.analysed_text(span)?;
+        let externs = &mut self.program.externs;
+        let id = *self.analysed.externs.entry(feature).or_insert_with(|| {
+            let params = vec![(TEXT.into(), Ty::STRING)];
+            let name = format!("{of}.{name}").into();
+            externs.push(hir::Extern { name, params, result: ty.clone(), feature: Some(feature), span });
+            ExternId(externs.len() as u32 - 1)
+        });
+        // Words and scores are there for every text.
+        let optional = text.optional || matches!(feature, Feature::Intent | Feature::Entity(_));
+        Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, optional, span })
+    }
+
+    fn analysed_text(&mut self, span: Span) -> Checked<Expr> {
+        let path = [Arc::from(TEXT)];
+        let found = self.fields.find(&path, span).ok();
+        self.fields.note(&path, KindSet::ALL);
+        if let Some(found) = found.as_ref().filter(|found| found.ty.kinds.overlaps(KindSet::STRING)) {
+            let reason = Reason::Fixed(message!("the text that `request` is about"));
+            self.fields.narrow(&path, KindSet::STRING, span, &reason);
+            let slot = self.fields.rooted_slot(None, &path, KindSet::STRING, found.private);
+            let optional = found.optional || !found.ty.kinds.is_subset(KindSet::STRING);
+            return Ok(Expr { kind: ExprKind::Slot(slot), ty: Ty::STRING, optional, span });
+        }
+        if std::mem::replace(&mut self.analysed.no_text, true) {
+            return Err(Reported);
+        }
+        let diagnostic = match (found, self.fields.declared_at(&path)) {
+            (Some(found), Some(declared)) => {
+                let message = message!("`request` is about `text`, which is {}", found.ty.with_article());
+                Diagnostic::new(Code::NoText, span, message).label(declared, message!("declared here"))
+            }
+            _ => {
+                Diagnostic::new(Code::NoText, span, message!("`request` is about `text`, which is no input"))
+            }
+        };
+        self.report(diagnostic.help(message!("declare it: `input {{ text: string }}`")))
+    }
+
+    fn intent_field(&mut self, field: &str, span: Span) -> Checked<Expr> {
+        if self.symbols.intents.is_empty() {
+            return self.not_analysed(
+                span,
+                message!("no intent is declared"),
+                message!("declare those that messages may have: `intent refund {{ examples [\"I want my money back\"] }}`"),
+            );
+        }
+        let record = record([(INTENT, Ty::STRING), (BEST, Ty::STRING), (SCORE, Ty::FLOAT)]);
+        let base = self.feature(Feature::Intent, REQUEST, INTENT, record, span)?;
+        self.field(base, &Spanned::new(field.to_owned(), span), span)
+    }
+
+    fn entity_value(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
+        let entities = &self.symbols.entities;
+        if entities.is_empty() {
+            return self.not_analysed(
+                span,
+                message!("no entity is declared"),
+                message!("declare those to look for: `entity order matches r\"order (?<id>[0-9]+)\"`"),
+            );
+        }
+        let Some((name, place)) = path.part(2) else {
+            let help = message!("ask for one of them: {}", listed(entities.names()));
+            return self.fail(
+                Code::UnknownField,
+                span,
+                message!("`request.entities` is no value of its own"),
+                help,
+            );
+        };
+        let symbol = self.symbols.entities.get(name);
+        match symbol.filter(|symbol| self.symbols.sees(span.file, symbol.name.span)) {
+            Some(symbol) => {
+                let at = self.symbols.entities.position(&symbol.name.node).unwrap_or_default();
+                let fields = &self.program.analysis.entities[at].fields;
+                let ty = record(fields.iter().map(|field| (&**field, Ty::STRING)));
+                self.feature(Feature::Entity(at), "request.entities", name, ty, span)
+            }
+            None => {
+                let names: Vec<&'a str> = entities.names().collect();
+                self.unknown_part(
+                    name,
+                    place,
+                    message!("there is no entity"),
+                    &names,
+                    symbol.map(|s| s.name.span),
+                )
+            }
+        }
+    }
+
+    fn lexicon_score(&mut self, name: &str, place: Span, span: Span) -> Checked<Expr> {
+        // They stand in the order of their symbols; the built-in one is the last.
+        let lexicons = &self.program.analysis.lexicons;
+        let built_in = || lexicons.last().filter(|last| *last.name == *name).map(|_| lexicons.len() - 1);
+        let at = self.symbols.lexicons.position(name).or_else(built_in);
+        let declared = self.symbols.lexicons.get(name).map(|symbol| symbol.name.span);
+        match at.filter(|_| declared.is_none_or(|place| self.symbols.sees(span.file, place))) {
+            Some(at) => self.feature(Feature::Lexicon(at), REQUEST, name, Ty::FLOAT, span),
+            None => {
+                let names = self.request_fields(span);
+                self.unknown_part(name, place, message!("`request` has no field"), &names, declared)
+            }
+        }
+    }
+
+    fn unknown_part<T>(
+        &mut self,
+        name: &str,
+        place: Span,
+        what: Message,
+        names: &[&str],
+        hidden: Option<Span>,
+    ) -> Checked<T> {
+        let diagnostic = Diagnostic::new(Code::UnknownField, place, message!("{what} `{name}`"));
+        let diagnostic = match (hidden, self.nearest(name, names.iter().copied())) {
+            (Some(hidden), _) => diagnostic
+                .label(hidden, message!("declared in a file that is not imported here"))
+                .help(message!("import that file, or move the statement into one that both import")),
+            (None, Some(near)) => diagnostic.did_you_mean(place, Some(near)),
+            (None, None) if what.starts_with("there") => {
+                diagnostic.help(message!("the entities are {}", listed(names.iter().copied())))
+            }
+            (None, None) => diagnostic.help(message!(
+                "`request` is the analysis of the message's text, with the fields {}; to read a field `request` of the message, declare it in `input`",
+                listed(names.iter().copied())
+            )),
+        };
+        self.report_unknown(name, diagnostic)
+    }
+
+    /// `request.context_score`: the author's own expression.
+    fn context_score(&mut self, span: Span) -> Checked<Expr> {
+        let symbol = self.symbols.definition(span.file, CONTEXT_SCORE);
+        let Some(symbol) = symbol.filter(|symbol| matches!(symbol.node, Definition::Let { .. })) else {
+            return self.not_analysed(
+                span,
+                message!("no `let context_score` says what the score is made of"),
+                message!("define it: `let context_score = min(ctx.message_count / 10, 1)`"),
+            );
+        };
+        let declared = symbol.name.span;
+        match self.name(CONTEXT_SCORE, span)? {
+            Term::Expr(value) if value.ty.kinds.overlaps(KindSet::NUMBER) => {
+                self.constrain(
+                    &value,
+                    KindSet::NUMBER,
+                    &Reason::Fixed(message!("a number, the context score")),
+                );
+                Ok(read(value, &Ty::NUMBER))
+            }
+            other => {
+                let what = match other {
+                    Term::Cond(_) => message!("a condition"),
+                    Term::Expr(value) => value.ty.with_article(),
+                };
+                let message = message!("the context score is a number, and this is {what}");
+                self.report(
+                    Diagnostic::new(Code::ContextScore, declared, message)
+                        .label(span, message!("asked for here"))
+                        .help(message!("let it come to one, as in `min(ctx.message_count / 10, 1)`")),
+                )
+            }
+        }
+    }
+
+    fn not_analysed<T>(&mut self, span: Span, message: Message, help: Message) -> Checked<T> {
+        self.report(
+            Diagnostic::new(Code::NotAnalysed, span, message).here(message!("asked for here")).help(help),
+        )
+    }
+}
+
+/// A record whose fields may be missing.
+fn record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
+    let field = |(name, ty): (&str, Ty)| Field { name: name.into(), ty, optional: true, private: false };
+    Ty::record(fields.into_iter().map(field).collect())
+}

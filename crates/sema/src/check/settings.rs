@@ -1,0 +1,197 @@
+//! Settings: the table of them, and how `settings` blocks are read.
+
+use super::{Checker, Settings};
+use crate::resolve::duplicate;
+use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span};
+use rulec_base::text::Form;
+use rulec_lang::limits::{self, Limit};
+use rulec_lang::operators::Case;
+use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
+
+/// A setting that is no limit of a decision (those are rows of `limits::TABLE`).
+pub struct Setting {
+    /// The name as written.
+    pub name: &'static str,
+    /// Its values in words, for messages and pages.
+    pub values: Message,
+    /// The value that holds without it, in words.
+    pub default: &'static str,
+    /// True when it holds for the file it stands in, false when for all rules.
+    pub of_file: bool,
+    /// A sentence that says its effect.
+    pub doc: &'static str,
+}
+
+/// Every setting but the limits; the pages of the language and of E0211 are written from it.
+pub static SETTINGS: [Setting; 8] = [
+    Setting {
+        name: "case",
+        values: message!("`insensitive` or `sensitive`"),
+        default: "`sensitive`",
+        of_file: true,
+        doc: "Says if upper and lower case differ in text operators.",
+    },
+    Setting {
+        name: "normalize",
+        values: message!("`nfkc`, `nfc` or `none`"),
+        default: "`none`",
+        of_file: true,
+        doc: "The Unicode form that texts are compared in.",
+    },
+    Setting {
+        name: "zone",
+        values: message!("a time zone, such as `\"Asia/Shanghai\"`"),
+        default: "the offset that a time is written with",
+        of_file: true,
+        doc: "Where `hour`, `weekday`, `date` and the like read the clock when no zone stands beside a time.",
+    },
+    Setting {
+        name: "version",
+        values: message!("a text, such as `\"1.2\"`"),
+        default: "no version",
+        of_file: true,
+        doc: "The version that the file's payload kinds tell in their schemas.",
+    },
+    Setting {
+        name: "intent_threshold",
+        values: message!("a number from 0 to 1"),
+        default: "`0.3`",
+        of_file: false,
+        doc: "How sure the classifier must be of an intent.",
+    },
+    Setting {
+        name: "intent_margin",
+        values: message!("a number from 0 to 1"),
+        default: "`0.05`",
+        of_file: false,
+        doc: "How far the best intent must lie before the next.",
+    },
+    Setting {
+        name: "stop_words",
+        values: message!("the name of a list"),
+        default: "the words that come with the program",
+        of_file: false,
+        doc: "Further words that the keywords of a text leave out.",
+    },
+    Setting {
+        name: "regex_memory",
+        values: message!("a size such as `512MiB`"),
+        default: "`256MiB`",
+        of_file: false,
+        doc: "The memory that all regular expressions together may take.",
+    },
+];
+
+impl<'a> Checker<'a> {
+    pub(super) fn read_settings(&mut self) {
+        for statement in self.statements() {
+            let StatementKind::Settings { entries } = &statement.kind else { continue };
+            for (name, value) in entries {
+                if self.limit_setting(name, value) {
+                    continue;
+                }
+                match SETTINGS.iter().find(|setting| *setting.name == *name.node) {
+                    // An edit may keep a statement under another number of its file than its words have.
+                    Some(setting) => self.read_setting(setting, statement.span.file, name, value),
+                    None => self.unknown_setting(name),
+                }
+            }
+        }
+    }
+
+    fn unknown_setting(&mut self, name: &Ident) {
+        let known = SETTINGS.iter().map(|setting| setting.name);
+        let known: Vec<&str> = known.chain(limits::TABLE.iter().map(|row| row.name)).collect();
+        let help = message!("the settings are {}", known.join(", "));
+        let message = message!("there is no setting `{}`", name.node);
+        let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
+        let near = nearest(&name.node, known.iter().copied());
+        self.diagnostics.push(diagnostic.near_or(name.span, near, help));
+    }
+
+    fn read_setting(&mut self, setting: &Setting, file: FileId, name: &'a Ident, value: &'a ast::Expr) {
+        if !setting.of_file {
+            if let Some(first) = self.analysed.settings.get(setting.name) {
+                let diagnostic = duplicate(message!("setting"), setting.name, *first, name.span);
+                self.diagnostics
+                    .push(diagnostic.help(message!("it is one for all files; say it in one of them")));
+                return;
+            }
+            self.analysed.settings.insert(setting.name, name.span);
+        }
+        let mut settings: Settings = self.settings_of(file);
+        let number = match value.kind {
+            ExprKind::Literal(Literal::Int(value)) => Some(value as f64),
+            ExprKind::Literal(Literal::Float(value)) => Some(value),
+            _ => None,
+        };
+        let share = number.filter(|number| (0.0..=1.0).contains(number));
+        match (setting.name, word(value), share, &value.kind) {
+            ("case", "insensitive", ..) => settings.case = Case::Ignore,
+            ("case", "sensitive", ..) => settings.case = Case::Match,
+            ("normalize", "nfkc", ..) => settings.form = Form::Nfkc,
+            ("normalize", "nfc", ..) => settings.form = Form::Nfc,
+            ("normalize", "none", ..) => settings.form = Form::None,
+            ("zone", zone, ..) => {
+                if self.zone_exists(zone, value.span).is_ok() {
+                    settings.zone = Some(zone.into());
+                }
+            }
+            ("version", version, ..) if !version.is_empty() => {
+                self.versions.insert(file, version.into());
+            }
+            ("intent_threshold", _, Some(share), _) => self.program.analysis.threshold = share,
+            ("intent_margin", _, Some(share), _) => self.program.analysis.margin = share,
+            ("stop_words", _, _, ExprKind::Name(_)) => self.analysed.stop_words = Some(value),
+            ("regex_memory", _, _, ExprKind::Literal(Literal::Int(bytes))) if *bytes > 0 => {
+                self.analysed.regex_memory = usize::try_from(*bytes).unwrap_or(usize::MAX);
+            }
+            _ => self.wrong_setting(value.span, setting.name, &setting.values),
+        }
+        self.settings.insert(file, settings);
+    }
+
+    /// Reads a limit of decisions; `false` when the setting is none. Limits hold for the whole rule set, so
+    /// that what is imported cannot lower its guard.
+    fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
+        let Some(limit) = Limit::named(&name.node) else { return false };
+        if Some(name.span.file) != self.main_file() {
+            let message = message!("the limit `{}` holds for the whole rule set", name.node);
+            let help = message!("set it in the main file, the one that imports this");
+            self.emit(Code::UnknownSetting, name.span, message, help);
+            return true;
+        }
+        let amount = match value.kind {
+            ExprKind::Literal(Literal::Int(amount)) => u64::try_from(amount).ok(),
+            ExprKind::Literal(Literal::Float(amount)) if amount.fract() == 0.0 && amount >= 0.0 => {
+                Some(amount as u64)
+            }
+            _ => None,
+        };
+        match amount {
+            Some(amount) => self.program.limits = self.program.limits.with(limit, amount),
+            None => {
+                let values =
+                    message!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);
+                self.wrong_setting(value.span, &name.node, &values);
+            }
+        }
+        true
+    }
+
+    fn wrong_setting(&mut self, span: Span, name: &str, values: &Message) {
+        let message = message!("the setting `{name}` has no such value");
+        self.emit(Code::UnknownSetting, span, message, message!("`{name}` is {values}"));
+    }
+}
+
+/// The word that a setting's value is, bare or as a text; an empty one when it is none.
+fn word(value: &ast::Expr) -> &str {
+    match &value.kind {
+        ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,
+        ExprKind::Literal(Literal::Null) => "none",
+        _ => "",
+    }
+}

@@ -1,0 +1,299 @@
+//! Routes, tables and their targets.
+
+use super::{Checked, Checker, Reported, listed};
+use crate::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, TableId, TableKind};
+use crate::resolve::{duplicate, sorted};
+use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::ty::Record;
+use rulec_syntax::ast::{self, Ident, Statement, StatementKind, Target};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// Every table with its routes. The first holds the main file's routes outside any table.
+    pub(super) fn tables(&mut self) {
+        let symbols = self.symbols;
+        self.push_table(TableKind::Routes, ROUTES, None, "");
+        for symbol in symbols.tables.iter() {
+            let name = symbol.name;
+            if matches!(name.node.as_str(), ROUTES | "none" | "default") {
+                let message = message!("a table cannot be named `{}`", name.node);
+                let help = message!(
+                    "`routes` is the entry that holds the routes outside any table; choose another name"
+                );
+                self.emit(Code::ReservedTableName, name.span, message, help);
+            }
+            self.push_table(TableKind::Routes, &name.node, Some(name.span), symbol.node.docs);
+        }
+        self.table(TableId(0), self.main_statements());
+        for (at, symbol) in symbols.tables.iter().enumerate() {
+            self.table(TableId(at as u32 + 1), symbol.node.statements);
+        }
+        self.jumps_end();
+    }
+
+    fn table(&mut self, table: TableId, statements: &'a [Statement]) {
+        let mut names: HashMap<&str, Span, foldhash::fast::RandomState> = HashMap::default();
+        names.reserve(statements.len());
+        self.program.rules.reserve(statements.len());
+        let mut default: Option<Span> = None;
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Route(route) => {
+                    let Ident { node: name, span } = &route.name;
+                    let first = *names.entry(name).or_insert(*span);
+                    if first != *span {
+                        self.diagnostics.push(duplicate(message!("route"), name, first, *span));
+                    }
+                    if name == "default" || name == "none" {
+                        let message = message!("a route cannot be named `{name}`");
+                        let help =
+                            message!("decisions and tests use the word for their own; choose another name");
+                        self.emit(Code::ReservedTableName, *span, message, help);
+                    }
+                    match self.route(route, statement, table) {
+                        Ok(route) => self.program.rules.push(route),
+                        Err(Reported) => {
+                            self.failed_routes.insert(&route.name.node);
+                        }
+                    }
+                }
+                StatementKind::Default { target } => {
+                    if let Some(first) = default {
+                        let place = statement.span;
+                        self.diagnostics.push(
+                            Diagnostic::new(
+                                Code::SecondDefault,
+                                place,
+                                message!("there is already a default"),
+                            )
+                            .here(message!("a second default"))
+                            .label(first, message!("the first one"))
+                            .help(message!(
+                                "keep one; it answers when no route of its table does, wherever it stands"
+                            )),
+                        );
+                    }
+                    default.get_or_insert(statement.span);
+                    if let Ok(outcome) = self.target(target, table) {
+                        self.program.tables[table.index()].default.get_or_insert(outcome);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn route(&mut self, route: &'a ast::Route, statement: &Statement, table: TableId) -> Checked<hir::Rule> {
+        self.fields.begin_route();
+        let checked = self.with_locals(&route.locals, |this| {
+            let condition = this.whole_cond(&route.condition);
+            let outcome = this.target(&route.target, table);
+            Ok((condition?, outcome?))
+        });
+        self.fields.end_route(statement.span);
+        let (condition, outcome) = checked?;
+        Ok(hir::Rule {
+            name: route.name.node.as_str().into(),
+            table,
+            priority: route.priority.as_ref().map_or(0, |priority| priority.node),
+            disabled: route.disabled.is_some(),
+            condition: condition.into(),
+            outcome,
+            span: statement.span,
+            docs: shared(&statement.docs),
+        })
+    }
+
+    fn target(&mut self, target: &'a Target, from: TableId) -> Checked<Outcome> {
+        match target {
+            Target::Goto { table, span } => {
+                let named = self.entries.get(table.node.as_str()).copied().filter(|id| *id != TableId(0));
+                self.jumps.extend(named.map(|to| (from.index(), to.index(), *span)));
+                let known = named.filter(|id| {
+                    let place = self.program.tables[id.index()].span;
+                    place.is_some_and(|place| self.symbols.sees(table.span.file, place))
+                });
+                match known {
+                    Some(id) => Ok(Outcome::Goto(id)),
+                    None => {
+                        let names = self.symbols.tables.names();
+                        let message = message!("there is no table `{}`", table.node);
+                        let help = match self.other_entry(&table.node) {
+                            Some(word) => message!(
+                                "`{}` is a {word}, which is asked by its name alone; `goto` leads to a `table`",
+                                table.node
+                            ),
+                            None => message!("declare it: `table {} {{ … }}`", table.node),
+                        };
+                        self.unknown(Code::UnknownTable, table, message, names, help)
+                    }
+                }
+            }
+            Target::Handler { name, args, metadata, .. } => {
+                let params = self.handler_params(name)?;
+                let args = self.handler_args(name, args, params.as_ref());
+                let metadata = match metadata.as_slice() {
+                    [] => Ok(self.no_metadata.clone()),
+                    entries => self.constant_map(entries).map(Arc::new),
+                };
+                let name =
+                    self.handler_names.get_or_insert_with(name.node.as_str(), |name| name.into()).clone();
+                Ok(Outcome::Handler { name, args: args?, metadata: metadata? })
+            }
+        }
+    }
+
+    /// The word of the statement that decides under a name, where it is no table.
+    fn other_entry(&self, name: &str) -> Option<Message> {
+        self.statements().find_map(|statement| match &statement.kind {
+            StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),
+            StatementKind::Router(router) if router.name.node == name => Some(message!("router")),
+            StatementKind::Workflow(workflow) if workflow.name.node == name => Some(message!("workflow")),
+            StatementKind::Flow(flow) if flow.name.node == name => Some(message!("flow")),
+            StatementKind::Payload(payload) if payload.name.node == name => Some(message!("payload")),
+            _ => None,
+        })
+    }
+
+    /// A handler's parameters and where it is declared; `None` where none is declared.
+    fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<Record>, Span)>> {
+        let Some(handlers) = &self.program.handlers else { return Ok(None) };
+        let symbols = self.symbols;
+        // Handlers stand in the order of their symbols.
+        let known = symbols.handlers.position(&name.node).and_then(|at| handlers.get(at));
+        if let Some(handler) = known.filter(|handler| symbols.sees(name.span.file, handler.span)) {
+            return Ok(Some((handler.params.clone(), handler.span)));
+        }
+        let message = message!("the handler `{}` is not declared", name.node);
+        let help = message!("once a file declares a handler all must be declared: `handler {}()`", name.node);
+        self.unknown(Code::UnknownHandler, name, message, symbols.handlers.names(), help)
+    }
+
+    fn handler_args(
+        &mut self,
+        handler: &Ident,
+        written: &'a [(Ident, ast::Expr)],
+        params: Option<&(Arc<Record>, Span)>,
+    ) -> Checked<Vec<Argument>> {
+        let mut args: Vec<Argument> = Vec::new();
+        let once = self.each_once(message!("argument"), written, |(name, _)| name);
+        let mut result = if once.len() == written.len() { Ok(()) } else { Err(Reported) };
+        for (name, value) in once {
+            match self.handler_arg(handler, name, value, params) {
+                Ok(arg) => args.push(arg),
+                Err(Reported) => result = Err(Reported),
+            }
+        }
+        // After a misspelt argument the one it stands for is not missing as well.
+        if let (Some((params, declared)), Ok(())) = (params, &result) {
+            let given: HashSet<&str> = written.iter().map(|(name, _)| name.node.as_str()).collect();
+            for param in params.fields.iter().filter(|param| !param.optional) {
+                if !given.contains(&*param.name) {
+                    let (name, ty) = (&param.name, &param.ty);
+                    let message = message!("`{}` needs the argument `{name}`", handler.node);
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::MissingArgument, handler.span, message)
+                            .label(*declared, message!("declared here"))
+                            .help(message!("add `{name}: …`, or declare it optional: `{name}?: {ty}`")),
+                    );
+                    result = Err(Reported);
+                }
+            }
+        }
+        result.map(|()| args)
+    }
+
+    fn handler_arg(
+        &mut self,
+        handler: &Ident,
+        name: &Ident,
+        value: &'a ast::Expr,
+        params: Option<&(Arc<Record>, Span)>,
+    ) -> Checked<Argument> {
+        let value = self.value(value)?;
+        let Some((params, declared)) = params else {
+            let value = self.computed(value);
+            return Ok(Argument { name: name.node.as_str().into(), value, optional: false });
+        };
+        let Some(param) = params.get(&name.node) else {
+            let message = message!("`{}` has no argument `{}`", handler.node, name.node);
+            let diagnostic = Diagnostic::new(Code::UnknownArgument, name.span, message)
+                .label(*declared, message!("declared here"));
+            let help = match params.fields.is_empty() {
+                true => message!("it takes no arguments"),
+                false => message!("its arguments are {}", listed(params.names())),
+            };
+            let near = self.nearest(&name.node, params.names());
+            return self.report(diagnostic.near_or(name.span, near, help));
+        };
+        let value = self.argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
+        if !param.optional && value.optional && !self.fields.inferred() {
+            let (name, ty) = (&param.name, &param.ty);
+            let message = message!("`{}` needs `{name}`, and this value may be missing", handler.node);
+            let help = message!(
+                "say with `??` what to give in that case, or declare the argument optional: `{name}?: {ty}`"
+            );
+            let diagnostic = Diagnostic::new(Code::MaybeMissing, value.span, message)
+                .here(message!("may be missing"))
+                .label(*declared, message!("declared here as required"))
+                .help(help);
+            return self.report_type(diagnostic, &value);
+        }
+        let value = self.computed(value);
+        Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
+    }
+
+    /// Jumps must end, and not too deep.
+    fn jumps_end(&mut self) {
+        if self.jumps.is_empty() {
+            return;
+        }
+        let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); self.program.tables.len()];
+        let mut places: HashMap<(usize, usize), Span> = HashMap::new();
+        for (from, to, span) in self.jumps.drain(..) {
+            jumps[from].push(to);
+            places.entry((from, to)).or_insert(span);
+        }
+        let (order, circles) = sorted(&jumps);
+        for circle in &circles {
+            let round: Vec<usize> = circle.iter().chain(circle.first()).copied().collect();
+            let names: Vec<&str> = round.iter().map(|table| &*self.program.tables[*table].name).collect();
+            let help = message!("the chain is {}; remove one of the jumps", names.join(" → "));
+            let mut steps: Vec<Span> =
+                round.windows(2).filter_map(|pair| places.get(&(pair[0], pair[1])).copied()).collect();
+            let Some(last) = steps.pop() else { continue };
+            let circle = Diagnostic::new(Code::JumpCycle, last, message!("these jumps go round in a circle"))
+                .here(message!("closes the circle"))
+                .help(help);
+            let labelled = |circle: Diagnostic, step| circle.label(step, message!("a jump of the circle"));
+            self.diagnostics.push(steps.into_iter().fold(circle, labelled));
+        }
+        if !circles.is_empty() {
+            return;
+        }
+        let mut depth = vec![0_usize; jumps.len()];
+        for at in order {
+            depth[at] = jumps[at].iter().map(|to| depth[*to] + 1).max().unwrap_or(0);
+            if depth[at] == MAX_JUMPS + 1 {
+                let to = jumps[at].iter().find(|to| depth[**to] == MAX_JUMPS).copied().unwrap_or(0);
+                if let Some(place) = places.get(&(at, to)) {
+                    let message = message!("jumps lead through more than {MAX_JUMPS} tables");
+                    self.emit(
+                        Code::JumpsTooDeep,
+                        *place,
+                        message,
+                        message!("let tables jump to their goal directly"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A text that many share when it is empty.
+fn shared(text: &str) -> Arc<str> {
+    if text.is_empty() { Arc::default() } else { text.into() }
+}

@@ -1,0 +1,399 @@
+//! `test` blocks: the message they give, held against the declared input, and what they expect.
+
+mod then;
+
+use super::{Checked, Checker, Reported, listed};
+use crate::hir::{self, Expect, FLOWS, FlowId, Program, RuleId, TableId, TableKind, Trigger};
+use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::ty::{Kind, KindSet, Record, Ty};
+use rulec_lang::value::{Value, parse_datetime};
+use rulec_syntax::ast::{self, Expectation, Ident, StatementKind};
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// The tests of the main file.
+    pub(super) fn tests(&mut self) {
+        let mut known = Known::default();
+        for statement in self.main_statements() {
+            let StatementKind::Test(test) = &statement.kind else { continue };
+            // What is wrong has been reported.
+            let _ = self.test(test, &mut known);
+        }
+    }
+
+    /// A test, or one for each of its cases: one that is wrong leaves the others alone.
+    fn test(&mut self, test: &'a ast::Test, known: &mut Known) -> Checked<()> {
+        self.cases(test)?;
+        let is_judged = test.expects.iter().any(|expect| self.judged_kind(expect).is_some());
+        let mut given = Map::new();
+        for (path, value) in &test.given {
+            let ty = self.given_type(path, is_judged)?;
+            self.give(&mut given, path, ty.as_ref(), value)?;
+        }
+        let columns = test.columns.iter().map(|path| self.given_type(path, is_judged));
+        let columns = columns.collect::<Checked<Vec<_>>>()?;
+        for expect in &test.expects {
+            let mut message = given.clone();
+            let mut columns = test.columns.iter().zip(&columns).zip(&expect.values);
+            let filled =
+                columns.try_for_each(|((path, ty), value)| self.give(&mut message, path, ty.as_ref(), value));
+            if let (Ok(()), Ok((entry, expected, then))) = (filled, self.expectation(expect, known)) {
+                let values: Vec<String> =
+                    expect.values.iter().map(|value| self.one_line(value.span)).collect();
+                let (name, span) = match values.is_empty() {
+                    true => (test.name.node.clone(), test.name.span),
+                    false => (format!("{}: {}", test.name.node, values.join(", ")), expect.span),
+                };
+                let (name, message) = (name.into(), Json::Object(message));
+                self.program.tests.push(hir::Test { name, message, entry, expect: expected, then, span });
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds the values of the cases against the fields that they are of.
+    fn cases(&mut self, test: &'a ast::Test) -> Checked<()> {
+        for (at, expect) in test.expects.iter().enumerate() {
+            let (fields, values) = (test.columns.len(), expect.values.len());
+            if fields == values && (fields > 0 || at == 0) {
+                continue;
+            }
+            let place = match (expect.values.first(), expect.values.last()) {
+                (Some(first), Some(last)) => first.span.to(last.span),
+                _ => expect.span,
+            };
+            if fields == 0 && values == 0 {
+                let help = message!(
+                    "write a test of its own, or name the fields that differ: `given text`, and `expect ROUTE for \"…\"` for each case"
+                );
+                return self.fail(
+                    Code::UnknownExpectation,
+                    place,
+                    message!("a test of one message expects one thing"),
+                    help,
+                );
+            }
+            if fields == 0 {
+                let help = message!("name the fields before: `given text, ctx.count`, without values");
+                return self.fail(
+                    Code::TestInput,
+                    place,
+                    message!("nothing says which fields these values are of"),
+                    help,
+                );
+            }
+            let names = test.columns.iter().map(|path| dotted(path)).collect::<Vec<_>>();
+            let message = message!("{} for {}", plural(values, "value"), plural(fields, "field"));
+            let help = message!("each case gives these fields a value, behind `for`: {}", names.join(", "));
+            return self.fail(Code::TestInput, place, message, help);
+        }
+        Ok(())
+    }
+
+    /// The declared type of a field that a test gives; none where nothing is declared.
+    fn given_type(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
+        let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
+        let Some(first) = path.first() else { return Err(Reported) };
+        let place = path.iter().fold(first.span, |span, part| span.to(part.span));
+        if self.fields.inferred() || is_judged && *names[0] == *"payload" {
+            return Ok(None);
+        }
+        match self.fields.find(&names, place) {
+            Ok(found) => Ok(Some(found.ty.clone())),
+            Err(_) if self.fields.brought_along(&names) => Ok(None),
+            Err(_) => self.unknown_input(&names, place),
+        }
+    }
+
+    /// Puts a value of that type into a message.
+    fn give(
+        &mut self,
+        message: &mut Map<String, Json>,
+        path: &'a [Ident],
+        ty: Option<&Ty>,
+        value: &'a ast::Expr,
+    ) -> Checked<()> {
+        let json = self.constant_json(value)?;
+        let name = dotted(path);
+        if let Some(message) = ty.and_then(|ty| mismatch(&json, ty, &name)) {
+            let help = message!("give a value of the declared type; `null` stands for a missing one");
+            return self.fail(Code::TestInput, value.span, message, help);
+        }
+        if !put(message, path, json) {
+            let place = path.iter().map(|part| part.span).reduce(Span::to).unwrap_or(value.span);
+            let message = message!("`{name}` is given twice, or as two different things");
+            return self.fail(Code::TestInput, place, message, message!("give each field once"));
+        }
+        Ok(())
+    }
+
+    /// Reads what a test expects: the table that decides, its choice, and the outcome of that.
+    fn expectation(
+        &mut self,
+        expect: &'a Expectation,
+        known: &mut Known,
+    ) -> Checked<(TableId, Expect, hir::Then)> {
+        let (entry, expected) = match (self.judged_kind(expect), expect.breaks.first()) {
+            (Some(kind), _) => (TableId(0), self.judgement(expect, kind, known)?),
+            (None, None) => self.chosen(expect, known)?,
+            (None, Some((rule, _))) => {
+                let message = message!("only a payload breaks rules");
+                let help = message!("write which kind it is of: `expect KIND.reject \"RULE\"`");
+                return self.fail(Code::UnknownExpectation, rule.span, message, help);
+            }
+        };
+        let then = self.then(entry, &expected, expect)?;
+        Ok((entry, expected, then))
+    }
+
+    /// The payload kind that an expectation is about.
+    fn judged_kind(&self, expect: &Expectation) -> Option<usize> {
+        let kind = expect.path.first()?;
+        // Payloads stand in the order of their symbols.
+        self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
+    }
+
+    /// The judgement that a test expects of a payload.
+    fn judgement(&mut self, expect: &'a Expectation, kind: usize, known: &mut Known) -> Checked<Expect> {
+        const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
+        let place = expect.path.iter().fold(expect.span, |_, part| part.span);
+        let payload = &self.program.payloads[kind];
+        let outcome = match expect.path.as_slice() {
+            [_, outcome] if OUTCOMES.contains(&outcome.node.as_str()) => outcome.node.as_str(),
+            [_, outcome] => {
+                let message = message!("`{}` is no outcome of a judgement", outcome.node);
+                let help = message!("the outcomes are accept, accept_corrected and reject");
+                let diagnostic = Diagnostic::new(Code::UnknownExpectation, place, message);
+                return self.report(diagnostic.near_or(place, nearest(&outcome.node, OUTCOMES), help));
+            }
+            _ => {
+                let name = &payload.name;
+                let message = message!("a test of a payload says how `{name}` is judged");
+                let help =
+                    message!("write `expect {name}.accept`, `{name}.accept_corrected` or `{name}.reject`");
+                return self.fail(Code::UnknownExpectation, place, message, help);
+            }
+        };
+        let names = || payload.rules(&self.program).into_iter().map(Arc::from).collect();
+        let rules = known.judged.entry(kind).or_insert_with(names);
+        let mut broken = expect.breaks.iter().map(|(rule, _)| rule);
+        if let Some(rule) = broken.find(|rule| !rules.contains(rule.node.as_str())) {
+            let message = message!("`{}` has no rule `{}`", payload.name, rule.node);
+            let near =
+                self.nearest(&rule.node, rules.iter().map(|name| &**name)).map(|near| format!("\"{near}\""));
+            let names: Vec<String> = rules.iter().map(|name| format!("\"{name}\"")).collect();
+            let help = message!("its rules are {}", listed(names.iter().map(String::as_str)));
+            let diagnostic = Diagnostic::new(Code::UnknownExpectation, rule.span, message);
+            return self.report(diagnostic.near_or(rule.span, near.as_deref(), help));
+        }
+        let text = |text: &Spanned<String>| -> Arc<str> { text.node.as_str().into() };
+        let breaks = expect.breaks.iter().map(|(rule, place)| (text(rule), place.as_ref().map(text)));
+        let mut breaks: Vec<_> = breaks.collect();
+        breaks.sort();
+        breaks.dedup();
+        Ok(Expect::Judgement { kind: payload.name.clone(), outcome: outcome.into(), breaks })
+    }
+
+    fn unknown_input<T>(&mut self, path: &[Arc<str>], span: Span) -> Checked<T> {
+        let names: Vec<&str> = self.fields.roots().into_iter().flat_map(Record::names).collect();
+        let help = message!("the inputs are {}", listed(names.iter().copied()));
+        let first = &*path[0];
+        let diagnostic = if names.contains(&first) {
+            let message = message!("`{}` is no field of the input", path.join("."));
+            Diagnostic::new(Code::TestInput, span, message).help(help)
+        } else {
+            let message = message!("`{first}` is no input");
+            let near = self.nearest(first, names.iter().copied());
+            Diagnostic::new(Code::TestInput, span, message).near_or(span, near, help)
+        };
+        self.report(diagnostic)
+    }
+
+    fn chosen(&mut self, expect: &'a Expectation, known: &mut Known) -> Checked<(TableId, Expect)> {
+        let path = expect.path.as_slice();
+        let place = path
+            .iter()
+            .fold(expect.span, |span, part| if span == expect.span { part.span } else { span.to(part.span) });
+        let main = TableId(0);
+        let routes = &self.program.tables[0];
+        let has_main = !routes.order.is_empty() || routes.default.is_some();
+        let of_routes = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
+        let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
+        let (table, name) = match path {
+            // Only what it comes to is expected, of the routes outside any table or of the entry named.
+            [] => return Ok((main, Expect::Any)),
+            [name] if expect.then.is_some() && !self.names_rule(name) => {
+                match self.entries.get(name.node.as_str()) {
+                    Some(table) => return Ok((*table, Expect::Any)),
+                    None => (None, name),
+                }
+            }
+            [name] => (None, name),
+            [table, name] => match self.entries.get(table.node.as_str()) {
+                Some(id) => (Some(*id), name),
+                None => {
+                    let near =
+                        self.nearest(&table.node, self.program.tables.iter().map(|table| &*table.name));
+                    let message = message!("there is no table `{}`", table.node);
+                    let diagnostic = Diagnostic::new(Code::UnknownExpectation, table.span, message)
+                        .did_you_mean(table.span, near);
+                    return self.report_unknown(&table.node, diagnostic);
+                }
+            },
+            _ => {
+                let help = message!(
+                    "write `expect ROUTE`, `expect TABLE.ROUTE`, `expect CHOICE.BRANCH`, `expect default` or `expect none`"
+                );
+                return self.fail(
+                    Code::UnknownExpectation,
+                    place,
+                    message!("a test expects one route"),
+                    help,
+                );
+            }
+        };
+        match name.node.as_str() {
+            "default" if table.is_none_or(of_routes) => {
+                let table = table.unwrap_or(main);
+                return Ok((entry(table), Expect::Default(table)));
+            }
+            "none" => return Ok((table.unwrap_or(main), Expect::Nothing)),
+            _ => {}
+        }
+        let rules = &self.program.rules;
+        let by_name = known.rules.get_or_insert_with(|| {
+            let mut by_name: HashMap<Arc<str>, Vec<RuleId>> = HashMap::new();
+            for (at, rule) in rules.iter().enumerate() {
+                by_name.entry(rule.name.clone()).or_default().push(RuleId(at as u32));
+            }
+            by_name
+        });
+        let named = by_name.get(name.node.as_str()).into_iter().flatten();
+        let named = named.map(|id| (*id, rules[id.index()].table));
+        let named: Vec<(RuleId, TableId)> =
+            named.filter(|(_, of)| table.is_none_or(|table| *of == table)).collect();
+        let chosen = match named.as_slice() {
+            [one, rest @ ..] if rest.iter().all(|(_, table)| *table == one.1) => Some(*one),
+            several => several.iter().copied().find(|(_, table)| *table == main),
+        };
+        // An intent flow has no rule.
+        let intent =
+            |flow: &hir::Flow| *flow.name == *name.node && matches!(flow.trigger, Trigger::Intent { .. });
+        if chosen.is_none()
+            && named.is_empty()
+            && let Some(flows) = self.program.table_named(FLOWS)
+            && table.is_none_or(|table| table == flows)
+            && let Some(at) = self.program.flows.iter().position(intent)
+        {
+            return Ok((flows, Expect::Flow(FlowId(at as u32))));
+        }
+        match chosen {
+            Some((route, table)) => Ok((entry(table), Expect::Rule(route))),
+            None if named.len() > 1 => {
+                let message = message!("several tables have a route `{}`", name.node);
+                let help = message!("write which: `expect TABLE.{}`", name.node);
+                self.fail(Code::UnknownExpectation, place, message, help)
+            }
+            None if self.failed_routes.contains(name.node.as_str()) => Err(Reported),
+            None => self.nothing_of_that_name(table, name),
+        }
+    }
+
+    /// True for the name of a rule, and for `default` and `none`.
+    fn names_rule(&self, name: &Ident) -> bool {
+        matches!(name.node.as_str(), "default" | "none")
+            || self.program.rules.iter().any(|rule| *rule.name == *name.node)
+    }
+
+    fn nothing_of_that_name<T>(&mut self, table: Option<TableId>, name: &Ident) -> Checked<T> {
+        let Program { tables, rules, flows, .. } = &self.program;
+        let kind = table.map_or(TableKind::Routes, |table| tables[table.index()].kind);
+        let (what, help) = match kind {
+            TableKind::Choice => {
+                (message!("branch"), message!("a test of a choice expects the id of a branch, or `none`"))
+            }
+            TableKind::Flows => {
+                (message!("flow"), message!("a test of flows expects the name of a flow, or `none`"))
+            }
+            _ => (message!("route"), message!("a test expects the name of a route, `default` or `none`")),
+        };
+        let message = message!("there is no {what} `{}`", name.node);
+        let rules = rules.iter().filter(|rule| table.is_none_or(|table| rule.table == table));
+        let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
+        let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
+        let near = self.nearest(&name.node, names);
+        let diagnostic =
+            Diagnostic::new(Code::UnknownExpectation, name.span, message).near_or(name.span, near, help);
+        self.report_unknown(&name.node, diagnostic)
+    }
+}
+
+/// `ctx.count`
+fn dotted(path: &[Ident]) -> String {
+    path.iter().map(|part| part.node.as_str()).collect::<Vec<_>>().join(".")
+}
+
+fn plural(count: usize, thing: &str) -> Message {
+    message!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The names that tests ask for, collected once.
+#[derive(Default)]
+struct Known {
+    /// The rules of each name.
+    rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
+    /// The names of the rules of each payload kind.
+    judged: HashMap<usize, BTreeSet<Arc<str>>>,
+}
+
+/// Puts a value at a path; false when something else stands there.
+fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
+    match path {
+        [] => false,
+        [last] => message.insert(last.node.clone(), value).is_none(),
+        [first, rest @ ..] => {
+            let inner = message.entry(first.node.clone()).or_insert_with(|| Json::Object(Map::new()));
+            match inner {
+                Json::Object(inner) => put(inner, rest, value),
+                _ => false,
+            }
+        }
+    }
+}
+
+/// The message on the first place where a value is not of a type. Null is how a test says that a field is
+/// missing, which is for the rules to see.
+fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
+    let value = Value::from_json(json);
+    let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, and this is {found}"));
+    let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
+    let fits = match value {
+        Value::Missing => true,
+        Value::Str(text) => ty.kinds.has(Kind::String) || is_time(text),
+        other => !other.read(ty.kinds).is_missing(),
+    };
+    if !fits {
+        let kind = value.kind();
+        return wrong(
+            kind.map_or(Message::verbatim("null"), |kind| Ty::plain(KindSet::of(kind)).with_article()),
+        );
+    }
+    match (json, ty.fields()) {
+        (Json::Object(map), Some(record)) => map.iter().find_map(|(key, value)| match record.get(key) {
+            Some(field) => mismatch(value, &field.ty, &format!("{path}.{key}")),
+            None => wrong(message!("a record with a field `{key}`")),
+        }),
+        (Json::Array(items), None) if ty.kinds == KindSet::LIST => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| mismatch(item, &ty.element(), &format!("{path}[{at}]"))),
+        (Json::Object(map), None) if ty.kinds == KindSet::DICT => {
+            map.iter().find_map(|(key, value)| mismatch(value, &ty.element(), &format!("{path}.{key}")))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,165 @@
+//! The expectations of a test besides the rule that is chosen: its handler with arguments and metadata, the next
+//! nodes of a router, the score of an intent flow. What no rule could ever give is a mistake of the test.
+
+use crate::check::{Checked, Checker, Reported, listed};
+use crate::hir::{Expect, Outcome, TableId, TableKind, Then};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_syntax::ast::{Expectation, ExpectedThen, Ident, Literal};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    pub(super) fn then(
+        &mut self,
+        entry: TableId,
+        expected: &Expect,
+        expect: &'a Expectation,
+    ) -> Checked<Then> {
+        let score = match &expect.score {
+            Some((sign, number)) => Some(self.score(expected, sign, number)?),
+            None => None,
+        };
+        let Some(then) = &expect.then else { return Ok(Then { score, ..Then::default() }) };
+        let place = then.names.first().map_or(expect.span, |name| name.span);
+        let kind = match expected {
+            Expect::Judgement { .. } => TableKind::Requirements,
+            _ => self.program.tables[entry.index()].kind,
+        };
+        match (kind, expected) {
+            (_, Expect::Nothing) => {
+                let help = message!(
+                    "where nothing is chosen there is no handler and no next node; write `expect none` alone"
+                );
+                self.fail(Code::UnknownExpectation, place, message!("`none` leads nowhere"), help)
+            }
+            (TableKind::Router, _) => {
+                self.next_nodes(then).map(|next| Then { next: Some(next), score, ..Then::default() })
+            }
+            (TableKind::Routes, _) => self.handled(then).map(|handled| Then { score, ..handled }),
+            _ => {
+                let help = message!("only routes lead to a handler, and routers to next nodes");
+                self.fail(Code::UnknownExpectation, place, message!("this leads to no handler"), help)
+            }
+        }
+    }
+
+    fn score(
+        &mut self,
+        expected: &Expect,
+        sign: &Spanned<String>,
+        number: &Spanned<Literal>,
+    ) -> Checked<(Arc<str>, f64)> {
+        if !matches!(expected, Expect::Flow(_)) {
+            let help = message!(
+                "the built-in classifier gives intent flows a score: `expect flows.refund score >= 0.6`"
+            );
+            let place = sign.span.to(number.span);
+            return self.fail(
+                Code::UnknownExpectation,
+                place,
+                message!("only an intent flow has a score"),
+                help,
+            );
+        }
+        if !matches!(sign.node.as_str(), ">=" | ">" | "<=" | "<") {
+            let help = message!("write `>=`, `>`, `<=` or `<` and a number from 0 to 1");
+            let message = message!("a score cannot be compared by `{}`", sign.node);
+            return self.fail(Code::UnknownExpectation, sign.span, message, help);
+        }
+        let bound = match number.node {
+            Literal::Int(number) => number as f64,
+            Literal::Float(number) => number,
+            _ => f64::NAN,
+        };
+        if !(0.0..=1.0).contains(&bound) {
+            let help = message!("it is 0 where nothing fits and 1 where all does");
+            return self.fail(
+                Code::UnknownExpectation,
+                number.span,
+                message!("a score lies between 0 and 1"),
+                help,
+            );
+        }
+        Ok((sign.node.as_str().into(), bound))
+    }
+
+    fn next_nodes(&mut self, then: &'a ExpectedThen) -> Checked<(Vec<Arc<str>>, bool)> {
+        if let Some((name, _)) = then.args.first().or(then.metadata.first()) {
+            let help =
+                message!("write the next nodes: `expect ROUTER -> draft, done`, or `-> draft loopback`");
+            return self.fail(
+                Code::UnknownExpectation,
+                name.span,
+                message!("a router calls no handler"),
+                help,
+            );
+        }
+        Ok((then.names.iter().map(|name| name.node.as_str().into()).collect(), then.loopback.is_some()))
+    }
+
+    /// A handler to which some route leads, with arguments and metadata that some such route has.
+    fn handled(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
+        let [name] = then.names.as_slice() else {
+            let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(Reported)?;
+            let help = message!("write one: `expect ROUTE -> HANDLER`");
+            return self.fail(
+                Code::UnknownExpectation,
+                place,
+                message!("a route leads to one handler"),
+                help,
+            );
+        };
+        if let Some(word) = then.loopback {
+            let help = message!("`loopback` is the way back of a router");
+            return self.fail(Code::UnknownExpectation, word, message!("a route has no way back"), help);
+        }
+        let defaults = self.program.tables.iter().filter_map(|table| table.default.as_ref());
+        let outcomes: Vec<&Outcome> =
+            self.program.rules.iter().map(|rule| &rule.outcome).chain(defaults).collect();
+        let (mut handlers, mut args, mut keys) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for outcome in outcomes {
+            let Outcome::Handler { name: handler, args: given, metadata } = outcome else { continue };
+            handlers.insert(handler.to_string());
+            if **handler == *name.node {
+                args.extend(given.iter().map(|argument| argument.name.to_string()));
+                keys.extend(metadata.keys().cloned());
+            }
+        }
+        let handler = name.node.as_str();
+        self.known(name, &handlers, message!("no route leads to `{handler}`"))?;
+        for (argument, _) in &then.args {
+            let message = message!("no route gives `{handler}` an argument `{}`", argument.node);
+            self.known(argument, &args, message)?;
+        }
+        for (key, _) in &then.metadata {
+            let message = message!("no route to `{handler}` has `{}` in its metadata", key.node);
+            self.known(key, &keys, message)?;
+        }
+        Ok(Then {
+            handler: Some(handler.into()),
+            args: self.constant_map(&then.args)?,
+            metadata: self.constant_map(&then.metadata)?,
+            ..Then::default()
+        })
+    }
+
+    /// Reports a name that is none of those there are.
+    fn known(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
+        if names.contains(&name.node) {
+            return Ok(());
+        }
+        // A route with a fault in it might have had it.
+        if !self.failed_routes.is_empty() {
+            return Err(Reported);
+        }
+        let near = self.nearest(&name.node, names.iter().map(String::as_str));
+        let help = match names.is_empty() {
+            true => message!("there is none"),
+            false => message!("there are {}", listed(names.iter().map(String::as_str))),
+        };
+        let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message);
+        self.report(diagnostic.near_or(name.span, near, help))
+    }
+}

@@ -1,0 +1,238 @@
+//! Types as written: named types, the `input` blocks taken together, declared handlers.
+
+use super::names::Path;
+use super::{Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure, Reported};
+use crate::hir;
+use crate::resolve::{HandlerDecl, Symbol, sorted};
+use hashbrown::HashMap;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::ty::{Field, Inner, Record, Ty};
+use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// Reads every `type`, each behind those it uses.
+    pub(super) fn declare_types(&mut self) {
+        let symbols: Vec<_> = self.symbols.types.iter().collect();
+        let mut uses: Vec<Vec<usize>> = Vec::new();
+        // The number of parts and of levels of each type, at last with the named ones put in.
+        let mut sizes: Vec<Measure> = Vec::new();
+        for symbol in &symbols {
+            let mut names = Vec::new();
+            sizes.push(type_names(symbol.node, &mut names));
+            uses.push(names.into_iter().filter_map(|name| self.symbols.types.position(name)).collect());
+        }
+        let (order, circles) = sorted(&uses);
+        for circle in circles {
+            let names: Vec<&str> =
+                circle.iter().chain(circle.first()).map(|at| symbols[*at].name.node.as_str()).collect();
+            let first = symbols[circle[0]].name;
+            let message = message!("the type `{}` contains itself", first.node);
+            self.diagnostics.push(
+                Diagnostic::new(Code::DefinitionCycle, first.span, message)
+                    .here(message!("part of a circle"))
+                    .help(message!("the chain is {}; use `any` somewhere in it", names.join(" → "))),
+            );
+            for member in circle {
+                self.types.insert(&symbols[member].name.node, None);
+            }
+        }
+        for at in order {
+            let (node, name) = (symbols[at].node, symbols[at].name);
+            let (own, used) = (sizes[at], uses[at].iter().map(|used| sizes[*used]));
+            sizes[at] = used.fold(own, |sum, used| Measure {
+                nodes: sum.nodes.saturating_add(used.nodes),
+                depth: sum.depth.max(own.depth.saturating_add(used.depth)),
+            });
+            let Measure { nodes, depth } = sizes[at];
+            let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
+                true => self.ty(node).ok(),
+                false => {
+                    // Those that use it are no findings of their own.
+                    sizes[at] = Measure::default();
+                    self.too_large(name.span, nodes > MAX_NODES).ok()
+                }
+            };
+            self.types.insert(&name.node, ty);
+        }
+    }
+
+    pub(super) fn ty(&mut self, written: &TypeExpr) -> Checked<Ty> {
+        match &written.kind {
+            TypeKind::Name(name) => {
+                if let Some(ty) = Ty::builtin(name) {
+                    return Ok(ty);
+                }
+                let symbols = self.symbols;
+                let visible = |symbol: &&Symbol<'_, _>| symbols.sees(written.span.file, symbol.name.span);
+                if symbols.types.get(name).filter(visible).is_some()
+                    && let Some(ty) = self.types.get(name.as_str())
+                {
+                    return ty.clone().ok_or(Reported);
+                }
+                let meant = match name.to_lowercase().as_str() {
+                    "str" | "text" => Some("string"),
+                    "integer" | "i64" | "long" => Some("int"),
+                    "double" | "f64" | "decimal" => Some("float"),
+                    "boolean" => Some("bool"),
+                    "array" => Some("list<any>"),
+                    "map" | "object" => Some("dict<any>"),
+                    _ => self.nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)),
+                };
+                let built_in = Ty::BUILTIN_NAMES.join(", ");
+                let diagnostic =
+                    Diagnostic::new(Code::UnknownType, written.span, message!("there is no type `{name}`"))
+                        .help(message!(
+                            "the built-in types are {built_in}; `type {name} = …` declares another"
+                        ))
+                        .did_you_mean(written.span, meant);
+                self.report_unknown(name, diagnostic)
+            }
+            TypeKind::List(element) => Ok(Ty::list(self.inner_ty(element.as_deref())?)),
+            TypeKind::Dict(element) => Ok(Ty::dict(self.inner_ty(element.as_deref())?)),
+            TypeKind::Record(fields) => Ok(Ty::record(self.record(fields))),
+        }
+    }
+
+    fn inner_ty(&mut self, element: Option<&TypeExpr>) -> Checked<Ty> {
+        element.map_or(Ok(Ty::ANY), |element| self.ty(element))
+    }
+
+    /// The fields of a record type, an `input` block or a parameter list. A field with a fault is
+    /// reported and read as `any`, so that one slip is one finding.
+    pub(super) fn record(&mut self, fields: &[ast::Field]) -> Record {
+        let mut record = Record::default();
+        for field in self.each_once(message!("field"), fields, |field| &field.name) {
+            record.push(Field {
+                name: field.name.node.as_str().into(),
+                ty: self.ty(&field.ty).unwrap_or(Ty::ANY),
+                optional: field.optional,
+                private: field.private,
+            });
+        }
+        record
+    }
+
+    /// Takes the `input` blocks of all files together.
+    pub(super) fn declare_input(&mut self) {
+        // A route that is checked alone is given the input it joins.
+        if !self.fields.inferred() {
+            return;
+        }
+        let mut input = None;
+        let mut places = Places::new();
+        for statement in self.statements() {
+            let StatementKind::Input { fields } = &statement.kind else { continue };
+            let mut further = Places::new();
+            field_places(fields, &mut Vec::new(), &mut further);
+            let record = self.record(fields);
+            let all = input.get_or_insert_with(Record::default);
+            self.merge(all, &record, &mut Vec::new(), [&places, &further]);
+            for (path, place) in further {
+                places.entry(path).or_insert(place);
+            }
+        }
+        if let Some(record) = &input {
+            self.fields.input = Some(Arc::new(DeclaredInput { ty: Ty::record(record.clone()), places }));
+        }
+        self.program.input = input;
+    }
+
+    fn merge(&mut self, first: &mut Record, second: &Record, path: &mut Path, places: [&Places; 2]) {
+        for field in &second.fields {
+            let Some(known) = first.position(&field.name) else {
+                first.push(field.clone());
+                continue;
+            };
+            let known = &mut first.fields[known];
+            path.push(field.name.clone());
+            let alike = known.optional == field.optional;
+            if alike && known.ty == field.ty {
+                known.private |= field.private;
+            } else if alike
+                && let (Inner::Fields(inner), Inner::Fields(other)) = (&mut known.ty.inner, &field.ty.inner)
+            {
+                self.merge(Arc::make_mut(inner), other, path, places);
+                known.private |= field.private;
+            } else if let [Some(first), Some(second)] = places.map(|places| places.get(path)) {
+                let declared = |field: &Field| {
+                    if field.optional { message!("optional {}", field.ty) } else { field.ty.in_words() }
+                };
+                let (name, known, field) = (path.join("."), declared(known), declared(field));
+                let message = message!("the input `{name}` is declared as {known} and as {field}");
+                self.diagnostics.push(
+                    Diagnostic::new(Code::InputConflict, *second, message)
+                        .here(message!("declared differently"))
+                        .label(*first, message!("first declared here"))
+                        .help(message!("`input` blocks are taken together, so both must say the same")),
+                );
+            }
+            path.pop();
+        }
+    }
+
+    pub(super) fn declare_handlers(&mut self) {
+        if self.symbols.handlers.is_empty() {
+            return;
+        }
+        let mut handlers = Vec::new();
+        for symbol in self.symbols.handlers.iter() {
+            let HandlerDecl { params, requires, docs } = symbol.node;
+            let (name, params) = (symbol.name.node.as_str().into(), Arc::new(self.record(params)));
+            let (requires, docs) = (self.permissions(requires), docs.into());
+            handlers.push(hir::Handler { name, params, requires, span: symbol.name.span, docs });
+        }
+        self.program.handlers = Some(handlers);
+    }
+
+    /// The permissions that a handler requires, each once.
+    fn permissions(&mut self, requires: &[Spanned<String>]) -> Vec<Arc<str>> {
+        let mut permissions: Vec<Arc<str>> = Vec::with_capacity(requires.len());
+        for Spanned { node: permission, span } in requires {
+            if permission.trim().is_empty() {
+                let message = message!("a permission without a name can never be granted");
+                let help = message!(
+                    "name the permission that whoever calls must have: `requires permission \"execute\"`"
+                );
+                self.emit(Code::BlankPermission, *span, message, help);
+            } else if !permissions.iter().any(|known| **known == **permission) {
+                permissions.push(permission.as_str().into());
+            }
+        }
+        permissions
+    }
+}
+
+/// Collects the names in a type, and measures it without what they stand for.
+fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
+    let inner = match &written.kind {
+        TypeKind::Name(name) => {
+            names.push(name);
+            Measure::default()
+        }
+        TypeKind::List(inner) | TypeKind::Dict(inner) => {
+            inner.as_ref().map_or(Measure::default(), |inner| type_names(inner, names))
+        }
+        TypeKind::Record(fields) => fields.iter().fold(Measure::default(), |all, field| {
+            let one = type_names(&field.ty, names);
+            Measure { nodes: all.nodes + one.nodes, depth: all.depth.max(one.depth) }
+        }),
+    };
+    Measure { nodes: inner.nodes + 1, depth: inner.depth + 1 }
+}
+
+/// The place of each declared field.
+pub(super) type Places = HashMap<Path, Span>;
+
+fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut Places) {
+    for field in fields {
+        path.push(field.name.node.as_str().into());
+        places.insert(path.clone(), field.name.span.to(field.ty.span));
+        if let TypeKind::Record(inner) = &field.ty.kind {
+            field_places(inner, path, places);
+        }
+        path.pop();
+    }
+}

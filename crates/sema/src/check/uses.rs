@@ -1,0 +1,242 @@
+//! The uses of the message's fields by each statement, where no `input` declares them. They are kept
+//! to check a further route later, and to see what the removal of one changes.
+
+use super::DeclaredInput;
+use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
+use hashbrown::HashMap;
+use rulec_base::span::Span;
+use rulec_lang::ty::KindSet;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The message's fields as a program has them: declared, or as they are used.
+#[derive(Clone)]
+pub enum Known {
+    Input(Arc<DeclaredInput>),
+    Uses(Arc<FieldUses>),
+}
+
+/// The same of rules whose routes may change, where uses are counted.
+pub enum Counted {
+    Input(Arc<DeclaredInput>),
+    Uses(CountedUses),
+}
+
+impl Counted {
+    /// The fields as they are now.
+    pub fn known(&self) -> Known {
+        match self {
+            Counted::Input(input) => Known::Input(Arc::clone(input)),
+            Counted::Uses(uses) => Known::Uses(Arc::clone(uses.fields())),
+        }
+    }
+}
+
+/// The uses of fields in one route: for each the kinds for which all its uses work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RouteUses(Vec<(Path, KindSet)>);
+
+impl RouteUses {
+    pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
+        match self.0.iter_mut().find(|(known, _)| same_path(known, path)) {
+            Some((_, left)) => *left = left.intersect(kinds),
+            None => self.0.push((names.path(path), kinds)),
+        }
+    }
+}
+
+/// The uses of each of many routes, by where the route stands.
+#[derive(Debug, Default)]
+pub struct UsesByRoute(HashMap<Span, Arc<RouteUses>>);
+
+impl UsesByRoute {
+    pub(super) fn keep(&mut self, route: Span, uses: Arc<RouteUses>) {
+        self.0.insert(route, uses);
+    }
+
+    /// The uses of the route that stands there; `None` where its rules count none.
+    pub fn of(&self, route: Span) -> Option<Arc<RouteUses>> {
+        self.0.get(&route).cloned()
+    }
+}
+
+/// The uses of fields in all rules, with the number of routes that have each: what edits of routes change. Most routes
+/// use the same fields in the same way as some other, so that an edit hardly ever changes more than such a number.
+#[derive(Debug, Default)]
+pub struct CountedUses {
+    fields: Arc<FieldUses>,
+    routes: HashMap<Arc<RouteUses>, u32>,
+}
+
+impl CountedUses {
+    /// The fields, as routes are checked with them.
+    pub fn fields(&self) -> &Arc<FieldUses> {
+        &self.fields
+    }
+
+    /// A use that is none of a route.
+    pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
+        Arc::make_mut(&mut self.fields).fix(path, kinds, names);
+    }
+
+    /// Adds the uses of a route, and returns those of all routes that have the same.
+    pub fn add(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
+        if let Some((kept, count)) = self.routes.get_key_value_mut(&uses) {
+            *count += 1;
+            return Arc::clone(kept);
+        }
+        Arc::make_mut(&mut self.fields).add(&uses);
+        self.routes.insert(Arc::clone(&uses), 1);
+        uses
+    }
+
+    /// Takes out the uses of a route. False when what is left reads a field at more kinds than
+    /// before: rules that were made with the route in place then mean something else without it.
+    pub fn remove(&mut self, uses: &Arc<RouteUses>) -> bool {
+        match self.routes.get_mut(uses) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(_) => {
+                self.routes.remove(uses);
+                return Arc::make_mut(&mut self.fields).remove(uses);
+            }
+            None => {}
+        }
+        true
+    }
+}
+
+/// The uses of fields in all rules, in whatever number of routes.
+#[derive(Clone, Debug, Default)]
+pub struct FieldUses {
+    fields: HashMap<Path, FieldUse>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FieldUse {
+    /// The kinds that everything but routes leaves over, where it reads the field.
+    fixed: Option<KindSet>,
+    /// The number of different [`RouteUses`] that have the field at each set of kinds.
+    routes: SmallVec<[(KindSet, u32); 2]>,
+}
+
+impl FieldUse {
+    fn kinds(&self, path: &[impl Name]) -> KindSet {
+        let start = if is_text(path) { KindSet::STRING } else { KindSet::ALL };
+        let start = start.intersect(self.fixed.unwrap_or(KindSet::ALL));
+        self.routes.iter().fold(start, |left, (kinds, _)| left.intersect(*kinds))
+    }
+}
+
+impl FieldUses {
+    /// The kinds that a field is read at; `None` when nothing uses it.
+    pub(super) fn kinds(&self, path: &[impl Name]) -> Option<KindSet> {
+        Some(self.fields.get(&Names(path))?.kinds(path))
+    }
+
+    fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
+        let field = self.field(&names.path(path));
+        field.fixed = Some(field.fixed.unwrap_or(KindSet::ALL).intersect(kinds));
+    }
+
+    fn field(&mut self, path: &[Arc<str>]) -> &mut FieldUse {
+        self.fields.entry_ref(path).or_default()
+    }
+
+    fn add(&mut self, route: &RouteUses) {
+        for (path, kinds) in &route.0 {
+            let field = self.field(path);
+            match field.routes.iter_mut().find(|(known, _)| known == kinds) {
+                Some((_, count)) => *count += 1,
+                None => field.routes.push((*kinds, 1)),
+            }
+        }
+    }
+
+    /// Takes out uses; false when a field is read at more kinds without them.
+    fn remove(&mut self, route: &RouteUses) -> bool {
+        let mut same = true;
+        for (path, kinds) in &route.0 {
+            let Some(field) = self.fields.get_mut(path) else { continue };
+            let before = field.kinds(path);
+            if let Some(at) = field.routes.iter().position(|(known, _)| known == kinds) {
+                field.routes[at].1 -= 1;
+                if field.routes[at].1 == 0 {
+                    field.routes.swap_remove(at);
+                }
+            }
+            if field.routes.is_empty() && field.fixed.is_none() {
+                self.fields.remove(path);
+            } else {
+                same &= field.kinds(path) == before;
+            }
+        }
+        same
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &str) -> Path {
+        name.split('.').map(Arc::from).collect()
+    }
+
+    fn uses(of: &[(&str, KindSet)]) -> Arc<RouteUses> {
+        let mut uses = RouteUses::default();
+        of.iter().for_each(|(name, kinds)| uses.note(&path(name), *kinds, &mut KeptNames::default()));
+        Arc::new(uses)
+    }
+
+    #[test]
+    fn removing_a_route_tells_whether_a_field_is_read_otherwise() {
+        let mut all = CountedUses::default();
+        all.fix(&path("a"), KindSet::ALL, &mut KeptNames::default());
+        let (number, any) =
+            (uses(&[("a", KindSet::NUMBER), ("b", KindSet::STRING)]), uses(&[("b", KindSet::ALL)]));
+        all.add(number.clone());
+        all.add(number.clone());
+        all.add(any.clone());
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::NUMBER));
+        assert!(all.remove(&number), "another route still says so");
+        assert!(all.remove(&any));
+        assert!(!all.remove(&number), "`a` is read at any kind now");
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::ALL));
+        assert_eq!(all.fields().kinds(&path("b")), None);
+    }
+
+    #[test]
+    fn a_field_that_routes_use_beside_others_is_read_as_the_rest_of_them_says() {
+        let mut all = CountedUses::default();
+        let (one, other) =
+            (uses(&[("a", KindSet::NUMBER)]), uses(&[("a", KindSet::NUMBER), ("b", KindSet::ALL)]));
+        all.add(one.clone());
+        all.add(other.clone());
+        assert!(all.remove(&one), "a route with other uses still says so");
+        assert!(all.remove(&one), "what nobody has is gone already");
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::NUMBER));
+        assert!(all.remove(&other), "nothing is left that could be read otherwise");
+        assert_eq!(all.fields().kinds(&path("a")), None);
+    }
+
+    #[test]
+    fn uses_of_routes_that_have_the_same_are_one() {
+        let mut all = CountedUses::default();
+        let first = all.add(uses(&[("a", KindSet::NUMBER)]));
+        let fields = Arc::clone(all.fields());
+        let second = all.add(uses(&[("a", KindSet::NUMBER)]));
+        assert!(Arc::ptr_eq(&first, &second));
+        assert!(
+            all.remove(&second) && Arc::ptr_eq(&fields, all.fields()),
+            "whoever checks with them goes on"
+        );
+    }
+
+    #[test]
+    fn uses_of_one_route_are_joined_and_text_is_a_string() {
+        let mut all = CountedUses::default();
+        all.add(uses(&[("a", KindSet::NUMBER), ("a", KindSet::INT), ("text", KindSet::ALL)]));
+        assert_eq!(all.fields().kinds(&path("a")), Some(KindSet::INT));
+        assert_eq!(all.fields().kinds(&path("text")), Some(KindSet::STRING));
+    }
+}

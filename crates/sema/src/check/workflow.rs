@@ -1,0 +1,168 @@
+//! Workflows: each node with its router, and then the graph as a whole.
+
+use super::{Checked, Checker, listed};
+use crate::hir::{MAX_GRAPH, Node, PARALLEL, TableId, TableKind, Workflow};
+use crate::resolve::duplicate;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::graph::{self, Finding, FindingKind, NodeId, Severity};
+use rulec_syntax::ast::{self, Ident, Literal, Statement, StatementKind};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl<'a> Checker<'a> {
+    /// Every workflow of the main file and of what it imports.
+    pub(super) fn workflows(&mut self) {
+        let mut places: HashMap<&str, Span> = HashMap::new();
+        for statement in self.statements() {
+            let StatementKind::Workflow(workflow) = &statement.kind else { continue };
+            let name = &workflow.name;
+            let first = *places.entry(&name.node).or_insert(name.span);
+            if first != name.span {
+                self.diagnostics.push(duplicate(message!("workflow"), &name.node, first, name.span));
+                continue;
+            }
+            self.workflow(workflow, statement);
+        }
+    }
+
+    fn workflow(&mut self, workflow: &'a ast::Workflow, statement: &'a Statement) {
+        let name = &workflow.name;
+        if workflow.nodes.is_empty() {
+            let message = message!("the workflow `{}` has no node", name.node);
+            let help = message!("give it one to begin at: `node draft echo -> review`");
+            return self.emit(Code::WorkflowStalls, name.span, message, help);
+        }
+        let keys = self.each_once(message!("passthrough key"), &workflow.passthrough, |key| key);
+        let passthrough = keys.into_iter().map(|key| key.node.as_str().into()).collect();
+        let nodes = self.each_once(message!("node"), &workflow.nodes, |node| &node.id);
+        let nodes: Vec<Checked<Node>> = nodes.into_iter().map(|node| self.node(node)).collect();
+        // Without one of its nodes nothing can be said of the others.
+        let Ok(nodes) = nodes.into_iter().collect::<Checked<Vec<Node>>>() else { return };
+        self.program.workflows.push(Workflow {
+            name: name.node.as_str().into(),
+            nodes,
+            passthrough,
+            span: name.span,
+            docs: statement.docs.as_str().into(),
+        });
+    }
+
+    fn node(&mut self, node: &'a ast::Node) -> Checked<Node> {
+        let text = |name: &Ident| -> Arc<str> { name.node.as_str().into() };
+        let config = self.constant_map(&node.config);
+        let time_limit = node.within.as_ref().map(|limit| self.time_limit(limit)).transpose();
+        let router = node.router.as_ref().map(|router| self.router_named(router)).transpose();
+        if node.kind.node == PARALLEL && !(node.config.is_empty() && node.within.is_none()) {
+            let message =
+                message!("the parallel node `{}` has no processor that would read this", node.id.node);
+            let help = message!("write it at the nodes that it runs side by side");
+            self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
+        }
+        Ok(Node {
+            id: text(&node.id),
+            kind: text(&node.kind),
+            config: Arc::new(config?),
+            time_limit: time_limit?,
+            next: node.next.iter().map(text).collect(),
+            router: router?,
+            span: node.id.span,
+        })
+    }
+
+    /// A time in milliseconds, at least one.
+    fn time_limit(&mut self, limit: &Spanned<Literal>) -> Checked<u64> {
+        let seconds = match limit.node {
+            Literal::Int(seconds) => seconds as f64,
+            Literal::Float(seconds) => seconds,
+            _ => 0.0,
+        };
+        // A year: far more than anybody waits, and far from the end of the numbers.
+        let millis = (seconds * 1000.0).round();
+        if (1.0..=31_536_000_000.0).contains(&millis) {
+            return Ok(millis as u64);
+        }
+        let help = message!("write from `1ms` to a year, such as `within 30s`");
+        self.fail(Code::NumberOutOfRange, limit.span, message!("a node cannot have this time limit"), help)
+    }
+
+    fn router_named(&mut self, name: &Ident) -> Checked<TableId> {
+        let tables = &self.program.tables;
+        let is_router = |id: &TableId| tables[id.index()].kind == TableKind::Router;
+        if let Some(id) = self.entries.get(name.node.as_str()).copied().filter(is_router) {
+            return Ok(id);
+        }
+        let routers: Vec<Arc<str>> = tables
+            .iter()
+            .filter(|table| table.kind == TableKind::Router)
+            .map(|table| table.name.clone())
+            .collect();
+        let help = match routers.is_empty() {
+            true => message!(
+                "declare it: `router {}(output) {{ when output.ok -> next[1]  otherwise -> next[0] loopback }}`",
+                name.node
+            ),
+            false => message!("the routers are {}", listed(routers.iter().map(|router| &**router))),
+        };
+        let message = message!("there is no router `{}`", name.node);
+        self.unknown(Code::WorkflowNode, name, message, routers.iter().map(|router| &**router), help)
+    }
+
+    /// Holds the graphs against the rules, once all routers are known and nothing else is wrong: a route that is
+    /// missing for a fault of its own would be found missing here again.
+    pub(super) fn graphs(&mut self) {
+        if self.diagnostics.iter().any(Diagnostic::is_error) {
+            return;
+        }
+        for workflow in std::mem::take(&mut self.program.workflows) {
+            if workflow.size(&self.program) > MAX_GRAPH {
+                let message = message!("the workflow `{}` is too large", workflow.name);
+                let help = message!(
+                    "its nodes, next nodes and the targets of its routers together may be {MAX_GRAPH}; split it"
+                );
+                self.emit(Code::WorkflowStalls, workflow.span, message, help);
+                continue;
+            }
+            let mut vertices = workflow.vertices(&self.program);
+            let numbers: HashMap<NodeId, usize> =
+                vertices.iter().enumerate().map(|(number, vertex)| (vertex.id.clone(), number)).collect();
+            graph::connect(&mut vertices, &numbers);
+            for finding in graph::check(&vertices, &numbers, 0) {
+                let at_fault = finding
+                    .node
+                    .as_ref()
+                    .and_then(|id| numbers.get(id))
+                    .map(|number| &workflow.nodes[*number]);
+                self.finding(&workflow, at_fault, &finding);
+            }
+            self.program.workflows.push(workflow);
+        }
+    }
+
+    fn finding(&mut self, workflow: &Workflow, at_fault: Option<&Node>, finding: &Finding) {
+        use FindingKind::{MissingTarget, UnknownNext, UnknownTarget};
+        let place = at_fault.map_or(workflow.span, |node| node.span);
+        let code = match (finding.severity, finding.kind) {
+            (Severity::Warning, _) => Code::WorkflowDoubt,
+            (Severity::Error, UnknownNext | UnknownTarget | MissingTarget) => Code::WorkflowNode,
+            (Severity::Error, _) => Code::WorkflowStalls,
+        };
+        let mut diagnostic = Diagnostic::new(code, place, finding.message.clone());
+        let router = at_fault.and_then(|node| node.router).filter(|_| finding.is_about_routes());
+        if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
+            diagnostic = diagnostic.label(span, message!("by this router"));
+        }
+        let path: Vec<&str> = finding.path.iter().map(NodeId::as_str).collect();
+        let help = match path.len() {
+            0..=2 => finding.help(),
+            _ => message!("{}; the path is {}", finding.help(), path.join(" → ")),
+        };
+        let unknown = path.last().filter(|_| finding.kind == UnknownNext);
+        let near = unknown.and_then(|name| self.nearest(name, workflow.nodes.iter().map(|node| &*node.id)));
+        self.diagnostics.push(match near {
+            Some(near) => diagnostic.help(message!("did you mean `{near}`? {help}")),
+            None => diagnostic.help(help),
+        });
+    }
+}

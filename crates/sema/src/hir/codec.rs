@@ -1,0 +1,160 @@
+//! The form in which a program is written to a file. Numbers are held against what they number when they are
+//! read, so that whoever follows one finds what it numbers.
+
+use super::*;
+use rulec_base::codec::{Codec, DecodeError, Numbered, Reader, Writer, impl_codec};
+
+macro_rules! ids {
+    ($($name:ident $read:path $(, $numbered:expr)?;)*) => {$(
+        impl Codec for $name {
+            fn write(&self, to: &mut Writer) {
+                to.number(self.0.into());
+            }
+            fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                $read(from $(, $numbered)?).map($name)
+            }
+        }
+    )*};
+}
+ids! {
+    SlotId Reader::id, Numbered::Slot;
+    LetId Reader::id, Numbered::Let;
+    ExternId Reader::id, Numbered::Extern;
+    TableId Reader::id, Numbered::Table;
+    RuleId Reader::id, Numbered::Rule;
+    FlowId Reader::id, Numbered::Flow;
+    ValueId Reader::id, Numbered::Value;
+    // Compared only with others, so that any number does.
+    VarId u32::read;
+    BindingId u32::read;
+}
+
+/// The counts of what numbers refer to must be known to the reader. Whether they are true shows when all is read, so that until then
+/// nothing is looked up by such a number.
+macro_rules! program {
+    ($($part:ident)*) => {
+        impl Codec for Program {
+            fn write(&self, to: &mut Writer) {
+                $(self.$part.write(to);)*
+            }
+            fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                from.counts = from.counts.with(Numbered::Let, 0);
+                // Where an expression was first written matters to the compiler alone.
+                let (patterns, idle) = (HashMap::new(), Vec::new());
+                Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
+            }
+        }
+    };
+}
+program!(
+    slots lets externs tables rules values flows flow_tool questions handlers input inferred tests workflows payloads
+    requirements analysis limits zones
+);
+
+/// It may use earlier ones only, so it counts when it has been read: whoever followed a circle would never
+/// come back.
+impl Codec for Let {
+    fn write(&self, to: &mut Writer) {
+        let Let { name, body, span } = self;
+        name.write(to);
+        body.write(to);
+        span.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let read = Let { name: Codec::read(from)?, body: Codec::read(from)?, span: Codec::read(from)? };
+        from.counts = from.counts.with(Numbered::Let, from.counts.of(Numbered::Let) + 1);
+        Ok(read)
+    }
+}
+
+/// The order of its rules follows from them, and is made by whoever has read them all.
+impl Codec for Table {
+    fn write(&self, to: &mut Writer) {
+        let Table { name, kind, order: _, default, to_user, span, docs } = self;
+        name.write(to);
+        kind.write(to);
+        default.write(to);
+        to_user.write(to);
+        span.write(to);
+        docs.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Table {
+            name: Codec::read(from)?,
+            kind: Codec::read(from)?,
+            order: Vec::new(),
+            default: Codec::read(from)?,
+            to_user: Codec::read(from)?,
+            span: Codec::read(from)?,
+            docs: Codec::read(from)?,
+        })
+    }
+}
+
+impl_codec!(struct Slot { root, path, kinds, private });
+impl_codec!(struct Extern { name, params, result, feature, span });
+impl_codec!(struct Handler { name, params, requires, span, docs });
+impl_codec!(enum TableKind { 0 Routes, 1 Choice, 2 Flows, 3 Router, 4 Requirements });
+impl_codec!(struct Rule { name, table, priority, disabled, condition, outcome, span, docs });
+impl_codec!(enum Outcome {
+    0 Handler { name, args, metadata },
+    1 Goto(table),
+    2 Branch { default },
+    3 Flow { flow, pattern },
+    4 Next { destinations, next, loopback },
+});
+impl_codec!(enum Destination { 0 All, 1 At(number), 2 Node(id), 3 Named(value) });
+impl_codec!(struct Flow { name, id, description, trigger, span, docs });
+impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
+impl_codec!(struct FlowTool { name, description, parameter, endpoint, span });
+impl_codec!(struct Question { name, text, branches, default, span });
+impl_codec!(struct Argument { name, value, optional });
+impl_codec!(struct Test { name, message, entry, expect, then, span });
+impl_codec!(struct Then { handler, args, metadata, next, score });
+impl_codec!(enum Expect {
+    0 Rule(rule),
+    1 Default(table),
+    2 Nothing,
+    3 Judgement { kind, outcome, breaks },
+    4 Flow(flow),
+    5 Any,
+});
+impl_codec!(enum Term { 0 Cond(cond), 1 Expr(expr) });
+impl_codec!(struct Cond { kind, span });
+impl_codec!(enum CondKind {
+    0 Const(value),
+    1 Not(cond),
+    2 And(parts),
+    3 Or(parts),
+    4 Test(predicate),
+    5 Quantifier { all, list, var, body },
+    6 Let(number),
+    7 Call(name, cond),
+    8 Branch { all, conditions },
+    9 NotTrue(cond),
+});
+impl_codec!(struct Guarded { usable, cond });
+impl_codec!(struct Predicate { op, negated, mode, left, right });
+impl_codec!(enum Operand { 0 Nothing, 1 Value(value), 2 Range { start, end, inclusive } });
+impl_codec!(struct Var { id, name, kinds });
+impl_codec!(struct Expr { kind, ty, optional, span });
+impl_codec!(enum ExprKind {
+    0 Const(value),
+    1 Slot(slot),
+    2 Var(var),
+    3 Param(number),
+    4 Field(base, name),
+    5 Index(base, index),
+    6 List(items),
+    7 Op(op, left, right),
+    8 Read(value, kinds),
+    9 Call(function, items),
+    10 Extern(function, items),
+    11 Count { list, var, body },
+    12 Cond(cond),
+    13 Let(number),
+    14 If { cond, then, other },
+});
+impl_codec!(enum Const { 0 Json(json), 1 DateTime(at), 2 Version(version) });

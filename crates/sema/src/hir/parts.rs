@@ -1,0 +1,119 @@
+//! The direct parts of conditions and values, for all that look through whole trees.
+
+use super::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Program, SlotId, Term};
+use rulec_base::span::Span;
+use smallvec::{SmallVec, smallvec};
+
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    Cond(&'a Cond),
+    Expr(&'a Expr),
+    /// A use of a `let`, which stands for [`Program::let_body`](super::Program::let_body).
+    Let(LetId),
+}
+
+/// Parts in the author's order.
+pub type Parts<'a> = SmallVec<[Part<'a>; 4]>;
+
+impl<'a> Part<'a> {
+    /// The parts of the part; a `let` has none, since its body stands elsewhere.
+    pub fn parts(self) -> Parts<'a> {
+        match self {
+            Part::Cond(cond) => cond.parts(),
+            Part::Expr(expr) => expr.parts(),
+            Part::Let(_) => Parts::new(),
+        }
+    }
+
+    /// The address of a condition or value, and which of both it is: it stands for the part as long as the program
+    /// stays where it is. A use of a `let` has none.
+    pub fn address(self) -> Option<(usize, bool)> {
+        match self {
+            Part::Cond(cond) => Some((std::ptr::from_ref(cond) as usize, true)),
+            Part::Expr(expr) => Some((std::ptr::from_ref(expr) as usize, false)),
+            Part::Let(_) => None,
+        }
+    }
+}
+
+impl Term {
+    pub fn part(&self) -> Part<'_> {
+        match self {
+            Term::Cond(cond) => Part::Cond(cond),
+            Term::Expr(expr) => Part::Expr(expr),
+        }
+    }
+}
+
+impl Predicate {
+    /// The operands, the left one first; of a range both ends.
+    pub fn operands(&self) -> impl Iterator<Item = &Expr> {
+        let (second, third) = match &self.right {
+            Operand::Nothing => (None, None),
+            Operand::Value(right) => (Some(right), None),
+            Operand::Range { start, end, .. } => (Some(start), Some(end)),
+        };
+        std::iter::once(&self.left).chain(second).chain(third)
+    }
+}
+
+impl Cond {
+    pub fn parts(&self) -> Parts<'_> {
+        match &self.kind {
+            CondKind::Const(_) => Parts::new(),
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+                smallvec![Part::Cond(inner)]
+            }
+            CondKind::And(parts) | CondKind::Or(parts) => parts.iter().map(Part::Cond).collect(),
+            CondKind::Test(predicate) => predicate.operands().map(Part::Expr).collect(),
+            CondKind::Quantifier { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
+            CondKind::Let(id) => smallvec![Part::Let(*id)],
+            CondKind::Branch { conditions, .. } => {
+                conditions.iter().flat_map(|part| [&part.usable, &part.cond]).map(Part::Cond).collect()
+            }
+        }
+    }
+}
+
+impl Expr {
+    pub fn parts(&self) -> Parts<'_> {
+        match &self.kind {
+            ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Param(_) => Parts::new(),
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => smallvec![Part::Expr(inner)],
+            ExprKind::Index(base, index) => smallvec![Part::Expr(base), Part::Expr(index)],
+            ExprKind::Op(_, left, right) => {
+                std::iter::once(&**left).chain(right.as_deref()).map(Part::Expr).collect()
+            }
+            ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
+                items.iter().map(Part::Expr).collect()
+            }
+            ExprKind::Count { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
+            ExprKind::Cond(cond) => smallvec![Part::Cond(cond)],
+            ExprKind::If { cond, then, other } => {
+                smallvec![Part::Cond(cond), Part::Expr(then), Part::Expr(other)]
+            }
+            ExprKind::Let(id) => smallvec![Part::Let(*id)],
+        }
+    }
+}
+
+impl Program {
+    /// The fields of the message that a part reads, each with the place where it stands first.
+    pub fn reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
+        let mut found = Vec::new();
+        self.add_reads(part, &mut found);
+        found
+    }
+
+    fn add_reads(&self, part: Part<'_>, found: &mut Vec<(SlotId, Span)>) {
+        match part {
+            Part::Expr(Expr { kind: ExprKind::Slot(slot), span, .. }) => {
+                if !found.iter().any(|(other, _)| other == slot) {
+                    found.push((*slot, *span));
+                }
+            }
+            Part::Let(id) => self.add_reads(self.let_body(id).part(), found),
+            part => part.parts().into_iter().for_each(|part| self.add_reads(part, found)),
+        }
+    }
+}

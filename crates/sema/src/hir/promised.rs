@@ -1,0 +1,76 @@
+//! The promises that a program takes for granted of its messages, and their breaches.
+
+use super::Program;
+use rulec_base::codec::impl_codec;
+use rulec_lang::schema::{self, Breach};
+use rulec_lang::ty::{Field, KindSet, Record, Ty};
+use serde_json::Value as Json;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The type of an undeclared field that one statement decides for the others.
+#[derive(Clone, Debug)]
+pub struct Inferred {
+    pub path: Vec<Arc<str>>,
+    pub kinds: KindSet,
+    /// The statement that decides it, in words.
+    pub hint: Arc<str>,
+}
+
+impl Program {
+    /// The declared input; without one the inferred types that are worth a report, as optional fields.
+    pub fn promised(&self) -> Option<Cow<'_, Record>> {
+        if let Some(input) = &self.input {
+            return Some(Cow::Borrowed(input));
+        }
+        let mut record = Record::default();
+        for Inferred { path, kinds, .. } in &self.inferred {
+            insert(&mut record, path, *kinds);
+        }
+        (!self.inferred.is_empty()).then_some(Cow::Owned(record))
+    }
+
+    /// The fields of a message: the declared input; without one those that the rules read, as optional fields.
+    pub fn fields(&self) -> Cow<'_, Record> {
+        if let Some(input) = &self.input {
+            return Cow::Borrowed(input);
+        }
+        let mut record = Record::default();
+        for slot in self.slots.iter().filter(|slot| slot.root.is_none()) {
+            insert(&mut record, &slot.path, slot.kinds);
+        }
+        Cow::Owned(record)
+    }
+
+    /// The promises that a message breaks.
+    pub fn breaches(&self, message: &Json) -> Vec<Breach> {
+        let Some(promised) = self.promised() else { return Vec::new() };
+        let mut found = schema::breaches(&promised, message);
+        if self.input.is_none() {
+            let inferred =
+                |breach: &Breach| self.inferred.iter().find(|field| field.path.join(".") == breach.path);
+            found.retain_mut(|breach| {
+                breach.hint = inferred(breach).map(|field| field.hint.to_string());
+                breach.hint.is_some()
+            });
+        }
+        found
+    }
+}
+
+fn insert(record: &mut Record, path: &[Arc<str>], kinds: KindSet) {
+    let Some((name, rest)) = path.split_first() else { return };
+    let at = record.fields.iter().position(|field| field.name == *name).unwrap_or_else(|| {
+        let ty = if rest.is_empty() { Ty::plain(kinds) } else { Ty::record(Record::default()) };
+        record.fields.push(Field { name: name.clone(), ty, optional: true, private: false });
+        record.fields.len() - 1
+    });
+    let field = &mut record.fields[at];
+    let mut inner = field.ty.fields().cloned().unwrap_or_default();
+    if !rest.is_empty() {
+        insert(&mut inner, rest, kinds);
+        field.ty = Ty::record(inner);
+    }
+}
+
+impl_codec!(struct Inferred { path, kinds, hint });

@@ -1,0 +1,288 @@
+//! The verifier of programs that were read from a file. It checks all that the checker guarantees and engines rely on:
+//! where it holds, they agree on what the program decides.
+
+use super::*;
+use rulec_base::codec::DecodeError;
+use rulec_base::parallel::{self, Threads};
+use rulec_base::text::Form;
+use rulec_lang::operators::modifiers::TestMode;
+use rulec_lang::operators::{Fixity, Meaning, Op, OpInfo};
+use std::collections::HashSet;
+
+type Verified = Result<(), DecodeError>;
+
+fn require(holds: bool, what: &'static str) -> Verified {
+    if holds { Ok(()) } else { Err(DecodeError(what)) }
+}
+
+impl Program {
+    /// Verifies it. The conditions of its rules are trees from then on.
+    pub fn verify(&self) -> Result<(), DecodeError> {
+        let verifier = Verifier::of(self)?;
+        let part = self.rules.len().div_ceil(Threads::All.for_statements(self.rules.len())).max(1);
+        let rules = |rules: &[Rule]| rules.iter().try_for_each(|rule| verifier.rule(rule));
+        parallel::each(self.rules.chunks(part), rules).into_iter().collect::<Verified>()?;
+        require(self.blocks_nest(), "an `each` says that less nests in it than does")
+    }
+}
+
+/// The facts about the whole program. A number of bindings says how many of them something may read: none where
+/// only the message is there.
+struct Verifier<'p> {
+    program: &'p Program,
+    lets: Vec<Measure>,
+    tables: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl<'p> Verifier<'p> {
+    /// Verifies all but the rules.
+    fn of(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
+        let Program { tables, values, externs, tests, analysis, .. } = program;
+        let of_table = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
+        let mut verifier = Verifier {
+            program,
+            lets: Vec::with_capacity(program.lets.len()),
+            tables: tables.iter().map(of_table).collect(),
+            values: vec![u32::MAX; values.len()],
+        };
+        require(tables.first().is_some_and(|table| table.kind == TableKind::Routes), "there are no routes")?;
+        let named = |slot: &Slot| slot.root.is_some() || !slot.path.is_empty();
+        require(program.slots.iter().all(named), "a field has no name")?;
+        let is_there = |function: &Extern| match function.feature {
+            Some(Feature::Entity(number)) => number < analysis.entities.len(),
+            Some(Feature::Lexicon(number)) => number < analysis.lexicons.len(),
+            Some(Feature::Intent | Feature::Keywords) | None => true,
+        };
+        require(externs.iter().all(is_there), "a function analyses what is not there")?;
+        program.input.iter().try_for_each(fields_differ)?;
+        verifier.payloads()?;
+        for body in program.lets.iter().map(|body| body.body.part()) {
+            let measure = verifier.part(body, 0, MAX_NODES)?;
+            verifier.lets.push(measure);
+        }
+        for (table, bindings) in tables.iter().zip(&verifier.tables) {
+            if let Some(default) = &table.default {
+                outcome_fits(program, table, default)?;
+                of_outcome(default, |value| limit(&mut verifier.values, value, *bindings));
+            }
+        }
+        for rule in &program.rules {
+            let bindings = verifier.tables[rule.table.index()];
+            of_outcome(&rule.outcome, |value| limit(&mut verifier.values, value, bindings));
+        }
+        for (value, bindings) in values.iter().zip(&verifier.values) {
+            // The checker limits conditions and definitions, not the values that use them.
+            verifier.part(Part::Expr(value), *bindings, u64::MAX)?;
+        }
+        let entry = |test: &Test| tables[test.entry.index()].kind != TableKind::Requirements;
+        require(tests.iter().all(entry), "a test decides by requirements")?;
+        let mut routers =
+            program.workflows.iter().flat_map(|workflow| &workflow.nodes).filter_map(|node| node.router);
+        let is_router = |id: TableId| tables[id.index()].kind == TableKind::Router;
+        require(routers.all(is_router), "a workflow asks what is no router")?;
+        Ok(verifier)
+    }
+
+    /// The bindings of what each payload is judged by.
+    fn payloads(&mut self) -> Verified {
+        let requirements = &self.program.requirements;
+        require(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
+        for payload in &self.program.payloads {
+            let defined = self.block(&payload.block, payload.bindings)?;
+            require(payload.bindings <= defined.saturating_add(1), "a payload binds too much")?;
+        }
+        for requirement in requirements {
+            let bindings = self.tables[self.program.rules[requirement.rule.index()].table.index()];
+            self.place(&requirement.place, bindings);
+            match &requirement.correction {
+                Some(Correction::Default(value) | Correction::Clamp(value)) => {
+                    limit(&mut self.values, *value, bindings);
+                }
+                Some(Correction::Remove) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of bindings that a block defines.
+    fn block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
+        let kind = self.program.tables[block.table.index()].kind;
+        require(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
+        let known = &mut self.tables[block.table.index()];
+        *known = bindings.min(*known);
+        let mut defined = block.lets.len() as u32;
+        for (_, value) in &block.lets {
+            limit(&mut self.values, *value, bindings);
+        }
+        for each in &block.each {
+            limit(&mut self.values, each.list, bindings);
+            each.when.iter().for_each(|when| limit(&mut self.values, *when, bindings));
+            each.place.iter().for_each(|place| self.place(place, bindings));
+            defined = defined.saturating_add(2).saturating_add(self.block(&each.block, bindings)?);
+        }
+        Ok(defined)
+    }
+
+    fn place(&mut self, place: &Place, bindings: u32) {
+        let dotted = place.dotted.iter().flat_map(|dotted| &dotted.steps);
+        for step in place.steps.iter().chain(dotted) {
+            if let Step::At(value) = step {
+                limit(&mut self.values, *value, bindings);
+            }
+        }
+    }
+
+    fn rule(&self, rule: &Rule) -> Verified {
+        let table = &self.program.tables[rule.table.index()];
+        outcome_fits(self.program, table, &rule.outcome)?;
+        let condition = rule.condition.unpack()?;
+        let bindings = self.tables[rule.table.index()];
+        match &condition.kind {
+            CondKind::Branch { conditions, .. } => {
+                for Guarded { usable, cond } in conditions {
+                    require(is_presence(usable), "a branch tests for more than presence")?;
+                    self.part(Part::Cond(usable), bindings, MAX_NODES)?;
+                    self.part(Part::Cond(cond), bindings, MAX_NODES)?;
+                }
+                Ok(())
+            }
+            _ => self.part(Part::Cond(condition), bindings, MAX_NODES).map(drop),
+        }
+    }
+
+    /// A whole condition or value of so many nodes at most, which may read so many bindings.
+    fn part(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
+        let measure = Measure::of(part, &self.lets);
+        // A value may be twice as deep: as deep as expressions are, with a definition inside.
+        require(measure.nodes <= most && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
+        Walk { program: self.program, bindings, scope: Vec::new() }.part(part)?;
+        Ok(measure)
+    }
+}
+
+/// A walk through a condition or value.
+struct Walk<'p> {
+    program: &'p Program,
+    bindings: u32,
+    /// The variables of the quantifiers around.
+    scope: Vec<VarId>,
+}
+
+impl Walk<'_> {
+    fn part(&mut self, part: Part<'_>) -> Verified {
+        let var = match part {
+            Part::Cond(cond) => self.cond(cond)?,
+            Part::Expr(expr) => self.expr(expr)?,
+            Part::Let(_) => None,
+        };
+        let mut parts = part.parts().into_iter();
+        if let Some(var) = var {
+            // The list stands outside.
+            parts.next().map_or(Ok(()), |list| self.part(list))?;
+            self.scope.push(var.id);
+        }
+        parts.try_for_each(|part| self.part(part))?;
+        if var.is_some() {
+            self.scope.pop();
+        }
+        Ok(())
+    }
+
+    /// Verifies a condition but for its parts; returns the variable that it binds.
+    fn cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
+        match &cond.kind {
+            CondKind::Test(test) => require(test_fits(test), "a test does not fit its operator")?,
+            CondKind::Branch { .. } => return Err(DecodeError("a branch stands within a condition")),
+            CondKind::Quantifier { var, .. } => return Ok(Some(var)),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// The same for a value.
+    fn expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
+        let holds = match &expr.kind {
+            ExprKind::Slot(id) => {
+                let root = &self.program.slots[id.index()].root;
+                root.as_ref().is_none_or(|root| root.id.0 < self.bindings)
+            }
+            ExprKind::Var(id) => self.scope.contains(id),
+            ExprKind::Param(_) => false,
+            ExprKind::Op(op, _, right) => {
+                let OpInfo { meaning, fixity, .. } = op.info();
+                matches!(meaning, Meaning::Value(_)) && right.is_some() == (*fixity == Fixity::Infix)
+            }
+            ExprKind::Call(function, given) => function.info().takes(given.len()),
+            ExprKind::Extern(id, given) => given.len() == self.program.externs[id.index()].params.len(),
+            ExprKind::Count { var, .. } => return Ok(Some(var)),
+            _ => true,
+        };
+        require(holds, "a value is computed of what does not fit").map(|()| None)
+    }
+}
+
+/// True when the operands and modifiers are such as the operator takes.
+fn test_fits(test: &Predicate) -> bool {
+    let Some(op) = test.op else { return matches!(test.right, Operand::Nothing) };
+    let OpInfo { meaning, fixity, accepts, search, .. } = op.info();
+    let TestMode { word, quantity, text } = test.mode;
+    matches!(meaning, Meaning::Predicate(_))
+        && match &test.right {
+            Operand::Nothing => *fixity == Fixity::Postfix,
+            Operand::Value(_) => *fixity == Fixity::Infix,
+            Operand::Range { .. } => op == Op::In,
+        }
+        && (!word || accepts.word)
+        && (quantity.is_none() || accepts.quantity)
+        && (text.is_plain() || accepts.case)
+        && (text.form == Form::None || search.is_none_or(|search| search.prepares_texts()))
+}
+
+/// True for `and` over tests of presence, which are never unknown.
+fn is_presence(cond: &Cond) -> bool {
+    let tests = |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
+    matches!(&cond.kind, CondKind::And(parts) if parts.iter().all(tests))
+}
+
+/// Verifies that a table may lead there.
+fn outcome_fits(program: &Program, table: &Table, outcome: &Outcome) -> Verified {
+    let fits = match (outcome, table.kind) {
+        (Outcome::Goto(to), TableKind::Routes) => program.tables[to.index()].kind == TableKind::Routes,
+        (Outcome::Handler { .. }, TableKind::Routes | TableKind::Requirements) => true,
+        (Outcome::Branch { .. }, TableKind::Choice) => true,
+        (Outcome::Flow { .. }, TableKind::Flows) => true,
+        (Outcome::Next { .. }, TableKind::Router) => true,
+        _ => false,
+    };
+    require(fits, "a rule leads where its table does not")
+}
+
+/// Calls with the values of an outcome.
+fn of_outcome(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
+    match outcome {
+        Outcome::Handler { args, .. } => args.iter().for_each(|argument| visit(argument.value)),
+        Outcome::Next { destinations, next, .. } => {
+            visit(*next);
+            for destination in destinations {
+                if let Destination::Named(value) = destination {
+                    visit(*value);
+                }
+            }
+        }
+        Outcome::Goto(_) | Outcome::Branch { .. } | Outcome::Flow { .. } => {}
+    }
+}
+
+/// Limits a value, which may be used in several places, to the bindings that are there in all of them.
+fn limit(values: &mut [u32], value: ValueId, bindings: u32) {
+    let known = &mut values[value.index()];
+    *known = bindings.min(*known);
+}
+
+/// Verifies that no field is declared twice: ways of reading a message count them.
+fn fields_differ(record: &Record) -> Verified {
+    let mut names = HashSet::new();
+    require(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;
+    record.fields.iter().filter_map(|field| field.ty.fields()).try_for_each(fields_differ)
+}

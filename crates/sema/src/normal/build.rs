@@ -1,0 +1,483 @@
+//! From the typed program to its normal form: negations pushed down, `let`s put in, equal parts
+//! shared, constants folded, operands ordered by cost.
+
+mod join;
+
+use super::cost::Costs;
+use super::intern::Ids;
+use super::{Ask, CondId, ExprId, Levels, NCond, NConst, NExpr, NPred, NRoute, Nest, Normal, PredId};
+use crate::hir::{
+    Cond, CondKind, Const, Expr, ExprKind, LetId, Nests, Operand, Outcome, Part, Predicate, Program,
+    TableKind, Term, Var, VarId,
+};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::arena::Arena;
+use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::implementations;
+use rulec_lang::operators::{Meaning, Op, Quantity, TestMode};
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::{Tri, Value};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Brings a checked program into normal form. The diagnostics are warnings about what turned out
+/// to be constant.
+pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
+    let mut builder = Builder::new(program);
+    for table in &program.tables {
+        let mut routes = Vec::new();
+        let mut hiding: Option<Span> = None;
+        for id in &table.order {
+            let route = &program.rules[id.index()];
+            let found = builder.diagnostics.len();
+            let cond = builder.cond(&route.condition, true);
+            // What is always missing never holds: one cause, one warning.
+            let explained = builder.diagnostics.len() > found;
+            let place = route.condition.span;
+            let literal = matches!(route.condition.kind, CondKind::Const(_));
+            match builder.normal.cond(cond) {
+                // What a field's type rules out makes many a requirement constant: no news.
+                NCond::Const(false) => {
+                    if !literal && !explained && table.kind != TableKind::Requirements {
+                        let message = message!("the condition of `{}` can never hold", route.name);
+                        let help = match table.kind {
+                            TableKind::Routes => {
+                                message!(
+                                    "its parts are constant and contradict it; remove the route or write `disabled`"
+                                )
+                            }
+                            _ => message!("its parts are constant and contradict it; remove it"),
+                        };
+                        builder
+                            .diagnostics
+                            .push(Diagnostic::new(Code::NeverMatches, place, message).help(help));
+                    }
+                    continue;
+                }
+                // What a choice's default hides is known to the checker; a router ends in `otherwise`.
+                _ if table.kind != TableKind::Routes => {}
+                NCond::Const(true) if hiding.is_none() && !matches!(route.outcome, Outcome::Goto(_)) => {
+                    hiding = Some(place);
+                }
+                _ => {
+                    if let Some(first) = hiding.take() {
+                        builder.diagnostics.push(
+                            Diagnostic::new(Code::AlwaysMatches, first, message!("this condition always holds"))
+                                .label(route.span, message!("`{}` is never reached", route.name))
+                                .help(message!("write `default -> …` for what is left, or give the condition a part that can fail")),
+                        );
+                    }
+                }
+            }
+            let goto = match route.outcome {
+                Outcome::Goto(table) => Some(table),
+                _ => None,
+            };
+            routes.push(NRoute { route: *id, cond, goto });
+        }
+        builder.normal.tables.push(routes);
+    }
+    // A value may be missing, so nothing is said of one that always is.
+    let found = builder.diagnostics.len();
+    builder.normal.values = program.values.iter().map(|value| builder.expr(value)).collect();
+    builder.diagnostics.truncate(found);
+    (builder.normal, builder.diagnostics)
+}
+
+/// A builder of normal forms, one condition after the other: equal parts have one number.
+pub struct Builder<'a> {
+    program: &'a Program,
+    normal: Normal,
+    exprs: Ids,
+    preds: Ids,
+    conds: Ids,
+    costs: Costs,
+    /// Constants seen by address, so that a long list is hashed once.
+    constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
+    conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
+    exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
+    /// Conditions as values, by their address.
+    cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
+    /// The level of each quantifier variable in scope.
+    levels: HashMap<VarId, u32>,
+    depth: u32,
+    nests: Nests,
+    /// The quantifiers around that what is built may depend on.
+    around: u32,
+    /// True when what is built is asked both whether it holds and whether it fails.
+    is_value: bool,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Builder<'a> {
+    /// A builder that has seen no condition.
+    pub fn new(program: &'a Program) -> Builder<'a> {
+        Builder {
+            program,
+            normal: Normal::default(),
+            exprs: Ids::default(),
+            preds: Ids::default(),
+            conds: Ids::default(),
+            costs: Costs::default(),
+            constants: HashMap::default(),
+            conds_of_lets: HashMap::default(),
+            exprs_of_lets: HashMap::default(),
+            cond_values: HashMap::default(),
+            levels: HashMap::new(),
+            depth: 0,
+            nests: Nests::default(),
+            around: 0,
+            is_value: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// The normal form so far; it has no tables.
+    pub fn normal(&self) -> &Normal {
+        &self.normal
+    }
+
+    /// The condition "`cond` is definitely `want`". What it is made of must stay where it is as long as the
+    /// builder lives, which knows it by its address.
+    pub fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
+        match &cond.kind {
+            CondKind::Const(value) => self.constant_cond(*value == want),
+            CondKind::Not(inner) => self.cond(inner, !want),
+            CondKind::And(parts) => self.junction(parts, want, want),
+            CondKind::Or(parts) => self.junction(parts, want, !want),
+            CondKind::NotTrue(inner) => {
+                let holds = self.cond(inner, true);
+                if want { self.complement(holds) } else { holds }
+            }
+            CondKind::Test(test) => self.test(test, cond.span, want),
+            CondKind::Quantifier { all, list, var, body } => {
+                let reads = self.reads(Part::Cond(cond));
+                let list = self.expr(list);
+                let kinds = var.kinds;
+                let (level, nest, (both, body)) = self.inside(var, reads, body, |this| {
+                    let both = this.is_value.then(|| this.both_ways(body));
+                    let body = match both {
+                        Some((holds, fails)) => {
+                            if want {
+                                holds
+                            } else {
+                                fails
+                            }
+                        }
+                        None => this.cond(body, want),
+                    };
+                    (both, body)
+                });
+                match (self.normal.cond(body), *all == want, both) {
+                    // No element does. (`all` still holds over no element, and neither holds over a
+                    // missing list, so nothing else is constant.)
+                    (NCond::Const(false), false, _) => body,
+                    (_, all, None) => self.add_cond(NCond::Each { all, list, kinds, body, level, nest }),
+                    (.., Some((holds, fails))) => {
+                        let value = NExpr::Quantifier { all: *all, list, kinds, holds, fails, level, nest };
+                        let value = self.add_expr(value);
+                        self.truth(value, want)
+                    }
+                }
+            }
+            CondKind::Let(id) => {
+                let key = (*id, self.depth, want);
+                if let Some(known) = self.conds_of_lets.get(&key) {
+                    return *known;
+                }
+                let made = self.outside(|this| match this.program.let_body(*id) {
+                    Term::Cond(body) => this.cond(body, want),
+                    Term::Expr(body) => {
+                        let left = this.expr(body);
+                        this.truth(left, want)
+                    }
+                });
+                self.conds_of_lets.insert(key, made);
+                made
+            }
+            CondKind::Call(_, body) => self.cond(body, want),
+            CondKind::Branch { all, conditions } => self.branch(*all, conditions, want),
+        }
+    }
+
+    fn test(&mut self, test: &Predicate, span: Span, want: bool) -> CondId {
+        let want = want != test.negated;
+        let left = self.expr(&test.left);
+        let Some(op) = test.op else { return self.truth(left, want) };
+        let right = match &test.right {
+            Operand::Nothing => None,
+            Operand::Value(value) => Some(self.expr(value)),
+            Operand::Range { start, end, inclusive } => {
+                let (start, end) = (self.expr(start), self.expr(end));
+                let upper = if *inclusive { Op::Le } else { Op::Lt };
+                let parts = [
+                    self.comparison(Op::Lt, left, Some(start), TestMode::default(), !want),
+                    self.comparison(upper, left, Some(end), TestMode::default(), want),
+                ];
+                return self.join(parts, want);
+            }
+        };
+        for operand in [Some(left), right].into_iter().flatten() {
+            if self.constant(Some(operand)).is_some_and(Value::is_missing) {
+                self.diagnostics.push(
+                    Diagnostic::new(Code::AlwaysMissing, span, message!("an operand here is always missing"))
+                        .help(message!("it divides by zero or leaves the range of numbers")),
+                );
+            }
+        }
+        // Each comparison has one form; the others ask whether it is definitely false.
+        let (op, want) = match op {
+            Op::Ne => (Op::Eq, !want),
+            Op::Gt => (Op::Le, !want),
+            Op::Ge => (Op::Lt, !want),
+            Op::IsPresent => (Op::IsMissing, !want),
+            other => (other, want),
+        };
+        self.comparison(op, left, right, test.mode, want)
+    }
+
+    fn comparison(
+        &mut self,
+        op: Op,
+        left: ExprId,
+        right: Option<ExprId>,
+        mode: TestMode,
+        want: bool,
+    ) -> CondId {
+        let (mode, want) = match mode.quantity {
+            Some(Quantity::None) => (TestMode { quantity: Some(Quantity::Any), ..mode }, !want),
+            _ => (mode, want),
+        };
+        if let (Some(left), Some(right)) = (self.constant(Some(left)), self.constant(right)) {
+            let arena = Arena::new(&self.program.limits);
+            let tri = budget::test(op, left, right, mode, How { arena: &arena, constant: true });
+            // What goes beyond a limit is left to the engines, which report it.
+            if !arena.is_exceeded() {
+                return self.constant_cond(tri == Tri::from(want));
+            }
+        }
+        self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want)
+    }
+
+    /// The value of a constant operand; missing where there is no operand.
+    fn constant(&self, operand: Option<ExprId>) -> Option<Value<'_>> {
+        operand.map_or(Some(Value::Missing), |id| self.normal.constant(id).map(Const::value))
+    }
+
+    fn truth(&mut self, left: ExprId, want: bool) -> CondId {
+        if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
+            return if want { *holds } else { *fails };
+        }
+        // Each way is a condition of its own, by which rules are found.
+        if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
+            let (then, other) = (self.truth(then, want), self.truth(other, want));
+            let fails = self.complement(cond);
+            let (then, other) = (self.join([cond, then], true), self.join([fails, other], true));
+            return self.join([then, other], false);
+        }
+        if let Some(constant) = self.constant(Some(left)) {
+            let tri = implementations::truth(constant);
+            return self.constant_cond(tri == Tri::from(want));
+        }
+        self.add_test(NPred { ask: Ask::Truth, mode: TestMode::default(), left, right: None }, want)
+    }
+
+    /// Builds with a quantifier's variable in scope.
+    fn inside<T>(
+        &mut self,
+        var: &Var,
+        reads: Levels,
+        body: &Cond,
+        build: impl FnOnce(&mut Self) -> T,
+    ) -> (u32, Nest, T) {
+        let (level, around) = (self.depth, self.around);
+        let outer = self.levels.insert(var.id, level);
+        if reads.is_empty() {
+            self.around = 0;
+        }
+        let nest = Nest { depth: self.nests.depth(self.around, body), reads };
+        self.depth += 1;
+        self.around += 1;
+        let made = build(self);
+        (self.depth, self.around) = (level, around);
+        match outer {
+            Some(outer) => self.levels.insert(var.id, outer),
+            None => self.levels.remove(&var.id),
+        };
+        (level, nest, made)
+    }
+
+    /// Builds what stands outside every quantifier.
+    fn outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
+        let around = std::mem::take(&mut self.around);
+        let made = build(self);
+        self.around = around;
+        made
+    }
+
+    fn expr(&mut self, expr: &Expr) -> ExprId {
+        let made = match &expr.kind {
+            ExprKind::Const(Const::Json(json)) => {
+                if let Some(known) = self.constants.get(&Arc::as_ptr(json)) {
+                    return *known;
+                }
+                let id = self.add_expr(NExpr::Const(NConst(Const::Json(json.clone()))));
+                self.constants.insert(Arc::as_ptr(json), id);
+                return id;
+            }
+            ExprKind::Const(constant) => NExpr::Const(NConst(constant.clone())),
+            ExprKind::Slot(id) => NExpr::Slot(*id),
+            ExprKind::Var(id) => NExpr::Var(self.levels.get(id).copied().unwrap_or(0)),
+            // Parameters are gone once calls are put in; a left-over one has no value.
+            ExprKind::Param(_) => NExpr::Const(NConst(Const::Json(Arc::new(Json::Null)))),
+            ExprKind::Field(base, name) => NExpr::Field(self.expr(base), name.clone()),
+            ExprKind::Index(base, index) => NExpr::Index(self.expr(base), self.expr(index)),
+            ExprKind::List(items) => NExpr::List(self.exprs(items)),
+            ExprKind::Op(op, left, right) => {
+                let left = self.expr(left);
+                let right = right.as_ref().map(|right| self.expr(right));
+                NExpr::Op(*op, left, right)
+            }
+            ExprKind::Read(inner, kinds) => {
+                let inner = self.expr(inner);
+                self.read(inner, *kinds)
+            }
+            ExprKind::Call(function, args) => NExpr::Call(*function, self.exprs(args)),
+            ExprKind::Extern(id, args) => NExpr::Extern(*id, self.exprs(args)),
+            ExprKind::Count { list, var, body } => {
+                let reads = self.reads(Part::Expr(expr));
+                let list = self.expr(list);
+                let (level, nest, body) =
+                    self.inside(var, reads, body, |this| this.asked(false, |this| this.cond(body, true)));
+                NExpr::Count { list, kinds: var.kinds, body, level, nest }
+            }
+            ExprKind::Cond(cond) => self.cond_value(cond),
+            ExprKind::If { cond, then, other } => {
+                let cond = self.asked(false, |this| this.cond(cond, true));
+                let (then, other) = (self.expr(then), self.expr(other));
+                NExpr::If { cond, then, other, reads: self.reads(Part::Expr(expr)) }
+            }
+            ExprKind::Let(id) => {
+                let key = (*id, self.depth);
+                if let Some(known) = self.exprs_of_lets.get(&key) {
+                    return *known;
+                }
+                let made = self.outside(|this| match this.program.let_body(*id) {
+                    Term::Expr(body) => this.expr(body),
+                    Term::Cond(body) => {
+                        let value = this.cond_value(body);
+                        this.add_expr(value)
+                    }
+                });
+                self.exprs_of_lets.insert(key, made);
+                return made;
+            }
+        };
+        let made = self.folded(made);
+        self.add_expr(made)
+    }
+
+    fn cond_value(&mut self, cond: &Cond) -> NExpr {
+        let (holds, fails) = self.both_ways(cond);
+        NExpr::Cond { holds, fails, reads: self.reads(Part::Cond(cond)) }
+    }
+
+    /// The quantifiers around whose elements a part reads.
+    fn reads(&mut self, part: Part<'_>) -> Levels {
+        let free = self.nests.free(part);
+        let levels = free.iter().filter_map(|id| self.levels.get(id));
+        levels.fold(Levels::NONE, |levels, level| levels.with(Levels::of(*level)))
+    }
+
+    /// The conditions that one holds, and that it fails.
+    fn both_ways(&mut self, cond: &Cond) -> (CondId, CondId) {
+        let key = (std::ptr::from_ref(cond), self.depth);
+        // Both ask for the values within, so without this each level of nesting would double the work.
+        if let Some(known) = self.cond_values.get(&key) {
+            return *known;
+        }
+        let made = self.asked(true, |this| (this.cond(cond, true), this.cond(cond, false)));
+        self.cond_values.insert(key, made);
+        made
+    }
+
+    /// Builds what is asked for as a value, or only whether it holds.
+    fn asked<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.is_value, is_value);
+        let made = build(self);
+        self.is_value = outer;
+        made
+    }
+
+    fn exprs(&mut self, items: &[Expr]) -> Box<[ExprId]> {
+        items.iter().map(|item| self.expr(item)).collect()
+    }
+
+    fn read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
+        match self.normal.expr(inner) {
+            NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),
+            NExpr::Slot(id) if self.program.slots[id.index()].kinds.is_subset(kinds) => NExpr::Slot(*id),
+            _ => NExpr::Read(inner, kinds),
+        }
+    }
+
+    /// Computes what has only constant operands.
+    fn folded(&self, expr: NExpr) -> NExpr {
+        let arena = Arena::new(&self.program.limits);
+        let constant = |id: ExprId| self.constant(Some(id));
+        let value = match &expr {
+            NExpr::Op(op, left, right) => match (op.info().meaning, constant(*left), self.constant(*right)) {
+                (Meaning::Value(compute), Some(left), Some(right)) => Some(compute(left, right)),
+                _ => None,
+            },
+            NExpr::Call(function, args) => {
+                let args: Option<Vec<Value>> = args.iter().map(|arg| constant(*arg)).collect();
+                args.map(|args| function.call(&args, &arena))
+            }
+            NExpr::Read(inner, kinds) => constant(*inner).map(|value| value.read(*kinds)),
+            NExpr::Index(base, index) => match (constant(*base), constant(*index)) {
+                (Some(base), Some(index)) => Some(base.index(index)),
+                _ => None,
+            },
+            NExpr::Field(base, name) => constant(*base).map(|base| base.field(name)),
+            NExpr::List(items) => {
+                let items: Option<Vec<Value>> = items.iter().map(|item| constant(*item)).collect();
+                items.map(|items| arena.list(items))
+            }
+            _ => None,
+        };
+        // What goes beyond a limit is left to the engines, which report it.
+        match value.filter(|_| !arena.is_exceeded()).and_then(Const::of) {
+            Some(constant) => NExpr::Const(NConst(constant)),
+            None => expr,
+        }
+    }
+
+    fn add_expr(&mut self, expr: NExpr) -> ExprId {
+        let (id, new) = self.exprs.intern(expr, &mut self.normal.exprs);
+        if new {
+            self.costs.add_expr(self.normal.expr(ExprId(id)));
+        }
+        ExprId(id)
+    }
+
+    pub fn constant_cond(&mut self, value: bool) -> CondId {
+        self.add_cond(NCond::Const(value))
+    }
+
+    fn add_test(&mut self, pred: NPred, want: bool) -> CondId {
+        let (id, _) = self.preds.intern(pred, &mut self.normal.preds);
+        self.add_cond(NCond::Test { pred: PredId(id), want })
+    }
+
+    fn add_cond(&mut self, cond: NCond) -> CondId {
+        let (id, new) = self.conds.intern(cond, &mut self.normal.conds);
+        if new {
+            self.costs.add_cond(self.normal.cond(CondId(id)), &self.normal);
+        }
+        CondId(id)
+    }
+}

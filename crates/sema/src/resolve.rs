@@ -1,0 +1,361 @@
+//! Names: what each file declares, which of it each file may see, and in which order definitions
+//! that use each other are checked. Two declarations of one name are reported here.
+
+use hashbrown::{HashMap, HashSet};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span, Spanned};
+use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
+use rulec_syntax::loader::Loaded;
+
+/// The statement behind a definition's name.
+#[derive(Clone, Copy, Debug)]
+pub enum Definition<'a> {
+    Let { value: &'a Expr },
+    Def { params: &'a [ast::Field], body: &'a Expr },
+    List { source: &'a ast::ListSource },
+    Extern { params: &'a [ast::Field], result: &'a ast::TypeExpr },
+}
+
+impl Definition<'_> {
+    /// True when it is used without arguments.
+    pub fn is_value(&self) -> bool {
+        matches!(self, Definition::Let { .. } | Definition::List { .. })
+    }
+
+    pub fn keyword(&self) -> &'static str {
+        match self {
+            Definition::Let { .. } => "let",
+            Definition::Def { .. } => "def",
+            Definition::List { .. } => "list",
+            Definition::Extern { .. } => "extern fn",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol<'a, T> {
+    pub node: T,
+    pub name: &'a Ident,
+}
+
+/// The names of one kind, in the order they were declared.
+#[derive(Debug)]
+pub struct Names<'a, T> {
+    symbols: Vec<Symbol<'a, T>>,
+    by_name: HashMap<&'a str, usize>,
+}
+
+impl<T> Default for Names<'_, T> {
+    fn default() -> Self {
+        Names { symbols: Vec::new(), by_name: HashMap::new() }
+    }
+}
+
+impl<'a, T> Names<'a, T> {
+    fn declare(&mut self, what: Message, name: &'a Ident, node: T, diagnostics: &mut Vec<Diagnostic>) {
+        if let Some(first) = self.get(&name.node) {
+            diagnostics.push(duplicate(what, &name.node, first.name.span, name.span));
+            return;
+        }
+        self.by_name.insert(&name.node, self.symbols.len());
+        self.symbols.push(Symbol { node, name });
+    }
+
+    /// The symbol of that name, wherever it is declared.
+    pub fn get(&self, name: &str) -> Option<&Symbol<'a, T>> {
+        self.by_name.get(name).map(|index| &self.symbols[*index])
+    }
+
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Symbol<'a, T>> {
+        self.symbols.iter()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.symbols.iter().map(|symbol| symbol.name.node.as_str())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+}
+
+pub fn duplicate(what: Message, name: &str, first: Span, second: Span) -> Diagnostic {
+    Diagnostic::new(Code::Duplicate, second, message!("the {what} `{name}` is declared twice"))
+        .here(message!("declared again"))
+        .label(first, message!("first declared here"))
+        .help(message!("rename one of them or remove it"))
+}
+
+/// The finding for names that are defined by each other.
+pub fn circle(members: &[&Ident]) -> Diagnostic {
+    let chain: Vec<&str> = members.iter().chain(members.first()).map(|name| name.node.as_str()).collect();
+    let message = message!("`{}` is defined by itself", members[0].node);
+    Diagnostic::new(Code::DefinitionCycle, members[0].span, message)
+        .here(message!("part of a circle"))
+        .help(message!("the chain is {}; break it", chain.join(" → ")))
+}
+
+/// The finding for a name that the language has taken.
+fn built_in(name: &Ident, what: Message) -> Diagnostic {
+    Diagnostic::new(Code::Duplicate, name.span, message!("`{}` is a built-in {what}", name.node))
+        .here(message!("declared again"))
+        .help(message!("choose another name"))
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct TableDecl<'a> {
+    pub statements: &'a [Statement],
+    pub docs: &'a str,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct HandlerDecl<'a> {
+    pub params: &'a [ast::Field],
+    pub requires: &'a [Spanned<String>],
+    pub docs: &'a str,
+}
+
+/// All names of a rule set.
+#[derive(Default)]
+pub struct Symbols<'a> {
+    /// `let`, `def`, `list`, `extern fn`.
+    pub definitions: Names<'a, Definition<'a>>,
+    pub types: Names<'a, &'a ast::TypeExpr>,
+    pub handlers: Names<'a, HandlerDecl<'a>>,
+    pub tables: Names<'a, TableDecl<'a>>,
+    pub intents: Names<'a, &'a ast::Intent>,
+    pub entities: Names<'a, &'a ast::Entity>,
+    pub lexicons: Names<'a, &'a ast::Lexicon>,
+    /// `payload`, with its doc comment.
+    pub payloads: Names<'a, (&'a ast::Payload, &'a str)>,
+    pub groups: Names<'a, &'a ast::Group>,
+    visible: HashMap<FileId, HashSet<FileId>>,
+    broken: HashSet<&'a str>,
+}
+
+impl<'a> Symbols<'a> {
+    pub fn collect(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
+        let mut symbols = Symbols::default();
+        // An imported file stands before its importers, so what it sees is known by then.
+        for unit in &loaded.units {
+            let mut visible = HashSet::from([unit.file]);
+            for import in &unit.imports {
+                visible.insert(*import);
+                visible.extend(symbols.visible.get(import).into_iter().flatten());
+            }
+            symbols.visible.insert(unit.file, visible);
+            symbols.broken.extend(unit.broken.iter().map(|name| name.node.as_str()));
+            for statement in &unit.statements {
+                symbols.declare(statement, diagnostics);
+            }
+        }
+        symbols
+    }
+
+    fn declare(&mut self, statement: &'a Statement, diagnostics: &mut Vec<Diagnostic>) {
+        let mut define = |name: &'a Ident, definition: Definition<'a>| {
+            if rulec_lang::builtins::Function::named(&name.node).is_some() {
+                return diagnostics.push(built_in(name, message!("function")));
+            }
+            let what = match self.definitions.get(&name.node) {
+                Some(first) if first.node.keyword() != definition.keyword() => message!("name"),
+                _ => Message::verbatim(definition.keyword()),
+            };
+            self.definitions.declare(what, name, definition, diagnostics);
+        };
+        use StatementKind as Kind;
+        match &statement.kind {
+            Kind::Let { name, value } => define(name, Definition::Let { value }),
+            Kind::Def { name, params, body } => define(name, Definition::Def { params, body }),
+            Kind::List { name, source } => define(name, Definition::List { source }),
+            Kind::Extern { name, params, result } => {
+                define(name, Definition::Extern { params, result });
+            }
+            Kind::Type { name, ty } => {
+                if rulec_lang::ty::Ty::BUILTIN_NAMES.contains(&name.node.as_str()) {
+                    return diagnostics.push(built_in(name, message!("type")));
+                }
+                self.types.declare(message!("type"), name, ty, diagnostics);
+            }
+            Kind::Handler { name, params, requires } => {
+                let handler = HandlerDecl { params, requires, docs: &statement.docs };
+                self.handlers.declare(message!("handler"), name, handler, diagnostics);
+            }
+            Kind::Table { name, statements } => {
+                let table = TableDecl { statements, docs: &statement.docs };
+                self.tables.declare(message!("table"), name, table, diagnostics);
+            }
+            Kind::Intent(intent) => {
+                self.intents.declare(message!("intent"), &intent.name, intent, diagnostics)
+            }
+            Kind::Entity(entity) => {
+                self.entities.declare(message!("entity"), &entity.name, entity, diagnostics)
+            }
+            Kind::Lexicon(lexicon) => {
+                self.lexicons.declare(message!("lexicon"), &lexicon.name, lexicon, diagnostics)
+            }
+            Kind::Payload(payload) => self.payloads.declare(
+                message!("payload"),
+                &payload.name,
+                (payload, &statement.docs),
+                diagnostics,
+            ),
+            Kind::Group(group) => self.groups.declare(message!("group"), &group.name, group, diagnostics),
+            _ => {}
+        }
+    }
+
+    /// True when `file` sees what is declared at `place`: its own names and those of its imports.
+    pub fn sees(&self, file: FileId, place: Span) -> bool {
+        self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
+    }
+
+    /// The files whose names a file sees: its own, and those of its imports.
+    pub fn seen_by(&self, file: FileId) -> HashSet<FileId> {
+        self.visible.get(&file).cloned().unwrap_or_default()
+    }
+
+    /// True when a statement that could not be read would have declared the name: its uses are then no
+    /// faults of their own.
+    pub fn is_broken(&self, name: &str) -> bool {
+        self.broken.contains(name)
+    }
+
+    pub fn definition(&self, file: FileId, name: &str) -> Option<&Symbol<'a, Definition<'a>>> {
+        self.definitions.get(name).filter(|symbol| self.sees(file, symbol.name.span))
+    }
+
+    /// The `let`s and `def`s in an order in which each stands behind those it uses. Circles are
+    /// reported; their members are left out.
+    pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
+        let uses = |symbol: &Symbol<'a, Definition<'a>>| -> Vec<usize> {
+            let (expr, params): (_, &[ast::Field]) = match symbol.node {
+                Definition::Let { value } => (value, &[]),
+                Definition::Def { params, body } => (body, params),
+                Definition::List { source: ast::ListSource::Elements(elements) } => (elements, &[]),
+                Definition::List { .. } | Definition::Extern { .. } => return Vec::new(),
+            };
+            let mut names = Vec::new();
+            names_in(expr, &mut names);
+            names.retain(|name| !params.iter().any(|param| param.name.node == *name));
+            names.into_iter().filter_map(|name| self.definitions.position(name)).collect()
+        };
+        let (order, circles) = sorted(&self.definitions.iter().map(uses).collect::<Vec<_>>());
+        for members in circles {
+            let names: Vec<&Ident> =
+                members.into_iter().map(|index| self.definitions.symbols[index].name).collect();
+            diagnostics.push(circle(&names));
+        }
+        order.into_iter().map(|index| &self.definitions.symbols[index]).collect()
+    }
+}
+
+/// The names an expression mentions, without recursion deeper than the expression (at most 128).
+pub fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
+    match &expr.kind {
+        ExprKind::Literal(_) => {}
+        ExprKind::Name(name) => names.push(name),
+        // `request.context_score` is the definition of that name.
+        ExprKind::Field(base, name) if name.node == "context_score" => {
+            names.push(&name.node);
+            names_in(base, names);
+        }
+        ExprKind::Field(inner, _)
+        | ExprKind::As(inner, _)
+        | ExprKind::Unary(_, inner)
+        | ExprKind::Presence { operand: inner, .. } => names_in(inner, names),
+        ExprKind::List(items) | ExprKind::Logic(_, items) | ExprKind::Block(_, items) => {
+            items.iter().for_each(|item| names_in(item, names));
+        }
+        ExprKind::If(parts) => parts.iter().for_each(|part| names_in(part, names)),
+        ExprKind::Record(entries) => entries.iter().for_each(|(_, value)| names_in(value, names)),
+        ExprKind::Call(name, args) => {
+            names.push(&name.node);
+            args.iter().for_each(|arg| names_in(&arg.value, names));
+        }
+        ExprKind::Binary(binary) => {
+            names_in(&binary.left, names);
+            names_in(&binary.right, names);
+        }
+        ExprKind::Index(first, second)
+        | ExprKind::Range { start: first, end: second, .. }
+        | ExprKind::Quantifier { list: first, body: second, .. } => {
+            names_in(first, names);
+            names_in(second, names);
+        }
+    }
+}
+
+/// Sorts the nodes of a graph so that each stands behind those it points to; the circles found on
+/// the way come second and their members are left out. Iterative, since chains may be long.
+pub fn sorted(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+        Circular,
+    }
+    let mut marks = vec![Mark::New; edges.len()];
+    let (mut order, mut circles) = (Vec::new(), Vec::new());
+    for root in 0..edges.len() {
+        if marks[root] != Mark::New {
+            continue;
+        }
+        let mut stack = vec![(root, 0)];
+        marks[root] = Mark::Open;
+        while let Some((node, next)) = stack.last_mut() {
+            let node = *node;
+            match edges[node].get(*next) {
+                Some(&target) => {
+                    *next += 1;
+                    match marks[target] {
+                        Mark::New => {
+                            marks[target] = Mark::Open;
+                            stack.push((target, 0));
+                        }
+                        Mark::Open => {
+                            let start = stack.iter().position(|(open, _)| *open == target).unwrap_or(0);
+                            let circle: Vec<usize> = stack[start..].iter().map(|(open, _)| *open).collect();
+                            circle.iter().for_each(|member| marks[*member] = Mark::Circular);
+                            circles.push(circle);
+                        }
+                        Mark::Circular | Mark::Done => {}
+                    }
+                }
+                None => {
+                    stack.pop();
+                    if marks[node] == Mark::Open {
+                        marks[node] = Mark::Done;
+                        order.push(node);
+                    }
+                }
+            }
+        }
+    }
+    (order, circles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sorted;
+
+    #[test]
+    fn sorting_puts_users_last_and_names_circles() {
+        let check = |edges: &[&[usize]], order: &[usize], circles: &[&[usize]]| {
+            let edges: Vec<Vec<usize>> = edges.iter().map(|targets| targets.to_vec()).collect();
+            let (found, rings) = sorted(&edges);
+            assert_eq!(found, order);
+            assert_eq!(rings, circles);
+        };
+        check(&[&[1], &[2], &[]], &[2, 1, 0], &[]);
+        check(&[&[1], &[0]], &[], &[&[0, 1]]);
+        check(&[&[0], &[]], &[1], &[&[0]]);
+        check(&[&[1], &[2, 0], &[]], &[2], &[&[0, 1]]);
+    }
+}

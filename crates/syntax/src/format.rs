@@ -1,0 +1,170 @@
+//! The formatter: one way to lay out a rules file, so that nobody discusses it and a change shows as what it is. It
+//! moves white space and nothing else. It works over the lossless tokens and the outline that the parser gives, so it
+//! has no grammar of its own; what cannot be read stays exactly as it stands.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `gap` | what stands between two tokens: spaces, line breaks, comments |
+//! | `build` | a statement as events: tokens, places where a line may break, groups |
+//! | `block` | brackets and what is in them |
+//! | `item` | the items of payloads and groups |
+//! | `layout` | which groups stand on one line, and the writing of the lines |
+//!
+//! The style: two spaces for each level, at most 100 columns. What the author wrote over several lines stays so, at all
+//! its places alike; what does not fit is broken from the outside in; plain lists fill their lines.
+
+mod block;
+mod build;
+mod gap;
+mod item;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+use super::lex::Token;
+use super::parse::{Outline, Piece, outline};
+use gap::{Gaps, Place};
+use layout::Writer;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use std::ops::Range;
+
+/// Columns of a line, as far as the text can be broken.
+const WIDTH: usize = 100;
+/// Columns of a level.
+const STEP: usize = 2;
+
+/// A text laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Formatted {
+    /// The text.
+    pub text: String,
+    /// The lines of the old text, from 1, at which statements with errors begin, which stay as they are.
+    pub left: Vec<usize>,
+}
+
+/// The formatter's own mistake: the text would no longer say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.in_words())]
+pub struct Changed {
+    /// The line of the old text, from 1.
+    pub line: usize,
+}
+
+impl Changed {
+    /// The mistake, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        message!("formatting would change what it says at line {}", self.line)
+    }
+}
+
+/// Lays out a rules file. Formatting what comes out changes nothing more. A file with statements that cannot be read stays as
+/// it stands where laying it out would change what its statements are.
+pub fn format(text: &str) -> Result<Formatted, Changed> {
+    let before = outline(text);
+    let mut file = File { gaps: Gaps::new(text, &before.tokens), outline: &before, left: Vec::new() };
+    let mut writer = Writer::new(text);
+    let next = file.pieces(&before.statements, 0, 0, &mut writer);
+    let next = file.loose(next..before.tokens.len(), 0, &mut writer);
+    writer.gap(&file.gaps, next, 0, Place::End);
+    let formatted = writer.finish();
+    let left = file.left.iter().map(|token| line(text, &before.tokens, *token)).collect();
+    match difference(text, &before, &formatted) {
+        None => Ok(Formatted { text: formatted, left }),
+        // Brackets that are not closed leave columns to say where statements begin, and laying them out changes columns.
+        Some(_) if !left.is_empty() => Ok(Formatted { text: text.to_owned(), left }),
+        Some(token) => Err(Changed { line: line(text, &before.tokens, token) }),
+    }
+}
+
+fn line(text: &str, tokens: &[Token], token: usize) -> usize {
+    let until = tokens.get(token).map_or(text.len(), |token| token.start as usize);
+    memchr::memchr_iter(b'\n', &text.as_bytes()[..until]).count() + 1
+}
+
+/// The number of a token near which two texts are not the same tokens, comments and statements.
+fn difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
+    let after = outline(formatted);
+    let (old, new) = (&before.tokens, &after.tokens);
+    let same = |(old, new): (&Token, &Token)| old.kind == new.kind && old.text(text) == new.text(formatted);
+    if let Some(at) = old.iter().zip(new).position(|pair| !same(pair)) {
+        return Some(at);
+    }
+    if old.len() != new.len() {
+        return Some(old.len().min(new.len()));
+    }
+    let (comments, others) = (Gaps::new(text, old), Gaps::new(formatted, new));
+    if let Some(at) = (0..=old.len()).find(|next| comments.comments(*next) != others.comments(*next)) {
+        return Some(at);
+    }
+    let statements = before.statements.iter().zip(&after.statements);
+    let moved = statements.clone().find(|(old, new)| old != new).map(|(old, _)| old.tokens.start);
+    let fewer = before.statements.len() != after.statements.len() || before.items != after.items;
+    moved.or(fewer.then_some(0))
+}
+
+struct File<'a> {
+    gaps: Gaps<'a>,
+    outline: &'a Outline,
+    /// The tokens at which statements begin that are left as they stand.
+    left: Vec<usize>,
+}
+
+impl File<'_> {
+    /// Writes statements one behind the other, and what lies between them; `next` is the first token that has not been
+    /// written. Returns the first token behind them.
+    fn pieces(&mut self, pieces: &[Piece], mut next: usize, indent: usize, writer: &mut Writer<'_>) -> usize {
+        let from = next;
+        for piece in pieces {
+            next = self.loose(next..piece.tokens.start, indent, writer);
+            let start = piece.tokens.start;
+            if !piece.is_sound && start > 0 && self.gaps.lines(start) == 0 {
+                // At the start of a line it might be read otherwise.
+                writer.as_it_stands(&self.gaps, start);
+            } else {
+                let place = if next == from && indent > 0 { Place::First } else { Place::Between };
+                writer.gap(&self.gaps, start, indent, place);
+            }
+            next = self.piece(piece, indent, writer);
+        }
+        next
+    }
+
+    fn piece(&mut self, piece: &Piece, indent: usize, writer: &mut Writer<'_>) -> usize {
+        let end = piece.end();
+        if !piece.is_sound {
+            let start = piece.tokens.start;
+            self.left.push(start);
+            writer.moved(&self.gaps, start..end, self.gaps.column(start).unwrap_or(indent), indent);
+            return end;
+        }
+        let events = build::statement(&self.gaps, piece.word, &self.outline.items, piece.tokens.clone());
+        writer.layout(&self.gaps, &events, indent);
+        let Some((inner, Some(close))) = &piece.table else { return end };
+        let open = piece.tokens.end;
+        if inner.is_empty() && open + 1 == *close && !self.gaps.has_comment(*close) {
+            writer.layout(&self.gaps, &build::empty_braces(open), indent);
+            return end;
+        }
+        writer.layout(&self.gaps, &build::opening(open), indent);
+        let next = self.pieces(inner, open + 1, indent + STEP, writer);
+        let next = self.loose(next..*close, indent + STEP, writer);
+        writer.gap(&self.gaps, next, indent, Place::Last);
+        writer.word(&self.gaps, *close);
+        end
+    }
+
+    /// Writes tokens that belong to no statement where they stand: behind what is before them, or on a line of their own.
+    fn loose(&self, tokens: Range<usize>, indent: usize, writer: &mut Writer<'_>) -> usize {
+        let end = tokens.end;
+        for token in tokens {
+            if token == 0 || self.gaps.lines(token) > 0 {
+                writer.gap(&self.gaps, token, indent, Place::Between);
+            } else {
+                writer.as_it_stands(&self.gaps, token);
+            }
+            writer.word(&self.gaps, token);
+        }
+        end
+    }
+}

@@ -1,0 +1,204 @@
+//! The gap between two tokens: line breaks and comments as the author has them, and the space that belongs there.
+
+use crate::lex::{self, Token, TokenKind};
+use crate::parse::is_joint;
+use unicode_width::UnicodeWidthStr;
+
+/// A place where a line breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Behind an opening bracket.
+    First,
+    /// Between statements, items or elements, where the author may leave a line blank.
+    Between,
+    /// Before a closing bracket, one level further in than comments before it.
+    Last,
+    /// Within a statement, where no line is blank.
+    Inner,
+    /// The end of the file.
+    End,
+}
+
+/// The tokens of a file with what is between them. The gap of a token is the one before it; that of the number behind
+/// the last token ends the file.
+pub(super) struct Gaps<'a> {
+    pub(super) text: &'a str,
+    tokens: &'a [Token],
+    /// Line breaks in each gap, at most two are counted, and a mark if it holds a comment.
+    lines: Vec<(u8, bool)>,
+    /// Marks the `<` and `>` of types.
+    angles: Vec<bool>,
+}
+
+impl<'a> Gaps<'a> {
+    pub(super) fn new(text: &'a str, tokens: &'a [Token]) -> Self {
+        let mut gaps = Gaps { text, tokens, lines: Vec::new(), angles: vec![false; tokens.len()] };
+        gaps.lines = (0..=tokens.len()).map(|next| summary(gaps.slice(next))).collect();
+        gaps.mark_angles();
+        gaps
+    }
+
+    fn mark_angles(&mut self) {
+        let mut open = Vec::new();
+        for at in 0..self.tokens.len() {
+            match self.word(at) {
+                "<" if at > 1
+                    && matches!(self.word(at - 1), "list" | "dict")
+                    && matches!(self.word(at - 2), ":" | "as" | "=" | "->" | "<") =>
+                {
+                    open.push(at);
+                }
+                ">" => {
+                    if let Some(start) = open.pop() {
+                        (self.angles[start], self.angles[at]) = (true, true);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The text before a token.
+    pub(super) fn slice(&self, next: usize) -> &'a str {
+        let start = next.checked_sub(1).map_or(bom(self.text), |before| self.tokens[before].end as usize);
+        let end = self.tokens.get(next).map_or(self.text.len(), |token| token.start as usize);
+        self.text.get(start..end).unwrap_or("")
+    }
+
+    /// The bytes before a token on its line, where it begins one.
+    pub(super) fn column(&self, next: usize) -> Option<usize> {
+        let begins = next == 0 || self.lines(next) > 0;
+        begins.then(|| self.slice(next).rsplit(['\n', '\u{feff}']).next().map_or(0, str::len))
+    }
+
+    /// The comments before a token; a mark says that one stands behind the token before, on its line.
+    pub(super) fn comments(&self, next: usize) -> Vec<(bool, &'a str)> {
+        if !self.has_comment(next) {
+            return Vec::new();
+        }
+        let (gap, mut behind, mut found) = (self.slice(next), next > 0, Vec::new());
+        for token in lex::tokens(gap, 0) {
+            match token.kind {
+                TokenKind::Newline => behind = false,
+                TokenKind::White | TokenKind::Bom => {}
+                _ => found.push((behind, token.text(gap).trim_end())),
+            }
+        }
+        found
+    }
+
+    /// Line breaks before a token; two stand for more.
+    pub(super) fn lines(&self, next: usize) -> u8 {
+        self.lines[next].0
+    }
+
+    pub(super) fn has_comment(&self, next: usize) -> bool {
+        self.lines[next].1
+    }
+
+    pub(super) fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    /// The text of a token; empty beyond the last.
+    pub(super) fn word(&self, at: usize) -> &'a str {
+        self.tokens.get(at).map_or("", |token| token.text(self.text))
+    }
+
+    /// Columns of a token on the line where it begins, and on the one where it ends if that is another.
+    pub(super) fn width(&self, at: usize) -> (usize, Option<usize>) {
+        let text = self.word(at);
+        match (text.find('\n'), text.rfind('\n')) {
+            (Some(first), Some(last)) => (text[..first].width(), Some(text[last + 1..].width())),
+            _ => (text.width(), None),
+        }
+    }
+
+    /// True for a word that is used as one of the language here: no field behind a dot and no key before a colon.
+    pub(super) fn is_plain_word(&self, at: usize) -> bool {
+        self.kind(at) == Some(TokenKind::Word)
+            && (at == 0 || self.kind(at - 1) != Some(TokenKind::Dot))
+            && !self.is_key(at)
+    }
+
+    /// True for the name of a field, entry or argument, with its colon.
+    pub(super) fn is_key(&self, at: usize) -> bool {
+        let named = matches!(self.kind(at), Some(TokenKind::Word | TokenKind::Quoted | TokenKind::String));
+        let behind = if self.word(at + 1) == "?" { at + 2 } else { at + 1 };
+        named && self.kind(behind) == Some(TokenKind::Colon)
+    }
+
+    /// True if a value may end with that token.
+    fn ends_value(&self, at: usize) -> bool {
+        let Some(kind) = self.kind(at) else { return false };
+        kind.ends_operand() && !(self.is_plain_word(at) && is_joint(self.word(at))) || self.angles[at]
+    }
+
+    /// True for a `-` or `+` between two values, and for the words and symbols that join conditions.
+    pub(super) fn binds(&self, at: usize) -> Option<u8> {
+        match self.word(at) {
+            "unless" if self.is_plain_word(at) => Some(0),
+            "or" if self.is_plain_word(at) => Some(1),
+            "and" if self.is_plain_word(at) => Some(2),
+            "??" => Some(3),
+            "+" | "-" if at > 0 && self.ends_value(at - 1) && !self.is_signed(at) => Some(4),
+            _ => None,
+        }
+    }
+
+    /// `priority -5`, `rank -1`.
+    fn is_signed(&self, at: usize) -> bool {
+        matches!(self.word(at - 1), "priority" | "rank") && self.is_plain_word(at - 1)
+    }
+
+    /// True if a space belongs between a token and the one before it. `lists` is true in statements in which a bracket
+    /// begins a list and never an index.
+    pub(super) fn has_space(&self, at: usize, lists: bool) -> bool {
+        use TokenKind::{
+            At, CloseBrace, CloseBracket, CloseParen, Colon, Comma, Dot, OpenBrace, OpenBracket, OpenParen,
+            Semicolon,
+        };
+        let (Some(before), Some(this)) =
+            (at.checked_sub(1).and_then(|before| self.kind(before)), self.kind(at))
+        else {
+            return false;
+        };
+        let (first, second) = (self.word(at - 1), self.word(at));
+        match (before, this) {
+            (OpenParen | OpenBracket | Dot | At, _) | (OpenBrace, CloseBrace) => false,
+            (_, CloseParen | CloseBracket | Comma | Semicolon | Colon | Dot) => false,
+            _ if second == "?" || matches!(first, ".." | "..=") || matches!(second, ".." | "..=") => false,
+            _ if self.angles[at] || self.angles[at - 1] && first == "<" => false,
+            _ if matches!(first, "-" | "+") => self.binds(at - 1).is_some(),
+            (_, OpenParen) => !self.is_name(at - 1),
+            // An index touches what it looks into.
+            (_, OpenBracket) => lists || !before.ends_operand() || !self.is_indexed(at - 1),
+            _ => true,
+        }
+    }
+
+    /// True for what a bracket touches, other than a word that no value is.
+    fn is_indexed(&self, at: usize) -> bool {
+        let is_value = !self.is_plain_word(at) || !is_joint(self.word(at));
+        self.slice(at + 1).is_empty() && (is_value || matches!(self.word(at), "clamp" | "const"))
+    }
+
+    /// True for a name that can be called.
+    fn is_name(&self, at: usize) -> bool {
+        match self.kind(at) {
+            Some(TokenKind::Quoted) => true,
+            Some(TokenKind::Word) => !self.is_plain_word(at) || !is_joint(self.word(at)),
+            _ => false,
+        }
+    }
+}
+
+/// Bytes of the mark at the start of a file.
+pub(super) fn bom(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
+fn summary(gap: &str) -> (u8, bool) {
+    let lines = memchr::memchr_iter(b'\n', gap.as_bytes()).take(2).count();
+    (lines as u8, gap.contains(['#', '/']))
+}

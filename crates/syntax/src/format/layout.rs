@@ -1,0 +1,267 @@
+//! From events to lines. A group that fits is written on one line; else each of its breaks begins a line, or, where it
+//! fills, those before what no longer fits. Outer groups are decided before inner ones.
+
+use super::gap::{Gaps, Place, bom};
+use super::{STEP, WIDTH};
+use crate::lex::{self, TokenKind};
+use crate::parse::starts_statement;
+use std::ops::Range;
+
+/// A step of writing a statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Event {
+    /// A token.
+    Token(usize),
+    /// The gap before a token at which no line breaks but for a comment.
+    Glue {
+        next: usize,
+        space: bool,
+    },
+    /// The gap before a token at which a line breaks if its group does.
+    Break {
+        next: usize,
+        space: bool,
+        place: Place,
+    },
+    /// The start of a group. One that is broken does not stand on one line; one that fills breaks only before what
+    /// does not fit.
+    Begin {
+        fills: bool,
+        broken: bool,
+    },
+    End,
+    Indent,
+    Dedent,
+    /// The same, if the group that begins at that event stands on several lines.
+    IndentIf(usize),
+    DedentIf(usize),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Flat,
+    Broken,
+    Fills,
+}
+
+/// The text as far as it is written.
+pub(super) struct Writer<'a> {
+    out: String,
+    column: usize,
+    newline: &'a str,
+    /// Bytes of the mark at the start.
+    mark: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Nothing yet, but the mark at the start if the old text has it. Lines end as the first one does that does not
+    /// end inside a token.
+    pub(super) fn new(text: &'a str) -> Self {
+        let mark = bom(text);
+        let first = lex::tokens(text, 0).find(|token| token.kind == TokenKind::Newline);
+        let ends_so = first.is_some_and(|newline| text[..newline.start as usize].ends_with('\r'));
+        let mut out = String::with_capacity(text.len() + text.len() / 8);
+        out.push_str(&text[..mark]);
+        Writer { out, column: 0, newline: if ends_so { "\r\n" } else { "\n" }, mark }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    fn is_empty(&self) -> bool {
+        self.out.len() == self.mark
+    }
+
+    fn push(&mut self, text: &str, width: usize) {
+        self.out.push_str(text);
+        self.column += width;
+    }
+
+    fn begin_line(&mut self, blank: bool, indent: usize) {
+        if !self.is_empty() {
+            self.out.push_str(self.newline);
+            if blank {
+                self.out.push_str(self.newline);
+            }
+        }
+        self.out.extend(std::iter::repeat_n(' ', indent));
+        self.column = indent;
+    }
+
+    /// Writes a token where the line is.
+    pub(super) fn word(&mut self, gaps: &Gaps<'_>, token: usize) {
+        self.push(gaps.word(token), 0);
+    }
+
+    /// Writes a statement that cannot be read as it stands, moved from a column to another: lines that begin in it move with
+    /// it, as far as all of them can, and none to where it would begin a statement.
+    pub(super) fn moved(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, from: usize, to: usize) {
+        let later = tokens.start + 1..tokens.end;
+        let least = later.filter_map(|token| gaps.column(token)).min().unwrap_or(from);
+        let (left, right) = (from.saturating_sub(to).min(least), to.saturating_sub(from));
+        for token in tokens.clone() {
+            if token > tokens.start {
+                self.as_it_stands(gaps, token);
+                if let Some(old) = gaps.column(token) {
+                    let moved = old + right - left;
+                    let would_begin =
+                        moved <= to && (to, old) != (0, 0) && starts_statement(gaps.word(token));
+                    let new = if would_begin { to + 1 } else { moved };
+                    let white = self.out.len() - self.out.trim_end_matches([' ', '\t']).len();
+                    self.out.truncate(self.out.len() - white.min(old.saturating_sub(new)));
+                    self.out.extend(std::iter::repeat_n(' ', new.saturating_sub(old)));
+                }
+            }
+            self.word(gaps, token);
+        }
+    }
+
+    /// Writes the gap before a token as it is, but that all lines end alike.
+    pub(super) fn as_it_stands(&mut self, gaps: &Gaps<'_>, next: usize) {
+        let mut lines = gaps.slice(next).split('\n').peekable();
+        while let Some(line) = lines.next() {
+            if lines.peek().is_none() {
+                self.push(line, 0);
+            } else {
+                // All that would be read as the line's end with it next time.
+                self.push(line.trim_end_matches('\r'), 0);
+                self.push(self.newline, 0);
+            }
+        }
+    }
+
+    /// Breaks the line before a token. Comments of the gap stand where they stood: behind the token before, or on
+    /// lines of their own.
+    pub(super) fn gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: Place) {
+        let gap = gaps.slice(next);
+        let comments_at = if place == Place::Last { indent + STEP } else { indent };
+        let (mut lines, mut is_first) = (0, true);
+        for token in lex::tokens(gap, 0) {
+            match token.kind {
+                TokenKind::White | TokenKind::Bom => {}
+                TokenKind::Newline => lines += 1,
+                _ if lines == 0 && next > 0 && is_first => {
+                    // What is not closed may reach up to a carriage return, and would reach over the comment without.
+                    let open = gaps.kind(next - 1).is_some_and(TokenKind::is_unreadable);
+                    self.out.push_str(if open { &gap[..token.start as usize] } else { "  " });
+                    self.out.push_str(token.text(gap).trim_end());
+                    is_first = false;
+                }
+                _ => {
+                    let blank = lines > 1 && place != Place::Inner && !(is_first && place == Place::First);
+                    self.begin_line(blank, comments_at);
+                    self.out.push_str(token.text(gap).trim_end());
+                    (lines, is_first) = (0, false);
+                }
+            }
+        }
+        match place {
+            Place::End if self.is_empty() => {}
+            Place::End => self.out.push_str(self.newline),
+            Place::Between => self.begin_line(lines > 1, indent),
+            Place::First => self.begin_line(lines > 1 && !is_first, indent),
+            Place::Last | Place::Inner => self.begin_line(false, indent),
+        }
+    }
+
+    /// Writes a statement, or a part of one, from the place where the line is.
+    pub(super) fn layout(&mut self, gaps: &Gaps<'_>, events: &[Event], base: usize) {
+        let sizes = Sizes::new(gaps, events);
+        let (mut modes, mut indent) = (vec![Mode::Broken], base);
+        let mut several_lines = vec![false; events.len()];
+        for (at, event) in events.iter().enumerate() {
+            let mode = modes.last().copied().unwrap_or(Mode::Broken);
+            match *event {
+                Event::Token(token) => {
+                    let (first, last) = gaps.width(token);
+                    self.push(gaps.word(token), first);
+                    self.column = last.unwrap_or(self.column);
+                }
+                Event::Glue { next, .. } if gaps.has_comment(next) => {
+                    self.gap(gaps, next, indent + STEP, Place::Inner);
+                }
+                Event::Glue { space, .. } => self.push(if space { " " } else { "" }, usize::from(space)),
+                Event::Break { next, space, place } => {
+                    let stays = match mode {
+                        Mode::Flat => true,
+                        Mode::Broken => false,
+                        Mode::Fills => {
+                            let blank = place == Place::Between && gaps.lines(next) > 1;
+                            !blank && !gaps.has_comment(next) && self.column + sizes.until_break(at) <= WIDTH
+                        }
+                    };
+                    match stays {
+                        true => self.push(if space { " " } else { "" }, usize::from(space)),
+                        false => self.gap(gaps, next, indent, place),
+                    }
+                }
+                Event::Begin { fills, broken } => {
+                    let fits = !broken && self.column + sizes.of_group(at) <= WIDTH;
+                    let mode = match (mode, fits, fills) {
+                        (Mode::Flat, ..) | (_, true, _) => Mode::Flat,
+                        (_, false, true) => Mode::Fills,
+                        (_, false, false) => Mode::Broken,
+                    };
+                    several_lines[at] = mode != Mode::Flat;
+                    modes.push(mode);
+                }
+                Event::End => drop(modes.pop()),
+                Event::Indent => indent += STEP,
+                Event::Dedent => indent -= STEP,
+                Event::IndentIf(group) => indent += if several_lines[group] { STEP } else { 0 },
+                Event::DedentIf(group) => indent -= if several_lines[group] { STEP } else { 0 },
+            }
+        }
+    }
+}
+
+/// Columns that events take on one line.
+struct Sizes {
+    /// Columns before each event.
+    before: Vec<usize>,
+    /// The next break from each event on, itself included.
+    next_break: Vec<usize>,
+    /// The end of each group.
+    end: Vec<usize>,
+}
+
+impl Sizes {
+    fn new(gaps: &Gaps<'_>, events: &[Event]) -> Self {
+        let (mut before, mut end, mut open) = (vec![0], vec![events.len(); events.len()], Vec::new());
+        let mut columns = 0;
+        for (at, event) in events.iter().enumerate() {
+            columns += match *event {
+                Event::Token(token) => gaps.width(token).0,
+                Event::Glue { space, .. } | Event::Break { space, .. } => usize::from(space),
+                _ => 0,
+            };
+            before.push(columns);
+            match event {
+                Event::Begin { .. } => open.push(at),
+                Event::End => {
+                    if let Some(start) = open.pop() {
+                        end[start] = at;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut next_break = vec![events.len(); events.len() + 1];
+        for at in (0..events.len()).rev() {
+            let breaks = matches!(events[at], Event::Break { .. });
+            next_break[at] = if breaks { at } else { next_break[at + 1] };
+        }
+        Sizes { before, next_break, end }
+    }
+
+    /// Of a group, and of what follows on its line.
+    fn of_group(&self, begin: usize) -> usize {
+        self.before[self.next_break[self.end[begin]]] - self.before[begin]
+    }
+
+    /// Of what stands between a break and the next.
+    fn until_break(&self, at: usize) -> usize {
+        self.before[self.next_break[at + 1]] - self.before[at]
+    }
+}

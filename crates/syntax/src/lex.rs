@@ -1,0 +1,246 @@
+//! The lossless tokens of a file: every byte belongs to exactly one token, white space and comments
+//! included. They serve recovery (the split into statements), the checks on characters, and the
+//! formatter. The grammar in `grammar/rules.pest` reads a code of each.
+
+use logos::Logos;
+use rulec_base::span::{FileId, Span};
+
+/// The kinds of tokens.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "some have one spelling, which says all")]
+pub enum TokenKind {
+    /// Spaces and tabs; also the wide space of Chinese and Japanese keyboards.
+    #[regex("[ \t\r\u{0B}\u{0C}\u{A0}\u{3000}]+")]
+    White,
+    #[token("\n")]
+    Newline,
+    /// The byte order mark at the start of a file.
+    Bom,
+    /// `# …` to the end of the line.
+    #[regex("#[^\n]*", allow_greedy = true)]
+    Comment,
+    /// `## …`: documents the statement that follows.
+    DocComment,
+    /// `// …`: no comment of this language, but read as one once it is reported.
+    #[regex("//[^\n]*", allow_greedy = true)]
+    SlashComment,
+    /// A word of Unicode letters, digits and `_`: a name, a keyword or an operator.
+    #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*")]
+    Word,
+    /// A name in backquotes.
+    #[regex("`[^`\r\n]+`")]
+    Quoted,
+    /// A number with its unit.
+    #[regex(r"[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9][0-9_]*)?\p{XID_Continue}*")]
+    Number,
+    #[regex(r#""([^"\\\r\n]|\\[^\r\n])*""#)]
+    String,
+    /// `r"…"`, `r#"…"#`; may span lines.
+    #[regex("r#*\"", raw_string)]
+    RawString,
+    /// A string without its closing quote; ends with the line.
+    #[regex(r#""([^"\\\r\n]|\\[^\r\n])*\\?"#)]
+    UnclosedString,
+    /// A raw string without its closing quote, ending with the line; or one with too many `#`.
+    UnclosedRaw,
+    /// `'…'`: no string of this language.
+    #[regex("'[^'\r\n]*'")]
+    SingleQuoted,
+    /// A string in typographic quotes: no string of this language.
+    #[regex("[“”„«「][^“”\"»」\r\n]*[“”»」]")]
+    SmartQuoted,
+    /// `->`, and `=>` and `→`, which are reported and read as it.
+    #[token("->")]
+    #[token("=>")]
+    #[token("→")]
+    Arrow,
+    /// Symbols that are, or look like, operators; also `=`.
+    #[regex(r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=")]
+    #[regex(r"[<>+\-*/%=!?&|^~]")]
+    Operator,
+    #[token("(")]
+    OpenParen,
+    #[token(")")]
+    CloseParen,
+    #[token("[")]
+    OpenBracket,
+    #[token("]")]
+    CloseBracket,
+    #[token("{")]
+    OpenBrace,
+    #[token("}")]
+    CloseBrace,
+    #[token(",")]
+    Comma,
+    #[token(";")]
+    Semicolon,
+    #[token(":")]
+    Colon,
+    #[token(".")]
+    Dot,
+    #[token("@")]
+    At,
+    /// A character that no statement can hold.
+    Stray,
+}
+
+/// The most `#` a raw string may have at its ends; the grammar has an alternative for each.
+pub const MAX_HASHES: usize = 8;
+
+/// Finds the end of a raw string whose opening `r##"` has been read.
+fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
+    let hashes = lexer.slice().len() - 2;
+    let rest = lexer.remainder();
+    let mut from = 0;
+    while let Some(quote) = rest[from..].find('"') {
+        let after = from + quote + 1;
+        if rest.as_bytes()[after..].iter().take(hashes).filter(|byte| **byte == b'#').count() == hashes {
+            lexer.bump(after + hashes);
+            return if hashes > MAX_HASHES { Err(()) } else { Ok(()) };
+        }
+        from = after;
+    }
+    // Unclosed: for recovery it ends with the line.
+    lexer.bump(rest.find(['\n', '\r']).unwrap_or(rest.len()));
+    Err(())
+}
+
+impl TokenKind {
+    /// Returns true for white space and comments, which stand between any two tokens.
+    pub fn is_trivia(self) -> bool {
+        use TokenKind::{Bom, Comment, DocComment, Newline, SlashComment, White};
+        matches!(self, White | Newline | Bom | Comment | DocComment | SlashComment)
+    }
+
+    /// Returns true for what no statement can hold, which is reported as such.
+    pub fn is_unreadable(self) -> bool {
+        use TokenKind::{SingleQuoted, SmartQuoted, Stray, UnclosedRaw, UnclosedString};
+        matches!(self, Stray | UnclosedString | UnclosedRaw | SingleQuoted | SmartQuoted)
+    }
+
+    /// True for an opening bracket.
+    pub fn opens(self) -> bool {
+        matches!(self, TokenKind::OpenParen | TokenKind::OpenBracket | TokenKind::OpenBrace)
+    }
+
+    /// True for a closing bracket.
+    pub fn closes(self) -> bool {
+        matches!(self, TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace)
+    }
+
+    /// Returns true if an operand may end with it.
+    pub fn ends_operand(self) -> bool {
+        use TokenKind::{Number, Quoted, RawString, String, Word};
+        matches!(self, Word | Quoted | Number | String | RawString) || self.closes()
+    }
+}
+
+/// A piece of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "a kind and a range of bytes")]
+pub struct Token {
+    pub kind: TokenKind,
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Token {
+    /// Its text in the file it was cut from.
+    pub fn text(self, file: &str) -> &str {
+        &file[self.start as usize..self.end as usize]
+    }
+
+    /// Its place.
+    pub fn span(self, file: FileId) -> Span {
+        Span { file, start: self.start, end: self.end }
+    }
+}
+
+/// The tokens of a file from a place on at which one begins; joined together they are the file again.
+pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Token> {
+    let mut lexer = TokenKind::lexer(&text[from..]);
+    std::iter::from_fn(move || {
+        let result = lexer.next()?;
+        let span = lexer.span();
+        let kind = match result {
+            Ok(TokenKind::Comment) => {
+                let is_doc = lexer.slice().starts_with("##") && !lexer.slice().starts_with("###");
+                if is_doc { TokenKind::DocComment } else { TokenKind::Comment }
+            }
+            Ok(kind) => kind,
+            Err(()) => match lexer.slice() {
+                "\u{FEFF}" if from + span.start == 0 => TokenKind::Bom,
+                slice if slice.starts_with('r') && slice.contains('"') => TokenKind::UnclosedRaw,
+                _ => TokenKind::Stray,
+            },
+        };
+        Some(Token { kind, start: (from + span.start) as u32, end: (from + span.end) as u32 })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<(TokenKind, &str)> {
+        tokens(text, 0)
+            .filter(|token| token.kind != TokenKind::White)
+            .map(|token| (token.kind, token.text(text)))
+            .collect()
+    }
+
+    #[test]
+    fn tokens_are_cut_where_authors_expect() {
+        use TokenKind::*;
+        let check = |text: &str, expected: &[(TokenKind, &str)]| assert_eq!(kinds(text), expected, "{text}");
+        check("a.b..=10ms", &[(Word, "a"), (Dot, "."), (Word, "b"), (Operator, "..="), (Number, "10ms")]);
+        check(
+            "0..10 1.5e-3 1e3",
+            &[(Number, "0"), (Operator, ".."), (Number, "10"), (Number, "1.5e-3"), (Number, "1e3")],
+        );
+        check(
+            r###"r"\b" r#"a"b"# r##"x"#y"## r"###,
+            &[
+                (RawString, r#"r"\b""#),
+                (RawString, r###"r#"a"b"#"###),
+                (RawString, r####"r##"x"#y"##"####),
+                (Word, "r"),
+            ],
+        );
+        check("r\"a\nb\"", &[(RawString, "r\"a\nb\"")]);
+        check("r\"a\nb", &[(UnclosedRaw, "r\"a"), (Newline, "\n"), (Word, "b")]);
+        check(r#""a\"b" "open"#, &[(String, r#""a\"b""#), (UnclosedString, "\"open")]);
+        check("\"a\\\n", &[(UnclosedString, "\"a\\"), (Newline, "\n")]);
+        check(
+            "查订单 `when` 'x' “y”",
+            &[(Word, "查订单"), (Quoted, "`when`"), (SingleQuoted, "'x'"), (SmartQuoted, "“y”")],
+        );
+        check(
+            "# c\n## d\n### e\n// f",
+            &[
+                (Comment, "# c"),
+                (Newline, "\n"),
+                (DocComment, "## d"),
+                (Newline, "\n"),
+                (Comment, "### e"),
+                (Newline, "\n"),
+                (SlashComment, "// f"),
+            ],
+        );
+        check(
+            "\u{FEFF}a->b=>c==-1",
+            &[
+                (Bom, "\u{FEFF}"),
+                (Word, "a"),
+                (Arrow, "->"),
+                (Word, "b"),
+                (Arrow, "=>"),
+                (Word, "c"),
+                (Operator, "=="),
+                (Operator, "-"),
+                (Number, "1"),
+            ],
+        );
+        check("a\u{FEFF}\0（", &[(Word, "a"), (Stray, "\u{FEFF}"), (Stray, "\0"), (Stray, "（")]);
+    }
+}

@@ -1,0 +1,408 @@
+//! Reading a rule set's files: the main file, what it imports, and its list files, each once.
+//! Where bytes come from is a [`Loader`]'s business; this module only knows paths inside a root.
+
+use crate::ast::{Ident, Statement, StatementKind};
+use crate::parse;
+use rulec_base::diag::{Argument, Code, Diagnostic, Hole, Message};
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_base::source::SourceMap;
+use rulec_base::span::{FileId, Span, Spanned};
+use std::collections::HashMap;
+use std::fmt;
+
+/// The most bytes a source or list file may have: 64 MiB.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// The most files that may import each other in one chain.
+pub const MAX_IMPORT_DEPTH: usize = 64;
+
+/// The source of files. Paths are relative to the root, with `/` between their parts and
+/// without `.` and `..`.
+pub trait Loader {
+    /// The bytes of a file.
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError>;
+}
+
+/// Why a file could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// There is no such file.
+    NotFound,
+    /// The path, or a link on it, leads out of the root.
+    OutsideRoot,
+    /// The file has this many bytes, more than [`MAX_FILE_BYTES`].
+    TooLarge(u64),
+    /// It is a folder.
+    Folder,
+    /// It is a pipe, a socket or a device, which may have no end.
+    NotRegular,
+    /// Anything else, in the words of the operating system.
+    Unreadable(String),
+}
+
+impl LoadError {
+    /// The reason, in words.
+    pub fn in_words(&self) -> Message {
+        match self {
+            LoadError::NotFound => message!("there is no such file"),
+            LoadError::OutsideRoot => message!("it lies outside the root folder"),
+            LoadError::TooLarge(size) => {
+                message!("it has {size} bytes, more than the 64 MiB a file may have")
+            }
+            LoadError::Folder => message!("it is a folder, not a file"),
+            LoadError::NotRegular => message!("it is no regular file but a pipe, socket or device"),
+            LoadError::Unreadable(reason) => Message::verbatim(reason),
+        }
+    }
+
+    /// The code of a file that is there and cannot be read.
+    fn code(&self) -> Code {
+        match self {
+            LoadError::TooLarge(_) => Code::FileTooLarge,
+            _ => Code::FileUnreadable,
+        }
+    }
+
+    /// A finding about such a file, with what can be done.
+    fn remedy(&self, found: Diagnostic) -> Diagnostic {
+        match self {
+            LoadError::NotRegular => {
+                found.help(message!("write what comes from there to a file, and name that"))
+            }
+            LoadError::Folder => found.help(message!("name a file in it")),
+            _ => found,
+        }
+    }
+}
+
+/// Files held in memory: for tests, editors and rules that are generated.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLoader {
+    files: HashMap<String, Vec<u8>>,
+}
+
+impl MemoryLoader {
+    /// No file yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file.
+    #[must_use]
+    pub fn with(mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        self.files.insert(path.into(), bytes.into());
+        self
+    }
+}
+
+impl Loader for MemoryLoader {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        self.files.get(path).cloned().ok_or(LoadError::NotFound)
+    }
+}
+
+/// A file with its statements.
+#[derive(Debug)]
+pub struct Unit {
+    /// The file's number.
+    pub file: FileId,
+    /// The files it imports itself.
+    pub imports: Vec<FileId>,
+    /// Its statements, in order.
+    pub statements: Vec<Statement>,
+    /// The names that statements with faults would have declared.
+    pub broken: Vec<Ident>,
+    /// The elements of its `list NAME = from "…"` statements, by the statement's name.
+    pub lists: HashMap<String, Vec<String>>,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl Argument for LoadError {
+    fn argument(&self) -> Hole {
+        self.in_words().argument()
+    }
+}
+
+/// A rule set's files, imported ones before their importers; the main file is the last.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Their texts.
+    pub sources: SourceMap,
+    /// Their statements.
+    pub units: Vec<Unit>,
+    /// The findings about them so far.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Loads and parses the file at `path` and all it imports.
+pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
+    let (state, chain) = (HashMap::new(), Vec::new());
+    let mut work = Loading { threads, loader, loaded: Loaded::default(), state, chain };
+    match loader.load(path) {
+        Ok(bytes) => drop(work.file(path, bytes)),
+        Err(error) => {
+            let found = Diagnostic::without_place(error.code(), message!("`{path}` cannot be read: {error}"));
+            work.report(error.remedy(found));
+        }
+    }
+    work.loaded
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    /// With its number, unless it could not be read.
+    Done(Option<FileId>),
+}
+
+/// The place where a text begins to be JSON, or lines of it; `None` for what may be rules.
+fn json_start(text: &str) -> Option<usize> {
+    let start = text.find(|c: char| !c.is_whitespace() && c != '\u{feff}')?;
+    let json = text[start..].starts_with(['{', '[']);
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+    (json && matches!(values.next(), Some(Ok(_)))).then_some(start)
+}
+
+struct Loading<'a> {
+    threads: Threads,
+    loader: &'a dyn Loader,
+    loaded: Loaded,
+    state: HashMap<String, State>,
+    chain: Vec<String>,
+}
+
+impl Loading<'_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.loaded.diagnostics.push(diagnostic);
+    }
+
+    fn file(&mut self, path: &str, bytes: Vec<u8>) -> Option<FileId> {
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+                let message = message!(
+                    "`{path}` is not UTF-8: the byte at offset {at} (line {line}) starts no character"
+                );
+                let help = match error.as_bytes().contains(&0) {
+                    true => {
+                        message!(
+                            "this is no text in UTF-8 but another encoding, compiled rules, or no text at all"
+                        )
+                    }
+                    false => message!("save the file as UTF-8"),
+                };
+                // Up to the fault the text is as it is, so the offset points where it should.
+                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                let file = self.loaded.sources.add(path, text);
+                let span = Span::new(file, at, at + '\u{fffd}'.len_utf8());
+                self.report(Diagnostic::new(Code::NotUtf8, span, message).help(help));
+                self.state.insert(path.to_owned(), State::Done(None));
+                return None;
+            }
+        };
+        let json = json_start(&text);
+        let file = self.loaded.sources.add(path, text);
+        if let Some(start) = json {
+            let message = message!("`{path}` holds JSON, and no rules");
+            let help = message!(
+                "routes, choices and flows of other systems become rules by `rulec import`; messages come after the rules, as in `rulec run my.rules messages.jsonl`"
+            );
+            let span = Span::new(file, start, start + 1);
+            self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));
+            self.state.insert(path.to_owned(), State::Done(None));
+            return None;
+        }
+        let parsed = parse(self.threads, file, &self.loaded.sources.file(file).text);
+        self.loaded.diagnostics.extend(parsed.diagnostics);
+        self.state.insert(path.to_owned(), State::Open);
+        self.chain.push(path.to_owned());
+        let (mut lists, mut imports) = (HashMap::new(), Vec::new());
+        for statement in &parsed.statements {
+            match &statement.kind {
+                StatementKind::Import { path: import } => imports.extend(self.import(path, import)),
+                StatementKind::List { name, source: crate::ast::ListSource::File(list) } => {
+                    if let Some(words) = self.list(path, list) {
+                        lists.insert(name.node.clone(), words);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.chain.pop();
+        self.state.insert(path.to_owned(), State::Done(Some(file)));
+        self.loaded.units.push(Unit {
+            file,
+            imports,
+            statements: parsed.statements,
+            broken: parsed.broken,
+            lists,
+        });
+        Some(file)
+    }
+
+    fn import(&mut self, from: &str, import: &Spanned<String>) -> Option<FileId> {
+        let Some(path) = join(from, &import.node) else {
+            self.report(outside(import.span, &import.node));
+            return None;
+        };
+        let refuse = |code, message, help: Message| Diagnostic::new(code, import.span, message).help(help);
+        let refused = match self.state.get(&path) {
+            Some(State::Done(file)) => return *file,
+            Some(State::Open) => {
+                let start = self.chain.iter().position(|open| *open == path).unwrap_or(0);
+                let circle = [&self.chain[start..], std::slice::from_ref(&path)].concat();
+                let message = match circle.len() {
+                    0..=2 => message!("`{path}` imports itself"),
+                    _ => message!("`{path}` imports itself by way of others"),
+                };
+                let circle = circle.join(" → ");
+                let help = message!("the chain is {circle}; move what both need into a third file");
+                refuse(Code::ImportCycle, message, help).here(message!("closes the circle"))
+            }
+            None if self.chain.len() > MAX_IMPORT_DEPTH => {
+                let message = message!("files import each other more than {MAX_IMPORT_DEPTH} deep");
+                let help = message!("import shared files directly instead of through one another");
+                refuse(Code::ImportTooDeep, message, help)
+            }
+            None => match self.loader.load(&path) {
+                Ok(bytes) => return self.file(&path, bytes),
+                Err(error) => {
+                    self.state.insert(path.clone(), State::Done(None));
+                    match error {
+                        LoadError::OutsideRoot => outside(import.span, &import.node),
+                        LoadError::NotFound => {
+                            let message = message!("there is no file `{path}`");
+                            refuse(
+                                Code::ImportNotFound,
+                                message,
+                                message!("the path is relative to the importing file"),
+                            )
+                        }
+                        _ => {
+                            let message = message!("`{path}` cannot be read: {error}");
+                            error.remedy(Diagnostic::new(error.code(), import.span, message))
+                        }
+                    }
+                }
+            },
+        };
+        self.report(refused);
+        None
+    }
+
+    /// The elements of a list file: one a line, white space at the ends and empty lines left out.
+    fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
+        let read = || {
+            let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.in_words())?;
+            let bytes = self.loader.load(&path).map_err(|error| error.in_words())?;
+            String::from_utf8(bytes).map_err(|error| {
+                message!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
+            })
+        };
+        match read() {
+            Ok(text) => {
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+                Some(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+            }
+            Err(error) => {
+                let message = message!("the list file `{}` cannot be used: {error}", list.node);
+                let help = message!("the path is relative to this file and stays inside the root folder");
+                self.report(Diagnostic::new(Code::ListFile, list.span, message).help(help));
+                None
+            }
+        }
+    }
+}
+
+fn outside(span: Span, path: &str) -> Diagnostic {
+    Diagnostic::new(Code::ImportOutsideRoot, span, message!("`{path}` lies outside the root folder")).help(
+        message!(
+            "files may import only what lies in the folder of the main file, or in the one given as root"
+        ),
+    )
+}
+
+/// `path` as seen from the file `from`; `None` when it leaves the root.
+fn join(from: &str, path: &str) -> Option<String> {
+    if path.starts_with(['/', '\\']) || path.contains(':') {
+        return None;
+    }
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_inside_the_root() {
+        let check = |from: &str, path: &str, expected: Option<&str>| {
+            assert_eq!(join(from, path).as_deref(), expected, "{path} from {from}");
+        };
+        check("main.rules", "shared/words.rules", Some("shared/words.rules"));
+        check("shared/words.rules", "../main.rules", Some("main.rules"));
+        check("shared/words.rules", "../../main.rules", None);
+        check("main.rules", "/etc/passwd", None);
+        check("main.rules", "C:\\secrets", None);
+        check("a/b.rules", "./c.rules", Some("a/c.rules"));
+    }
+
+    fn codes(loader: &MemoryLoader) -> Vec<Code> {
+        load(Threads::One, loader, "main.rules")
+            .diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.code)
+            .collect()
+    }
+
+    #[test]
+    fn imports_are_loaded_once_and_faults_named() {
+        let main = "import \"a.rules\"\nimport \"b.rules\"\nroute r when text == \"x\" -> h";
+        let loader = MemoryLoader::new().with("main.rules", main).with("b.rules", "let y = 2");
+        let a = loader.clone().with("a.rules", "import \"b.rules\"\nlet x = 1");
+        assert_eq!(load(Threads::One, &a, "main.rules").units.len(), 3);
+        assert_eq!(codes(&a), []);
+        assert_eq!(codes(&loader), [Code::ImportNotFound]);
+        assert_eq!(codes(&loader.clone().with("a.rules", "import \"main.rules\"")), [Code::ImportCycle]);
+        assert_eq!(
+            codes(&loader.clone().with("a.rules", "import \"../x.rules\"")),
+            [Code::ImportOutsideRoot]
+        );
+        assert_eq!(codes(&loader.with("a.rules", b"let x = \"\xff\"".to_vec())), [Code::NotUtf8]);
+    }
+
+    #[test]
+    fn the_65th_import_of_a_chain_is_refused() {
+        let chain = |length: usize| {
+            let mut loader = MemoryLoader::new().with("main.rules", "import \"f1.rules\"");
+            for at in 1..length {
+                loader = loader.with(format!("f{at}.rules"), format!("import \"f{}.rules\"", at + 1));
+            }
+            loader.with(format!("f{length}.rules"), "let x = 1")
+        };
+        assert_eq!(codes(&chain(64)), []);
+        assert_eq!(codes(&chain(65)), [Code::ImportTooDeep]);
+    }
+}

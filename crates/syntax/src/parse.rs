@@ -1,0 +1,388 @@
+//! Text to statements. A file is cut into tokens, the tokens are split into statements, and each statement is
+//! parsed by the grammar and built into the tree, so that every statement with an error is reported
+//! in one run and all others are still there.
+
+mod build;
+mod context;
+mod decide;
+mod errors;
+mod expr;
+mod foreign;
+mod literal;
+mod operand;
+mod outline;
+mod payload;
+mod phrase;
+mod request;
+mod scan;
+mod splitter;
+mod stream;
+mod terminals;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod types;
+
+pub use literal::UNITS;
+
+use crate::ast::{Allow, Ident, Statement, StatementKind};
+use crate::lex::{self, TokenKind};
+use context::{Built, Cx, unexpected};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::parallel::{self, Threads};
+use rulec_base::span::{FileId, Span};
+use rulec_lang::operators;
+use splitter::RawStatement;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use stream::{Sig, Stream};
+use tree::{Pair, Pairs, Tree};
+
+/// The parser that pest derives from the grammar, with its `Rule`s.
+#[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
+mod grammar {
+    #[derive(pest_derive::Parser)]
+    #[grammar = "../grammar/tokens.pest"]
+    #[grammar = "../grammar/rules.pest"]
+    pub struct Grammar;
+}
+use grammar::{Grammar, Rule};
+pub(crate) use outline::{Outline, Piece, is_joint, may_begin, outline};
+
+/// Tokens that are read at once, if the statements they make are right.
+const READ_AHEAD: usize = 512;
+
+/// True for a word that is a name only in backquotes, but where every word is one: behind a dot and before a colon.
+pub fn is_reserved(word: &str) -> bool {
+    terminals::is_reserved(word) || operators::is_reserved_word(word)
+}
+
+/// Every word with a meaning of its own, and what it does in a statement; many are names where they cannot mean that.
+pub fn keywords() -> impl Iterator<Item = (&'static str, Role)> {
+    terminals::words().map(|word| (word.text, word.role()))
+}
+
+pub use terminals::Role;
+
+/// True for a word that statements begin with.
+pub fn starts_statement(word: &str) -> bool {
+    terminals::word(word).is_some_and(terminals::Terminal::starts_statement)
+}
+
+/// The content of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    /// The statements that could be read, in source order.
+    pub statements: Vec<Statement>,
+    /// The names that statements with errors would have declared; using them is no further error.
+    pub broken: Vec<Ident>,
+    /// The findings, in source order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a file. Never fails as a whole: what cannot be read is reported and left out.
+pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
+    let stream = stream::stream(text, threads.for_statements(text.len() / stream::STATEMENT_BYTES));
+    for token in &stream.suspicious {
+        characters.look(*token, token.text(text));
+    }
+    if stream.sigs.is_empty() && parsed.diagnostics.is_empty() {
+        let message = message!("this file holds no statement");
+        parsed.diagnostics.push(
+            Diagnostic::new(Code::EmptyFile, Span::new(file, 0, 0), message)
+                .help(message!("the smallest program is one line: `default -> some_handler`")),
+        );
+        return parsed;
+    }
+    let statements = splitter::split(file, text, &stream, &mut parsed.diagnostics);
+    let read = |statements: &[RawStatement]| {
+        let Stream { sigs, codes, .. } = &stream;
+        let (ahead, parsed) = (Ahead::default(), Parsed::default());
+        let mut reader = Reader { file, text, sigs, codes, ahead, parsed };
+        reader.parsed.statements = reader.statements(statements, false);
+        reader.parsed
+    };
+    // No statement depends on another: those of a large file are read on several threads.
+    let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
+    for part in parallel::each(statements.chunks(length), read) {
+        // Those of the first part are many, and large.
+        match parsed.statements.is_empty() {
+            true => parsed.statements = part.statements,
+            false => parsed.statements.extend(part.statements),
+        }
+        parsed.broken.extend(part.broken);
+        parsed.diagnostics.extend(part.diagnostics);
+    }
+    parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
+    parsed
+}
+
+struct Reader<'a> {
+    file: FileId,
+    text: &'a str,
+    sigs: &'a [Sig],
+    /// The code of each.
+    codes: &'a str,
+    ahead: Ahead,
+    parsed: Parsed,
+}
+
+/// Statements that were read at once.
+#[derive(Default)]
+struct Ahead {
+    tree: Tree,
+    /// The number of the node of the one that comes next.
+    next: usize,
+    /// The token at which the first of them begins.
+    from: usize,
+}
+
+impl Ahead {
+    /// The statement with these tokens, if it is among those that were read at once, and the token that its places
+    /// are counted from. Statements that may be nested too deep are not among them.
+    fn statement(
+        &mut self,
+        reader: &Reader<'_>,
+        rule: Rule,
+        tokens: &Range<usize>,
+        following: &[RawStatement],
+    ) -> Option<(usize, Pair<'_>)> {
+        let mut found = None;
+        while let Some(pair) = self.tree.pair(self.next) {
+            let (number, read) = (self.next, pair.tokens());
+            self.next += pair.size();
+            let (start, end) = (self.from + read.start, self.from + read.end);
+            if start >= tokens.start {
+                found = Some((number, pair.as_rule() == rule && (start..end) == *tokens));
+                break;
+            }
+        }
+        if let Some((number, fits)) = found {
+            return self.tree.pair(number).filter(|_| fits).map(|pair| (self.from, pair));
+        }
+        let is_near = |next: &&RawStatement| {
+            next.tokens.len() <= splitter::MAX_DEPTH && next.tokens.end - tokens.start <= READ_AHEAD
+        };
+        let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
+        // To look for more behind the only one would cost as much as some of its tokens.
+        let (rule_of_all, first) = if until == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
+        self.tree = Tree::read(rule_of_all, &reader.codes[tokens.start..until]).unwrap_or_default();
+        (self.from, self.next) = (tokens.start, first);
+        let pair = self.tree.pair(first)?;
+        self.next += pair.size();
+        let fits = pair.as_rule() == rule && pair.tokens() == (0..tokens.len());
+        fits.then_some((self.from, pair))
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn statements(&mut self, raw: &[RawStatement], in_table: bool) -> Vec<Statement> {
+        let mut read = Vec::with_capacity(raw.len());
+        for (at, this) in raw.iter().enumerate() {
+            read.extend(self.statement(this, &raw[at + 1..], in_table));
+        }
+        read
+    }
+
+    /// Reads a statement; `following` are those behind it in the file or table.
+    fn statement(
+        &mut self,
+        raw: &RawStatement,
+        following: &[RawStatement],
+        in_table: bool,
+    ) -> Option<Statement> {
+        let head = self.sigs.get(raw.tokens.start)?.token;
+        let end = raw.tokens.end.checked_sub(1).map_or(head.end, |last| self.sigs[last].token.end);
+        let mut span = Span { file: self.file, start: head.start, end };
+        let mut kind = self.kind(raw, following, in_table);
+        if kind.is_none() {
+            let sigs = &self.sigs[raw.tokens.clone()];
+            self.parsed.broken.extend(context::declared_name(self.file, self.text, sigs));
+        }
+        if let Some((inner, close)) = &raw.table {
+            span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
+            let read = self.statements(inner, true);
+            if let Some(StatementKind::Table { statements, .. }) = &mut kind {
+                *statements = read;
+            }
+        }
+        let (docs, allows) = self.before(raw.tokens.start);
+        kind.map(|kind| Statement { kind, span, docs, allows })
+    }
+
+    /// Parses the statement proper; what is wrong is reported.
+    fn kind(
+        &mut self,
+        raw: &RawStatement,
+        following: &[RawStatement],
+        in_table: bool,
+    ) -> Option<StatementKind> {
+        let head = self.sigs[raw.tokens.start].token;
+        let sigs = &self.sigs[raw.tokens.clone()];
+        // Characters and strings that cannot be read have been reported as such.
+        let codes = self.codes[raw.tokens.clone()].as_bytes();
+        let unreadable = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
+        let Some(word) = raw.word else {
+            if !unreadable {
+                self.parsed.diagnostics.push(splitter::unknown_statement(self.file, self.text, head));
+            }
+            return None;
+        };
+        let place = head.span(self.file);
+        let rule = statement_rule(self.codes.as_bytes()[raw.tokens.start])?;
+        if in_table && !word.is_in_table() {
+            let message = message!("`{}` cannot stand in a table", word.text);
+            self.parsed.diagnostics.push(
+                Diagnostic::new(Code::MisplacedStatement, place, message).help(message!(
+                    "a table holds `route` and `default` statements; move this one out of it"
+                )),
+            );
+            if rule == Rule::table_statement {
+                return None;
+            }
+        }
+        if let Some(token) = scan::too_deep(self.text, sigs) {
+            let message = message!("this statement is nested more than {} deep", splitter::MAX_DEPTH);
+            self.parsed.diagnostics.push(
+                Diagnostic::new(Code::TooDeep, token.span(self.file), message)
+                    .help(message!("give inner parts a name with `let`")),
+            );
+            return None;
+        }
+        if unreadable {
+            return None;
+        }
+        if matches!(rule, Rule::payload_statement | Rule::group_statement) {
+            return self.payload(raw, rule);
+        }
+        let kind = self.by_grammar(rule, raw.tokens.clone(), following);
+        if rule == Rule::table_statement && raw.table.is_none() && kind.is_some() {
+            let place = self.sigs[raw.tokens.end - 1].token.span(self.file);
+            let message = message!("expected `{{` and the table's routes after its name");
+            let help = message!("for example: `table billing {{ default -> billing_handler }}`");
+            self.parsed.diagnostics.push(unexpected(place, message, help));
+            return None;
+        }
+        kind.filter(|_| !in_table || word.is_in_table())
+    }
+
+    /// Reads a statement by the grammar and builds what it means; what is wrong is reported.
+    fn by_grammar(
+        &mut self,
+        rule: Rule,
+        tokens: Range<usize>,
+        following: &[RawStatement],
+    ) -> Option<StatementKind> {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let kind = match ahead.statement(self, rule, &tokens, following) {
+            Some((from, pair)) => build::statement(&mut Cx::new(self, tokens, from), pair).ok(),
+            // Alone, so that what is wrong is known to be its own.
+            None => self.alone(rule, tokens, build::statement),
+        };
+        self.ahead = ahead;
+        kind
+    }
+
+    /// Parses tokens as what a rule of the grammar reads and builds what they mean; what is wrong is reported.
+    fn alone<T>(
+        &mut self,
+        rule: Rule,
+        tokens: Range<usize>,
+        build: impl FnOnce(&mut Cx<'_>, Pair<'_>) -> Built<T>,
+    ) -> Option<T> {
+        let codes = &self.codes[tokens.clone()];
+        let from = tokens.start;
+        let cx = &mut Cx::new(self, tokens, from);
+        let whole = errors::is_item(rule) || matches!(rule, Rule::payload_statement | Rule::group_statement);
+        match Tree::read(if whole { rule } else { Rule::alone }, codes) {
+            Ok(tree) => build(cx, tree.root()?).ok(),
+            Err(error) => {
+                let diagnostic = errors::diagnose(cx, rule, &error);
+                cx.diagnostics.push(diagnostic);
+                None
+            }
+        }
+    }
+
+    /// The documentation and the `allow`s between a statement's first token and the token before it.
+    fn before(&self, first: usize) -> (String, Vec<Allow>) {
+        let start = first.checked_sub(1).map_or(0, |before| self.sigs[before].token.end as usize);
+        let gap = &self.text[start..self.sigs[first].token.start as usize];
+        let (mut docs, mut allows) = (Vec::new(), Vec::new());
+        if memchr::memchr(b'#', gap.as_bytes()).is_none() {
+            return (String::new(), allows);
+        }
+        // A comment on the line where the statement before ends belongs to that.
+        let mut own_line = first == 0;
+        for token in lex::tokens(gap, 0) {
+            let text = token.text(gap);
+            match token.kind {
+                TokenKind::Newline => own_line = true,
+                TokenKind::DocComment if own_line => {
+                    let text = text[2..].trim_end();
+                    docs.push(text.strip_prefix(' ').unwrap_or(text));
+                }
+                TokenKind::Comment if own_line => {
+                    if let Some(code) = allowed(text) {
+                        let from = start + token.start as usize;
+                        let span = Span::new(self.file, from, from + text.trim_end().len());
+                        allows.push(Allow { code, span });
+                    }
+                }
+                _ => {}
+            }
+        }
+        (docs.join("\n"), allows)
+    }
+}
+
+/// The warning that a `# rulec: allow W0123 reason` comment silences; `None` if it is no such comment.
+fn allowed(comment: &str) -> Option<Option<Code>> {
+    let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
+    let rest = rest.trim_start().strip_prefix("allow")?;
+    let word = rest.split_whitespace().next().unwrap_or("");
+    Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
+}
+
+/// The rule of a statement, by the code of the word it starts with.
+fn statement_rule(code: u8) -> Option<Rule> {
+    static RULES: LazyLock<[Option<Rule>; 128]> = LazyLock::new(|| {
+        std::array::from_fn(|code| {
+            let word = terminals::terminal(code as u8);
+            let name = format!("{}_statement", word.text);
+            let mut rules = Rule::all_rules().iter().copied().filter(|_| word.starts_statement());
+            rules.find(|rule| format!("{rule:?}") == name)
+        })
+    });
+    RULES.get(usize::from(code)).copied().flatten()
+}
+
+/// Calls that the grammar may make in any case, about a second's worth.
+const CALLS: usize = 50_000_000;
+/// Calls that the grammar may make for each token of a statement, far above what it needs.
+const CALLS_PER_TOKEN: usize = 1000;
+
+/// Lets pest make as many calls as a statement of that length can need. The grammar is linear; the
+/// limit is there for the case that a change makes it otherwise.
+///
+/// pest keeps the limit for the whole process and takes it over when a parse begins. So it is only
+/// ever raised here, and what is granted becomes known only when pest knows it: whatever other threads
+/// do, the limit is at least what this one needs.
+fn allow_calls(length: usize) {
+    static GRANTED: AtomicUsize = AtomicUsize::new(0);
+    static RAISING: Mutex<()> = Mutex::new(());
+    let needed = CALLS.max(length.saturating_mul(CALLS_PER_TOKEN));
+    if needed <= GRANTED.load(Ordering::Acquire) {
+        return;
+    }
+    let _one_by_one = RAISING.lock().unwrap_or_else(PoisonError::into_inner);
+    if needed > GRANTED.load(Ordering::Acquire) {
+        pest::set_call_limit(NonZeroUsize::new(needed));
+        GRANTED.store(needed, Ordering::Release);
+    }
+}

@@ -1,0 +1,246 @@
+//! The statement being read, as all that builds its tree sees it: where its tokens stand, what they say, and where
+//! faults go.
+
+use super::stream::Sig;
+use super::{Pair, Reader, Rule, foreign, literal, phrase, terminals};
+use crate::ast::{Ident, Literal};
+use crate::lex::{Token, TokenKind};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span, Spanned};
+use std::ops::Range;
+
+/// The statement has no meaning; why has been reported.
+pub(super) struct Failed;
+
+pub(super) type Built<T> = Result<T, Failed>;
+
+pub(super) struct Cx<'a> {
+    pub(super) file: FileId,
+    pub(super) text: &'a str,
+    /// The file's tokens without white space and comments.
+    pub(super) sigs: &'a [Sig],
+    /// The statement's own tokens, as indices into `sigs`.
+    pub(super) tokens: Range<usize>,
+    /// The token that the grammar's places are counted from, as an index into `sigs`.
+    from: usize,
+    /// The codes from that token on.
+    pub(super) codes: &'a [u8],
+    pub(super) span: Span,
+    pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> Cx<'a> {
+    /// The context of a reader's tokens, at least one; `from` is the token that the grammar's places count from.
+    pub(super) fn new(reader: &'a mut Reader<'_>, tokens: Range<usize>, from: usize) -> Self {
+        let Reader { file, text, sigs, codes, .. } = *reader;
+        let codes = &codes.as_bytes()[from..];
+        let start = sigs[tokens.start].token.start;
+        let end = sigs[tokens.end.max(tokens.start + 1) - 1].token.end;
+        let span = Span { file, start, end };
+        Cx { file, text, sigs, tokens, from, codes, span, diagnostics: &mut reader.parsed.diagnostics }
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.diagnostics.push(diagnostic);
+        Failed
+    }
+
+    /// The place of a pair: from its first token to its last.
+    pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
+        self.span_of(pair.tokens())
+    }
+
+    /// The place of tokens, by their numbers; an empty range stands for the token at its start.
+    pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
+        let token = |index: usize| self.sigs.get(self.from + index).map(|sig| sig.token);
+        let start = token(tokens.start).map_or(self.span.end, |first| first.start);
+        let end = token(tokens.end.max(tokens.start + 1) - 1).map_or(start, |last| last.end);
+        Span { file: self.file, start, end }
+    }
+
+    pub(super) fn text(&self, pair: &Pair<'_>) -> &'a str {
+        &self.text[self.span(pair).range()]
+    }
+
+    /// The token at an offset or the next one after it.
+    pub(super) fn token_at(&self, offset: u32) -> Token {
+        let end = self.text.len() as u32;
+        let none = Token { kind: TokenKind::Stray, start: end, end };
+        let index = self.sigs.partition_point(|sig| sig.token.end <= offset);
+        self.sigs.get(index).map_or(none, |sig| sig.token)
+    }
+
+    /// The token at an offset, or the next one after it: its place, and what it is in words. At the end of the
+    /// statement the place is that of its last token.
+    pub(super) fn found_at(&self, offset: u32) -> (Span, Message) {
+        let token = self.token_at(offset);
+        if token.start < self.span.end {
+            let span = token.span(self.file);
+            return (span, message!("`{}`", self.short(span)));
+        }
+        let last = self.token_at(self.span.end.saturating_sub(1));
+        (last.span(self.file), phrase::END)
+    }
+
+    /// The innermost bracket of the statement that is open at an offset.
+    pub(super) fn innermost_open(&self, offset: u32) -> Option<TokenKind> {
+        let mut open = Vec::new();
+        let tokens = self.sigs[self.tokens.clone()].iter().map(|sig| sig.token);
+        for token in tokens.take_while(|token| token.start < offset) {
+            if token.kind.opens() {
+                open.push(token.kind);
+            } else if token.kind.closes() {
+                open.pop();
+            }
+        }
+        open.pop()
+    }
+
+    /// The author's text, cut if it is long.
+    pub(super) fn short(&self, span: Span) -> String {
+        let text = &self.text[span.range()];
+        let line = text.lines().next().unwrap_or("");
+        match line.char_indices().nth(40) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None if line.len() < text.len() => format!("{line}…"),
+            None => line.to_owned(),
+        }
+    }
+
+    /// A name where every word will do.
+    pub(super) fn ident(&self, pair: &Pair<'_>) -> Ident {
+        Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
+    }
+
+    /// A name of a declaration or reference; the words of operators must be quoted.
+    pub(super) fn declared(&mut self, pair: Pair<'_>) -> Built<Ident> {
+        let text = self.text(&pair);
+        if rulec_lang::operators::is_reserved_word(text) {
+            let span = self.span(&pair);
+            return Err(self.reserved_word(text, span, message!("a name")));
+        }
+        Ok(self.ident(&pair))
+    }
+
+    pub(super) fn reserved_word(&mut self, word: &str, span: Span, wanted: Message) -> Failed {
+        let diagnostic = reserved_word(word, span, wanted);
+        self.report(diagnostic)
+    }
+
+    fn literal<T>(&mut self, span: Span, code: Code, value: Result<T, literal::BadLiteral>) -> Built<T> {
+        value.map_err(|bad| {
+            let start = span.start as usize;
+            let span = Span::new(self.file, start + bad.place.start, start + bad.place.end);
+            self.report(Diagnostic::new(code, span, bad.message).help(bad.help))
+        })
+    }
+
+    pub(super) fn string(&mut self, span: Span) -> Built<String> {
+        self.literal(span, Code::BadEscape, literal::string(&self.text[span.range()]))
+    }
+
+    pub(super) fn number(&mut self, span: Span, negative: bool) -> Built<Literal> {
+        self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
+    }
+
+    /// The value of a number with the minus before it.
+    pub(super) fn signed(&mut self, pair: &Pair<'_>) -> Built<Spanned<Literal>> {
+        let minus = children(pair, Rule::minus).next().map(|minus| self.span(&minus));
+        let number = self.span(&child(pair, Rule::number)?);
+        let span = minus.map_or(number, |minus| minus.to(number));
+        Ok(Spanned::new(self.number(number, minus.is_some())?, span))
+    }
+
+    pub(super) fn spanned_string(&mut self, pair: Pair<'_>) -> Built<Spanned<String>> {
+        let span = self.span(&pair);
+        Ok(Spanned::new(self.string(span)?, span))
+    }
+
+    /// Reads the child of that rule.
+    pub(super) fn one<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<T> {
+        read(self, child(pair, rule)?)
+    }
+
+    /// Reads the child of that rule, where there is one.
+    pub(super) fn optional<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        read: impl FnOnce(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<Option<T>> {
+        children(pair, rule).next().map(|child| read(self, child)).transpose()
+    }
+
+    /// Reads every child of that rule.
+    pub(super) fn all<'p, T>(
+        &mut self,
+        pair: &Pair<'p>,
+        rule: Rule,
+        mut read: impl FnMut(&mut Self, Pair<'p>) -> Built<T>,
+    ) -> Built<Vec<T>> {
+        children(pair, rule).map(|child| read(self, child)).collect()
+    }
+
+    /// Reports a token that was read as the one meant.
+    pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
+        if self.text(pair) != wanted {
+            let span = self.span(pair);
+            self.report(foreign::syntax(span, message!("{what} is written `{wanted}`"), wanted));
+        }
+    }
+}
+
+/// The complaint about what stands where something else must.
+pub(super) fn unexpected(span: Span, message: impl Into<Message>, help: impl Into<Message>) -> Diagnostic {
+    Diagnostic::new(Code::Unexpected, span, message).help(help)
+}
+
+/// The complaint about a word that must be quoted to be a name.
+pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnostic {
+    let message = message!("expected {wanted}, found the reserved word `{word}`");
+    Diagnostic::new(Code::ReservedWord, span, message)
+        .help(message!("if `{word}` is meant as a name, write `` `{word}` `` in backquotes"))
+        .likely_fix(span, format!("`{word}`"))
+}
+
+/// The complaint about such a word where a value must stand, which may be meant as a name or as a text.
+pub(super) fn reserved_value(word: &str, span: Span) -> Diagnostic {
+    reserved_word(word, span, message!("a value")).help(message!(
+        "if `{word}` is meant as a name, write `` `{word}` `` in backquotes; a text stands in quotes: \"{word}\""
+    ))
+}
+
+/// A name without its backquotes.
+pub(super) fn unquote(text: &str) -> &str {
+    text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
+}
+
+/// The child of that rule. The grammar always has one; a missing one fails the statement only.
+pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
+    children(pair, rule).next().ok_or(Failed)
+}
+
+pub(super) fn children<'p>(pair: &Pair<'p>, rule: Rule) -> impl Iterator<Item = Pair<'p>> {
+    pair.into_inner().filter(move |child| child.as_rule() == rule)
+}
+
+pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
+    children(pair, rule).next().is_some()
+}
+
+/// The name that a statement's tokens would have declared if it could have been read.
+pub(super) fn declared_name(file: FileId, text: &str, sigs: &[Sig]) -> Option<Ident> {
+    let word = terminals::word(sigs.first()?.token.text(text)).filter(|word| word.declares())?;
+    // `extern fn NAME`
+    let token = sigs.get(if word.text == "extern" { 2 } else { 1 })?.token;
+    let name = token.text(text);
+    let is_name =
+        token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !terminals::is_reserved(name));
+    is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file)))
+}

@@ -1,0 +1,263 @@
+//! The habits of other languages, where the grammar cannot go on: comments, separators, types and the words of schemas,
+//! each with the right spelling.
+
+use super::super::{Rule, foreign};
+use super::{Failure, is_item};
+use crate::lex::TokenKind;
+use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::message;
+
+impl Failure<'_, '_> {
+    /// The complaint about a habit, in a statement of any kind.
+    pub(super) fn habit(&self) -> Option<Diagnostic> {
+        if self.at_end() {
+            return None;
+        }
+        if self.rest().starts_with("--") && !self.value_wanted() || self.rest().starts_with("/*") {
+            return self.unexpected(message!("comments start with `#`"), message!("write `#` instead"));
+        }
+        if is_item(self.rule) {
+            return self.habit_of_schemas();
+        }
+        if self.in_fields() {
+            return self.habit_of_types();
+        }
+        self.habit_of_signs().or_else(|| self.habit_of_values())
+    }
+
+    /// The text from here on.
+    fn rest(&self) -> &str {
+        &self.cx.text[self.token.start as usize..]
+    }
+
+    /// The text of the token so many behind this one.
+    fn ahead(&self, count: usize) -> &str {
+        self.cx.sigs.get(self.at + count).map_or("", |sig| self.text(sig.token))
+    }
+
+    /// A sign that another one is meant by.
+    fn habit_of_signs(&self) -> Option<Diagnostic> {
+        let swap = |wanted: &str, what: Message| {
+            let message = message!("{what} by `{wanted}`, not `{}`", self.found);
+            Some(foreign::syntax(self.span, message, wanted))
+        };
+        match self.found {
+            "=" if self.wants(Rule::colon) => swap(":", message!("a name and its value are joined")),
+            ":" if self.wants(Rule::equals) => swap("=", message!("a name and its value are joined")),
+            ":" if self.is_behind("when") => self.unexpected(
+                message!("the condition follows `when` at once"),
+                message!("remove the `:`: write `when CONDITION`"),
+            ),
+            ":" if self.wants(Rule::close_bracket) => self.unexpected(
+                message!("an index is one value"),
+                message!("write `list[0]`; there are no parts of a list"),
+            ),
+            ":" if self.is_behind("rank") => self
+                .unexpected(message!("the rank follows without `:`"), message!("write for example `rank 3`")),
+            ";" | "," if self.rule == Rule::test_statement => self.unexpected(
+                message!("the parts of a test are not separated by `{}`", self.found),
+                message!("remove the `{}`", self.found),
+            ),
+            "," | ";" if self.rule == Rule::router_statement && self.wants(Rule::router_case) => self
+                .unexpected(
+                    message!("the cases of a router are not separated by `{}`", self.found),
+                    message!("remove the `{}`", self.found),
+                ),
+            ";" if self.wants(Rule::close_bracket) => {
+                swap(",", message!("the elements of a list are separated"))
+            }
+            "," if self.wants(Rule::EOI) && self.rule == Rule::list_statement => self.unexpected(
+                message!("several values stand in brackets"),
+                message!("write a list: `[\"a\", \"b\"]`"),
+            ),
+            "," if self.wants(Rule::EOI) && self.is_route() => self.unexpected(
+                message!("a route leads to one handler"),
+                message!("write a route for each handler"),
+            ),
+            _ => None,
+        }
+    }
+
+    /// A value in the way of another language.
+    fn habit_of_values(&self) -> Option<Diagnostic> {
+        let number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
+        let before = self.before().map(|token| token.kind);
+        if self.wants(Rule::kw_then) || self.wants(Rule::kw_else) && !super::is_item(self.rule) {
+            let word = if self.wants(Rule::kw_then) { "then" } else { "else" };
+            let message = message!("expected `{word}`, found {}", self.found_words());
+            let help = message!(
+                "one of two values is written `if C then a else b`; a field whose name is `if` stands in backquotes"
+            );
+            return self.unexpected(message, help);
+        }
+        match self.found {
+            "," if self.wants(Rule::arrow)
+                && number(before)
+                && self.ahead(1).starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                self.unexpected(
+                    message!("a number has no `,` in it"),
+                    message!("digits are grouped by `_`, as in `1_000`, and a fraction stands behind `.`"),
+                )
+            }
+            "," if self.wants(Rule::arrow) => self.unexpected(
+                message!("several values stand in a list"),
+                message!("write `in [\"a\", \"b\"]` or `contains any [\"a\", \"b\"]`"),
+            ),
+            "=>" if self.wants(Rule::close_paren) => self.unexpected(
+                message!("there are no functions without a name"),
+                message!("write `any x in list: condition` or `all x in list: condition`"),
+            ),
+            "else" | "otherwise" | "default" if self.is_behind("when") => self.unexpected(
+                message!("`{}` is no condition", self.found),
+                message!("what no route takes goes to the default: write `default -> HANDLER`"),
+            ),
+            "then" | "else" => self.no_condition(),
+            "input" if self.ahead(1) == "." => self.unexpected(
+                message!("`input` is no value"),
+                message!("the message's fields are read by their names alone: write `{}`", self.ahead(2)),
+            ),
+            "[" if self.is_route() && self.is_behind("->") => self.unexpected(
+                message!("a route leads to one handler"),
+                message!("write `-> HANDLER`, and a route for each further one"),
+            ),
+            _ if self.is_behind(".") && number(Some(self.token.kind)) => self
+                .unexpected(message!("a number begins with a digit"), message!("write `0.{}`", self.found)),
+            _ if self.rule == Rule::default_statement
+                && self.is_behind("default")
+                && self.token.kind == TokenKind::Word =>
+            {
+                let diagnostic = self.unexpected(
+                    message!("the handler stands after `->`"),
+                    message!("write `default -> {}`", self.found),
+                )?;
+                Some(
+                    diagnostic
+                        .likely_fix(rulec_base::span::Span { end: self.span.start, ..self.span }, "-> "),
+                )
+            }
+            _ => None,
+        }
+    }
+
+    fn is_route(&self) -> bool {
+        matches!(self.rule, Rule::route_statement | Rule::default_statement)
+    }
+
+    /// A type, or what stands beside a field, as other languages write them.
+    fn habit_of_types(&self) -> Option<Diagnostic> {
+        let (message, help) = match self.found {
+            "[" | "(" if self.is_behind("list") => {
+                (message!("the type of the elements stands in `<` and `>`"), message!("write `list<string>`"))
+            }
+            "[" => (message!("a type of lists is written `list<…>`"), message!("write `list<string>`")),
+            "<" => (
+                message!("only `list` and `dict` have a type inside"),
+                message!("write `list<string>`, or `dict<int>` for values by their names"),
+            ),
+            "," if self.wants(Rule::greater) => (
+                message!("the keys of a dict are always strings"),
+                message!("write the type of its values alone: `dict<int>`"),
+            ),
+            "=" => (
+                message!("a field has no default here"),
+                message!("give it where the field is used: `x ?? \"value\"`"),
+            ),
+            "|" => (
+                message!("a field has one type"),
+                message!("what may be missing or null has `?` behind its name: `name?: string`"),
+            ),
+            ")" | "," if self.wants(Rule::colon) => {
+                (message!("a parameter has a type"), message!("write for example `x: string`"))
+            }
+            "}" | "," if self.wants(Rule::colon) => match self.before().map(|token| self.text(token)) {
+                Some("required" | "optional" | "nullable") => (
+                    message!("a field is required unless `?` stands behind its name"),
+                    message!("write `name: type` or `name?: type`"),
+                ),
+                _ => return None,
+            },
+            _ if self.wants(Rule::type_expr) && self.token.kind == TokenKind::String => {
+                (message!("a type is written without quotes"), message!("write for example `name: string`"))
+            }
+            _ => return None,
+        };
+        self.unexpected(message, help)
+    }
+
+    /// A word or sign of a schema in an item of a payload.
+    fn habit_of_schemas(&self) -> Option<Diagnostic> {
+        let found = self.found;
+        let (message, help) = match (self.rule, found) {
+            (Rule::closed_item, "[") => (
+                message!("the rule's name stands behind `closed` without brackets"),
+                message!("write `closed \"name\"`"),
+            ),
+            (Rule::require_item | Rule::forbid_item, _)
+                if self.is_behind("require") || self.is_behind("forbid") =>
+            {
+                (
+                    message!("a rule has a name"),
+                    message!("write it in quotes: `require \"amount.small\": amount < 100`"),
+                )
+            }
+            (_, ":") if self.is_behind("default") || self.is_behind("in") || self.is_behind("rank") => {
+                (message!("the value follows without `{found}`"), message!("write for example `default 3`"))
+            }
+            (_, "not") => (
+                message!("only `not blank` stands here"),
+                message!(
+                    "write `not blank` for a text; for a list write a rule: `require \"tags.some\" at tags: len(tags) > 0`"
+                ),
+            ),
+            (Rule::field_item, _) if self.wants(Rule::EOI) => (
+                message!("`{}` is no part of a field", self.cx.short(self.span)),
+                foreign::schema_help(found)?,
+            ),
+            (_, ",") => {
+                (message!("items are not separated by `,`"), message!("begin a new line, or write `;`"))
+            }
+            _ => return None,
+        };
+        self.unexpected(message, help)
+    }
+
+    /// A condition with two ways, or a time of day, in a route whose arrow is missing.
+    pub(super) fn no_condition(&self) -> Option<Diagnostic> {
+        let file = self.cx.file;
+        let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
+        let word = |index: usize| self.text(sigs[index].token);
+        let free = |index: usize| index > 0 && word(index - 1) != ".";
+        if let Some(at) =
+            (0..sigs.len()).find(|at| free(*at) && matches!(word(*at), "IF" | "CASE" | "switch" | "?"))
+        {
+            let span = sigs[at].token.span(file);
+            return Some(super::unexpected(
+                span,
+                message!("`{}` cannot stand in a condition", word(at)),
+                foreign::NO_IF,
+            ));
+        }
+        let quantifies = |at: &usize| {
+            free(*at)
+                && matches!(word(*at), "some" | "exists" | "every" | "forall" | "each" | "for")
+                && sigs.get(at + 2).is_some_and(|third| self.text(third.token) == "in")
+        };
+        if let Some(at) = (0..sigs.len()).find(quantifies) {
+            let message = message!("`{}` is written `any` or `all`", word(at));
+            let help = message!("write `any x in list: condition` or `all x in list: condition`");
+            return Some(super::unexpected(sigs[at].token.span(file), message, help));
+        }
+        let number = |kind: Option<TokenKind>| kind == Some(TokenKind::Number);
+        if self.found == ":"
+            && number(self.before().map(|token| token.kind))
+            && number(self.cx.sigs.get(self.at + 1).map(|sig| sig.token.kind))
+        {
+            let help = message!(
+                "compare the hour, as in `hour(at) >= 10`, or a whole time: \"2026-11-22T10:30:00Z\""
+            );
+            return self.unexpected(message!("a time of day is no value"), help);
+        }
+        None
+    }
+}

@@ -1,0 +1,227 @@
+//! Foreign syntax: what authors write by the habit of another language, or by mistake, and what they mean.
+
+use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::{self, Function};
+use rulec_lang::operators::{Fixity, Op, Outcome, TABLE};
+
+/// The complaint about what another language writes so, with the one thing to write instead.
+pub(super) fn syntax(span: Span, message: impl Into<Message>, write: &str) -> Diagnostic {
+    Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
+}
+
+/// Returns true for a predicate over values, which takes modifiers on its right.
+pub(super) fn is_test(op: Op) -> bool {
+    !matches!(op, Op::And | Op::Or) && op.info().forms.iter().any(|form| form.result == Outcome::Condition)
+}
+
+/// A symbol of another language whose meaning is plain: it is reported and read as meant.
+pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
+    Some(match spelling {
+        "=" | "===" | ":=" => (Op::Eq, message!("equality is written `==`")),
+        "!==" | "<>" => (Op::Ne, message!("inequality is written `!=`")),
+        "&&" | "&" => (Op::And, message!("both conditions are joined by `and`")),
+        "||" | "|" => (Op::Or, message!("alternatives are joined by `or`")),
+        "=~" | "~" => (Op::Matches, message!("a regular expression is tried with `matches`")),
+        "AND" | "And" => (Op::And, message!("both conditions are joined by `and`")),
+        "OR" | "Or" => (Op::Or, message!("alternatives are joined by `or`")),
+        _ => return None,
+    })
+}
+
+/// The operator an unknown word is likely to mean: of another language, or one misspelt.
+pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
+    let lower = word.to_lowercase();
+    let known = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
+    let words =
+        || TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word()).map(|row| row.spelling);
+    known
+        .map(|row| row.spelling)
+        .or_else(|| words().find(|spelling| *spelling == lower))
+        .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
+        .filter(|spelling| *spelling != word)
+}
+
+/// The words before `when` as one name, where a name of several words was written: `at` is the place of the second.
+pub(super) fn name_of_words(text: &str, at: usize) -> Option<String> {
+    let (before, behind) = text.split_at_checked(at)?;
+    let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let first = before.split_whitespace().next_back().filter(is_word)?;
+    let more: Vec<&str> =
+        behind.split_whitespace().take_while(|word| is_word(word) && *word != "when").take(4).collect();
+    let ends = behind.split_whitespace().nth(more.len()) == Some("when");
+    (ends && !more.is_empty()).then(|| [&[first], &more[..]].concat().join("_"))
+}
+
+/// The remedy for a word or sign of another language that stands where an operator is wanted.
+pub(super) fn operator_help(word: &str) -> Option<Message> {
+    Some(match word.to_lowercase().as_str() {
+        "between" => {
+            message!(
+                "a range stands on the right of `in`: write `x in 1..=3`, with both ends, or `x in 1..3` without the last"
+            )
+        }
+        "not" => message!("operators are written in small letters, as in `x not like \"a*\"`"),
+        "is" => message!("write `x is missing` or `x is present`; two values are compared by `==`"),
+        "exists" | "defined" | "isdefined" | "notnull" => message!("write `x is present`"),
+        "isnull" | "absent" | "undefined" => message!("write `x is missing`"),
+        "does" | "do" | "doesnt" | "dont" => {
+            message!("`not` stands before the operator: `x not contains \"a\"`")
+        }
+        "at" | "greater" | "less" | "more" | "larger" | "smaller" => {
+            message!("numbers and times are compared by `<`, `<=`, `>` and `>=`")
+        }
+        "xor" => message!("write `(a and not b) or (b and not a)`"),
+        "of" => {
+            message!("one of several is looked for by `contains any [\"a\", \"b\"]` or `in [\"a\", \"b\"]`")
+        }
+        "any" | "all" => message!("it stands before the list: `{word} x in LIST: CONDITION`"),
+        "then" => message!("the handler stands after `->`"),
+        "where" => message!("the condition on each element stands behind `:`, as in `any x in list: x > 3`"),
+        "?" => {
+            message!(
+                "what is missing never matches, so fields are read as `a.b.c`; one of two values is written `if C then a else b`"
+            )
+        }
+        "!" | "!~" => message!("negation is `not` before a condition or an operator: `x not matches r\"a\"`"),
+        "+=" | "-=" | "++" | "--" => {
+            message!("rules only read: a value has a name by `let`, and nothing changes it")
+        }
+        "**" => message!("there are no powers: write `x * x`"),
+        _ => return None,
+    })
+}
+
+/// The remedy for a word that stands before an operand as if it were a prefix.
+pub(super) fn prefix_help(word: &str) -> Option<Message> {
+    let lower = word.to_lowercase();
+    Some(match lower.as_str() {
+        "case" => return Some(NO_IF),
+        "exists" | "defined" | "isset" | "has" => message!("write `x is present`"),
+        "typeof" => {
+            message!("what is of another type than it is read at is missing: write `x as number is present`")
+        }
+        "some" | "exist" | "each" | "every" | "forall" | "for" => {
+            message!("write `any x in list: condition` or `all x in list: condition`")
+        }
+        _ => message!(
+            "a function is called with parentheses: `{}(…)`",
+            Function::named(&lower)
+                .map_or_else(|| builtins::meant(&lower), |function| Some(function.info().name))?
+        ),
+    })
+}
+
+/// The remedy for two ways in the manner of other languages.
+pub(super) const NO_IF: Message = message!(
+    "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left"
+);
+
+/// A word or sign for "ignoring case" of another language.
+pub(super) fn is_ignore_case(word: &str) -> bool {
+    let word = word.to_lowercase();
+    matches!(
+        word.as_str(),
+        "ignore"
+            | "ignorecase"
+            | "ignore_case"
+            | "nocase"
+            | "case"
+            | "insensitive"
+            | "caseless"
+            | "case_insensitive"
+    )
+}
+
+/// The way to write what a method of another language does: `text.lower()` is `lower(text)`.
+pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
+    let lower = name.to_lowercase();
+    let named =
+        || Function::named(&lower).map(|function| function.info().name).or_else(|| builtins::meant(&lower));
+    // What is a module there is no value here.
+    match base.to_lowercase().as_str() {
+        "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),
+        "math" | "string" | "strings" | "str" => {
+            return named().map(|function| format!("{function}({args})"));
+        }
+        _ => {}
+    }
+    Some(match (lower.as_str(), args) {
+        ("isempty" | "empty" | "is_empty", "") => format!("len({base}) == 0"),
+        ("isnull" | "isnone" | "is_null", "") => format!("{base} is missing"),
+        ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
+        ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),
+        ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
+        ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
+        ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
+        (_, "") => format!("{}({base})", named()?),
+        _ => match operator(&lower) {
+            Some("matches") if args.starts_with('/') => format!("{base} matches r\"…\""),
+            Some(op) => format!("{base} {op} {args}"),
+            None => format!("{}({base}, {args})", named()?),
+        },
+    })
+}
+
+/// The infix operator that a word is, or is for another language.
+pub(super) fn operator(lower: &str) -> Option<&'static str> {
+    let row = |row: &&rulec_lang::operators::OpInfo| {
+        row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)
+    };
+    TABLE
+        .iter()
+        .filter(row)
+        .find(|row| row.spelling == lower || row.foreign.contains(&lower))
+        .map(|row| row.spelling)
+}
+
+/// The remedy for a word or sign in a field of a payload, as schemas of other systems have them.
+pub(super) fn schema_help(word: &str) -> Option<Message> {
+    Some(match word.to_lowercase().replace('_', "").as_str() {
+        "required" | "mandatory" => {
+            message!("a field is required unless `?` stands behind its name: leave the word out")
+        }
+        "optional" => message!("`?` behind its name makes a field optional: write `name?: type`"),
+        "nullable" | "null" => message!("write `name: type | null`"),
+        "max" | "min" | "maximum" | "minimum" | "between" | "range" | "gt" | "gte" | "lt" | "lte" | ">"
+        | ">=" | "<" | "<=" => message!("the values of a number are a range: write `in 1..=30`"),
+        "minlength" | "maxlength" | "length" | "len" | "size" | "minitems" | "maxitems" => {
+            message!("write a rule of its own: `require \"name.length\" at name: len(name) <= 30`")
+        }
+        "matches" | "match" | "pattern" | "regex" | "format" | "like" => {
+            message!("write a rule of its own: `require \"name.format\" at name: name matches r\"…\"`")
+        }
+        "enum" | "oneof" | "values" | "[" => {
+            message!("the values of a field stand in a list: write `name: string in [\"a\", \"b\"]`")
+        }
+        "notempty" | "nonempty" | "notblank" | "notnull" => {
+            message!("a text that must not be blank is `name: string not blank`")
+        }
+        "=" | ":=" => {
+            message!("what stands for a missing value follows `default`: write `name: type default value`")
+        }
+        "," => message!("items are separated by line breaks or `;`"),
+        _ => return None,
+    })
+}
+
+/// The remedy for what stands behind `is` in other languages.
+pub(super) fn is_help(word: &str, next: &str) -> Message {
+    match (word, next) {
+        ("not", "in") => message!("leave `is` out: write `x not in [\"a\", \"b\"]`"),
+        ("in", _) => message!("leave `is` out: write `x in [\"a\", \"b\"]`"),
+        ("not", _) => message!("two values are compared by `!=`"),
+        ("empty" | "blank", _) => {
+            message!(
+                "write `x == \"\"` for a text, `len(x) == 0` for a list, and `x is missing` for what is not there"
+            )
+        }
+        ("greater" | "less" | "more" | "at" | "above" | "below", _) => {
+            message!("numbers and times are compared by `<`, `<=`, `>` and `>=`")
+        }
+        ("true" | "True", _) => message!("a bool is a condition itself: write `x`"),
+        ("false" | "False", _) => message!("a bool is a condition itself: write `not x`"),
+        _ => message!("two values are compared by `==`"),
+    }
+}

@@ -1,0 +1,267 @@
+//! The values of strings and numbers as they are written.
+
+use crate::ast::Literal;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use std::ops::Range;
+
+/// Why a literal has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BadLiteral {
+    /// Bytes within the literal.
+    pub(super) place: Range<usize>,
+    pub(super) message: Message,
+    pub(super) help: Message,
+}
+
+/// The units of numbers, as written, with what they multiply and divide by.
+pub const UNITS: &[(&str, i64, i64)] = &[
+    ("ms", 1, 1000),
+    ("s", 1, 1),
+    ("m", 60, 1),
+    ("h", 3600, 1),
+    ("d", 86_400, 1),
+    ("w", 604_800, 1),
+    ("KB", 1000, 1),
+    ("MB", 1_000_000, 1),
+    ("KiB", 1024, 1),
+    ("MiB", 1024 * 1024, 1),
+];
+
+/// The value of a number as written, without or with a minus before it.
+pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
+    let (digits, unit) = text.split_at(digits_end(text));
+    let whole = !digits.contains(['.', 'e', 'E']);
+    let (_, factor, divisor) = match UNITS.iter().find(|(name, ..)| *name == unit) {
+        Some(known) => *known,
+        None if unit.is_empty() => ("", 1, 1),
+        None => return Err(unknown_unit(text, digits, unit)),
+    };
+    let range_error = |help: Message| BadLiteral {
+        place: 0..text.len(),
+        message: message!("the number `{text}` is out of range"),
+        help,
+    };
+    let plain: String = digits.chars().filter(|c| *c != '_').collect();
+    if whole && divisor == 1 {
+        let sign = if negative { -1 } else { 1 };
+        let value = plain.parse::<i128>().ok().and_then(|value| value.checked_mul(i128::from(factor) * sign));
+        let value = value.and_then(|value| i64::try_from(value).ok());
+        return value.map(Literal::Int).ok_or_else(|| {
+            range_error(message!(
+                "whole numbers lie between -9223372036854775808 and 9223372036854775807; \
+                 with `.0` behind it the number is a float"
+            ))
+        });
+    }
+    let value: f64 = plain.parse().unwrap_or(f64::INFINITY);
+    let value = value * factor as f64 / divisor as f64;
+    if !value.is_finite() {
+        return Err(range_error(message!("floats reach to about 1.8e308")));
+    }
+    Ok(Literal::Float(if negative { -value } else { value }))
+}
+
+/// The offset at which the digits end and the unit begins. An `e` without digits behind it is a unit.
+fn digits_end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let run =
+        |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count();
+    let mut end = run(0);
+    if bytes.get(end) == Some(&b'.') {
+        end = run(end + 1);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
+            end = run(end + 1 + sign);
+        }
+    }
+    end
+}
+
+/// The unit that a word means.
+pub(super) fn unit_meant(word: &str) -> Option<&'static str> {
+    let lower = word.to_lowercase();
+    Some(match lower.as_str() {
+        "millisecond" | "milliseconds" | "msec" | "millis" => "ms",
+        "sec" | "secs" | "second" | "seconds" => "s",
+        "min" | "mins" | "minute" | "minutes" => "m",
+        "hr" | "hrs" | "hour" | "hours" => "h",
+        "day" | "days" => "d",
+        "week" | "weeks" => "w",
+        _ => return UNITS.iter().map(|(name, ..)| *name).find(|name| name.eq_ignore_ascii_case(word)),
+    })
+}
+
+fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
+    let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
+    let help = match unit_meant(unit) {
+        Some(name) => message!("write `{digits}{name}`"),
+        None if unit.starts_with("month") || unit.starts_with("year") => {
+            message!("months and years differ in length: write days or weeks, such as `30d`")
+        }
+        None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
+            message!("numbers are written in decimal")
+        }
+        None => {
+            message!("units are {}, glued to the number; a name cannot start with a digit", names.join(" "))
+        }
+    };
+    BadLiteral { place: digits.len()..text.len(), message: message!("`{unit}` is not a unit"), help }
+}
+
+/// The text a string as written (quotes included) stands for, raw or not.
+pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
+    if let Some(raw) = text.strip_prefix('r') {
+        let hashes = raw.len() - raw.trim_start_matches('#').len();
+        return Ok(raw[hashes + 1..raw.len() - hashes - 1].to_owned());
+    }
+    let inner = &text[1..text.len() - 1];
+    if !inner.contains('\\') {
+        return Ok(inner.to_owned());
+    }
+    let mut value = String::with_capacity(inner.len());
+    let mut at = 0;
+    while let Some(found) = inner[at..].find('\\') {
+        value.push_str(&inner[at..at + found]);
+        let start = at + found;
+        let (c, length) = escape(&inner[start..]).map_err(|(length, help)| BadLiteral {
+            place: start + 1..start + 1 + length,
+            message: match length {
+                1 => message!("an escape without its letter"),
+                _ => message!("`{}` is not an escape", &inner[start..start + length]),
+            },
+            help,
+        })?;
+        value.push(c);
+        at = start + length;
+    }
+    value.push_str(&inner[at..]);
+    Ok(value)
+}
+
+/// The character an escape stands for and its length in bytes; or the length and help.
+fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
+    let Some(kind) = text[1..].chars().next() else { return Err((1, escapes())) };
+    let simple = match kind {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        '0' => '\0',
+        '\\' | '"' | '\'' | '/' => kind,
+        'x' => {
+            let digits = text.get(2..4).unwrap_or("");
+            let code = hex(digits).filter(|code| digits.len() == 2 && *code < 0x80);
+            let length = 2 + text[2..].chars().take(2).take_while(char::is_ascii_hexdigit).count();
+            let help = message!(r"`\x` takes two hexadecimal digits up to 7F; beyond that write `\u{{…}}`");
+            return code.and_then(char::from_u32).map(|c| (c, 4)).ok_or((length, help));
+        }
+        'u' => {
+            let help = message!(r"write the character's hexadecimal number in braces, such as `\u{{6587}}`");
+            return unicode_escape(text).map_err(|length| (length, help));
+        }
+        _ => return Err((1 + kind.len_utf8(), escapes())),
+    };
+    Ok((simple, 2))
+}
+
+/// The same of `\u`; or the length alone.
+fn unicode_escape(text: &str) -> Result<(char, usize), usize> {
+    if let Some(rest) = text[2..].strip_prefix('{') {
+        let end = rest.find('}').ok_or(2_usize)?;
+        let code = hex(&rest[..end]).filter(|_| end <= 6).and_then(char::from_u32);
+        return code.map(|c| (c, end + 4)).ok_or(end + 4);
+    }
+    // JSON's form, `\u6587`, with surrogate pairs.
+    let unit = |at: usize| text.get(at..at + 4).and_then(hex);
+    let first = unit(2).ok_or(2_usize)?;
+    if let Some(c) = char::from_u32(first) {
+        return Ok((c, 6));
+    }
+    let second = if text.get(6..8) == Some(r"\u") { unit(8) } else { None };
+    let low = second.filter(|low| first < 0xDC00 && (0xDC00..0xE000).contains(low)).ok_or(6_usize)?;
+    char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00)).map(|c| (c, 12)).ok_or(6)
+}
+
+fn hex(digits: &str) -> Option<u32> {
+    let valid = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if valid { u32::from_str_radix(digits, 16).ok() } else { None }
+}
+
+/// The remedy for a backslash before another letter.
+fn escapes() -> Message {
+    message!(
+        r#"escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{{…}}`; for a regular expression write a raw string, `r"…"`"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        let check = |text: &str, expected: Literal| assert_eq!(number(text, false), Ok(expected), "{text}");
+        check("1_000", Literal::Int(1000));
+        check("0.5", Literal::Float(0.5));
+        check("1e3", Literal::Float(1000.0));
+        check("1.5e-3", Literal::Float(0.0015));
+        check("10ms", Literal::Float(0.01));
+        check("30s", Literal::Int(30));
+        check("5m", Literal::Int(300));
+        check("2h", Literal::Int(7200));
+        check("1.5h", Literal::Float(5400.0));
+        check("7d", Literal::Int(604_800));
+        check("2w", Literal::Int(1_209_600));
+        check("64KB", Literal::Int(64_000));
+        check("1MB", Literal::Int(1_000_000));
+        check("64KiB", Literal::Int(65_536));
+        check("1MiB", Literal::Int(1_048_576));
+        check("9223372036854775807", Literal::Int(i64::MAX));
+        assert_eq!(number("9223372036854775808", true), Ok(Literal::Int(i64::MIN)));
+        assert_eq!(number("0.0", true), Ok(Literal::Float(-0.0)));
+    }
+
+    #[test]
+    fn numbers_that_are_none() {
+        let check = |text: &str, place: &str| {
+            let error = number(text, false).expect_err(text);
+            assert_eq!(&text[error.place], place, "{text}");
+        };
+        check("9223372036854775808", "9223372036854775808");
+        check("9223372036854775h", "9223372036854775h");
+        check("1e400", "1e400");
+        check("10x", "x");
+        check("10kb", "kb");
+        check("0x1F", "x1F");
+        check("1e", "e");
+        check(&"9".repeat(50), &"9".repeat(50));
+    }
+
+    #[test]
+    fn strings() {
+        let check = |text: &str, expected: &str| assert_eq!(string(text).as_deref(), Ok(expected), "{text}");
+        check(r#""a\n\t\r\\\"\0\x41\u{6587}""#, "a\n\t\r\\\"\0A文");
+        check(r#""\u6587\ud83d\ude00""#, "文😀");
+        check(r##"r#"a"\b"#"##, r#"a"\b"#);
+        check(r#""""#, "");
+        check("r\"\"", "");
+    }
+
+    #[test]
+    fn escapes_that_are_none() {
+        let check = |text: &str, place: &str| {
+            let error = string(text).expect_err(text);
+            assert_eq!(&text[error.place], place, "{text}");
+        };
+        check(r#""a\bc""#, r"\b");
+        check(r#""\文""#, r"\文");
+        check(r#""\u{110000}""#, r"\u{110000}");
+        check(r#""\u{d800}""#, r"\u{d800}");
+        check(r#""\u{12""#, r"\u");
+        check(r#""\xZ""#, r"\x");
+        check(r#""\xff""#, r"\xff");
+        check(r#""\ud83d""#, r"\ud83d");
+    }
+}

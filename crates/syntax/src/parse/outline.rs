@@ -1,0 +1,140 @@
+//! The outline of a file: its tokens, and which of them make which statement. Tools that change how a text is laid
+//! out read it, so that they need no parser of their own and see broken statements as the compiler does.
+
+use super::{parse, splitter, stream};
+use crate::ast::{Item, ItemKind, Statement, StatementKind};
+use crate::lex::{Token, TokenKind};
+use rulec_base::parallel::Threads;
+use rulec_base::span::FileId;
+use rulec_lang::operators;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// A file as tokens and statements.
+pub struct Outline {
+    /// The tokens that are neither white space nor comment.
+    pub tokens: Vec<Token>,
+    /// The statements. Tokens may lie between two of them, such as a needless `;`.
+    pub statements: Vec<Piece>,
+    /// The numbers of the tokens at which an item of a payload or group begins.
+    pub items: HashSet<usize>,
+}
+
+/// A statement as tokens.
+#[derive(Debug, PartialEq)]
+pub struct Piece {
+    /// The word that it starts with; empty when no statement starts so.
+    pub word: &'static str,
+    /// Its tokens; of a table, those before the brace.
+    pub tokens: Range<usize>,
+    /// True when it could be read without an error; of a table, its head and braces.
+    pub is_sound: bool,
+    /// Its documentation, and how many warnings are silenced for it.
+    pub notes: (String, usize),
+    /// The statements between a table's braces, and the number of the closing one if it is there.
+    pub table: Option<(Vec<Piece>, Option<usize>)>,
+}
+
+impl Piece {
+    /// The number of the token behind its last one; a table that is not closed ends with its last statement.
+    pub fn end(&self) -> usize {
+        match &self.table {
+            None => self.tokens.end,
+            Some((_, Some(close))) => close + 1,
+            Some((inner, None)) => inner.last().map_or(self.tokens.end + 1, Piece::end),
+        }
+    }
+}
+
+/// True for a word that, at the start of a line, may begin a statement or an item.
+pub fn may_begin(word: &str) -> bool {
+    super::terminals::word(word).is_some_and(|word| word.starts_statement())
+        || super::terminals::word(word).is_some_and(super::terminals::Terminal::begins_item)
+}
+
+/// True for a word that is no value by itself: an operator, or what begins or joins a part of a statement.
+pub fn is_joint(word: &str) -> bool {
+    let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
+    let joins = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
+    !is_value && (joins || super::is_reserved(word) || operators::Op::infix(word).is_some())
+}
+
+/// Reads the outline of a file.
+pub fn outline(text: &str) -> Outline {
+    let file = FileId(0);
+    let parsed = parse(Threads::All, file, text);
+    let stream = stream::stream(text, 1);
+    let raw = splitter::split(file, text, &stream, &mut Vec::new());
+    let tokens: Vec<Token> = stream.sigs.iter().map(|sig| sig.token).collect();
+    let mut errors: Vec<u32> = parsed
+        .diagnostics
+        .iter()
+        .filter(|found| found.is_error())
+        .filter_map(|found| found.span())
+        .map(|span| span.start)
+        .collect();
+    errors.sort_unstable();
+    let mut read = HashMap::new();
+    let mut starts = Vec::new();
+    collect(&parsed.statements, &mut read, &mut starts);
+    let numbers =
+        starts.into_iter().filter_map(|start| tokens.binary_search_by_key(&start, |token| token.start).ok());
+    let items = numbers.collect();
+    let statements = Shaping { tokens: &tokens, errors, read }.pieces(raw);
+    Outline { tokens, statements, items }
+}
+
+/// Finds the statements by the place where they start, and the starts of the items in them.
+fn collect<'a>(statements: &'a [Statement], read: &mut HashMap<u32, &'a Statement>, items: &mut Vec<u32>) {
+    for statement in statements {
+        read.insert(statement.span.start, statement);
+        match &statement.kind {
+            StatementKind::Table { statements, .. } => collect(statements, read, items),
+            StatementKind::Payload(payload) => item_starts(&payload.body, items),
+            StatementKind::Group(group) => item_starts(&group.body, items),
+            _ => {}
+        }
+    }
+}
+
+fn item_starts(body: &[Item], starts: &mut Vec<u32>) {
+    for item in body {
+        starts.push(item.span.start);
+        if let ItemKind::Each(each) = &item.kind {
+            item_starts(&each.body, starts);
+        }
+    }
+}
+
+struct Shaping<'a> {
+    tokens: &'a [Token],
+    /// The places of errors, in order.
+    errors: Vec<u32>,
+    read: HashMap<u32, &'a Statement>,
+}
+
+impl Shaping<'_> {
+    fn pieces(&self, raw: Vec<splitter::RawStatement>) -> Vec<Piece> {
+        raw.into_iter().filter(|raw| !raw.tokens.is_empty()).map(|raw| self.piece(raw)).collect()
+    }
+
+    fn piece(&self, raw: splitter::RawStatement) -> Piece {
+        let (start, end) = (self.tokens[raw.tokens.start].start, self.tokens[raw.tokens.end - 1].end);
+        let statement = self.read.get(&start);
+        let first_error = self.errors.partition_point(|error| *error < start);
+        let has_error = self.errors.get(first_error).is_some_and(|error| *error < end);
+        let closes =
+            |close: &usize| self.tokens.get(*close).is_some_and(|token| token.kind == TokenKind::CloseBrace);
+        let table = raw.table.map(|(inner, close)| (self.pieces(inner), Some(close).filter(closes)));
+        let is_closed = table.as_ref().is_none_or(|(_, close)| close.is_some());
+        Piece {
+            word: raw.word.map_or("", |word| word.text),
+            tokens: raw.tokens,
+            is_sound: statement.is_some() && !has_error && !raw.damaged && is_closed,
+            notes: statement
+                .map(|statement| (statement.docs.clone(), statement.allows.len()))
+                .unwrap_or_default(),
+            table,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Grammar rules in the author's language: terminals as their table says, constructs as listed here. A test holds
+//! that every rule has a phrase, or is one that nobody is told to be expected, so no rule's name gets into a message.
+
+use super::Rule;
+use super::terminals::TERMINALS;
+use rulec_base::diag::Message;
+use rulec_base::message;
+
+/// The phrase for what is behind a statement's last token.
+pub(super) const END: Message = message!("the end of the statement");
+
+/// The phrase that people call a token or construct by; `None` for what is never expected as such.
+pub(super) fn phrase(rule: Rule) -> Option<Message> {
+    use Rule as R;
+    Some(match rule {
+        R::EOI => END,
+        R::name | R::key | R::local | R::path => message!("a name"),
+        R::type_name => message!("a type"),
+        R::question => message!("`ask`"),
+        R::keyword_flow => message!("`keyword`"),
+        R::intent_flow => message!("`intent`"),
+        R::examples => message!("`examples`"),
+        R::keywords => message!("`keywords`"),
+        R::otherwise => message!("`otherwise`"),
+        R::choice_branch => message!("`branch`"),
+        R::branch_id => message!("a branch id"),
+        R::locals => message!("`where`"),
+        R::meaning => message!("what the branch means"),
+        R::branch_body => message!("conditions in braces"),
+        R::words | R::list_in_place => message!("a list"),
+        R::flow_id => message!("a flow id"),
+        R::router_case => message!("`when`"),
+        R::workflow_node => message!("`node`"),
+        R::node_id => message!("a node's name"),
+        R::node_kind => message!("a kind of node"),
+        R::passthrough => message!("`passthrough`"),
+        R::within => message!("`within`"),
+        R::next_nodes | R::expected => message!("`->`"),
+        R::routed => message!("`by`"),
+        R::destinations | R::destination => message!("a next node"),
+        R::broken => message!("a rule's name"),
+        R::score => message!("`score`"),
+        R::score_sign => message!("`>=`, `>`, `<=` or `<`"),
+        R::case_values => message!("`for`"),
+        R::ignoring_case => message!("`ignoring case`"),
+        R::weight => message!("a word and its weight"),
+        R::fallback => message!("`fallback`"),
+        R::place => message!("`at`"),
+        R::clamp_to => message!("`clamp`"),
+        R::remedy => message!("`remove`"),
+        R::nullable => message!("`| null`"),
+        R::not_blank => message!("`not blank`"),
+        R::one_of => message!("`in`"),
+        R::exactly => message!("`const`"),
+        R::fallback_value | R::field_default => message!("`default`"),
+        R::guard => message!("`when` and a condition"),
+        R::renamed => message!("`as` and a rule's name"),
+        R::clause | R::field_value | R::setting_value => message!("a value"),
+        R::rank | R::payload_clause => message!("`rank`"),
+        R::message | R::field_clause | R::outcome_clause => message!("`else` and a message"),
+        R::private => message!("`@private`"),
+        R::expression | R::piece | R::quantified | R::conditional | R::run | R::atom | R::member => {
+            message!("a value")
+        }
+        R::group | R::brackets | R::braces | R::quantifier | R::cast => message!("a value"),
+        R::entries | R::entry | R::entry_start => message!("a key"),
+        R::conditions => message!("a condition"),
+        R::type_expr | R::list_type | R::dict_type | R::record_type => message!("a type"),
+        R::fields | R::field => message!("a field"),
+        R::params => message!("`(`"),
+        R::needed => message!("`requires permission`"),
+        R::list_file => message!("`from`"),
+        R::setting => message!("a setting"),
+        R::priority => message!("`priority`"),
+        R::target | R::handler_target => message!("a handler"),
+        R::goto_target => message!("`goto`"),
+        R::arguments | R::argument | R::include_args | R::include_arg => message!("an argument"),
+        R::metadata => message!("metadata in braces"),
+        R::given | R::columns => message!("`given`"),
+        R::expect => message!("`expect`"),
+        R::field_item | R::require_item | R::forbid_item | R::compiles_item | R::closed_item => {
+            message!("a rule")
+        }
+        R::let_item | R::include_item | R::each_item => message!("a rule"),
+        _ => {
+            let name = format!("{rule:?}");
+            let terminal = TERMINALS.iter().find(|terminal| terminal.rule == name);
+            return terminal
+                .map(|terminal| terminal.phrase.clone())
+                .or(name.ends_with("_statement").then_some(message!("a statement")));
+        }
+    })
+}
+
+/// The first word of the language in a rule's phrase.
+pub(super) fn word(rule: Rule) -> Option<String> {
+    Some(phrase(rule)?.split('`').nth(1)?.to_owned())
+}
+
+/// Returns true for a piece of an expression: after a complete expression these always fit too,
+/// so they are no news beside what ends it.
+pub(super) fn is_piece(rule: Rule) -> bool {
+    use Rule as R;
+    matches!(
+        rule,
+        R::string
+            | R::number
+            | R::run
+            | R::atom
+            | R::member
+            | R::open_paren
+            | R::open_bracket
+            | R::open_brace
+            | R::quantifier
+            | R::quantified
+            | R::conditional
+            | R::kw_as
+            | R::group
+            | R::brackets
+            | R::braces
+            | R::cast
+            | R::expression
+            | R::clause
+    )
+}

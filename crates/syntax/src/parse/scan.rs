@@ -1,0 +1,283 @@
+//! The findings about a file that its tokens alone show: characters that deceive or do not belong,
+//! broken strings, habits from other languages, and nesting that would exhaust the stack.
+
+use super::foreign;
+use super::splitter::MAX_DEPTH;
+use super::stream::Sig;
+use crate::lex::{MAX_HASHES, Token, TokenKind};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::{FileId, Span};
+use std::collections::HashSet;
+use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
+
+/// Stray characters reported one by one; a file with more is probably not text.
+const MAX_STRAYS: usize = 50;
+
+pub(super) struct Characters<'d, 'a> {
+    file: FileId,
+    diagnostics: &'d mut Vec<Diagnostic>,
+    /// The names outside ASCII seen so far.
+    names: HashSet<&'a str>,
+    strays: usize,
+}
+
+impl<'d, 'a> Characters<'d, 'a> {
+    pub(super) fn new(file: FileId, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
+        Characters { file, diagnostics, names: HashSet::new(), strays: 0 }
+    }
+
+    /// Checks the next token, whose text is `slice`.
+    pub(super) fn look(&mut self, token: Token, slice: &'a str) {
+        use TokenKind::{
+            Comment, DocComment, Quoted, RawString, SingleQuoted, SlashComment, SmartQuoted, Stray, String,
+            UnclosedRaw, UnclosedString, Word,
+        };
+        let (file, span, diagnostics) = (self.file, token.span(self.file), &mut *self.diagnostics);
+        match token.kind {
+            Stray => {
+                self.strays += 1;
+                if self.strays <= MAX_STRAYS {
+                    diagnostics.push(stray(span, slice));
+                }
+            }
+            UnclosedString | UnclosedRaw => {
+                bidi(token, file, slice, Code::BidiInString, diagnostics);
+                diagnostics.push(unclosed_string(token, span, slice));
+            }
+            SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes(span, slice)),
+            SlashComment => {
+                let marks = Span { end: span.start + 2, ..span };
+                diagnostics.push(foreign::syntax(marks, message!("comments start with `#`"), "#"));
+                bidi(token, file, slice, Code::BidiControl, diagnostics);
+            }
+            String | RawString => bidi(token, file, slice, Code::BidiInString, diagnostics),
+            Comment | DocComment => bidi(token, file, slice, Code::BidiControl, diagnostics),
+            Word | Quoted if !slice.is_ascii() => {
+                bidi(token, file, slice, Code::BidiControl, diagnostics);
+                if self.names.insert(slice) {
+                    mixed_scripts(span, slice, diagnostics);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A character by its number, as Unicode writes it.
+fn number(c: char) -> String {
+    format!("U+{:04X}", c as u32)
+}
+
+fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut Vec<Diagnostic>) {
+    if slice.is_ascii() {
+        return;
+    }
+    if let Some((at, c)) = slice.char_indices().find(|(_, c)| is_bidi(*c)) {
+        let start = token.start as usize + at;
+        let (message, help) = match code {
+            Code::BidiInString => (
+                message!("the invisible character {} in a string changes the order of the text", number(c)),
+                message!(
+                    "if it is meant, write `{}`",
+                    c.escape_unicode().to_string().to_uppercase().replacen('U', "u", 1)
+                ),
+            ),
+            _ => (
+                message!(
+                    "the invisible character {} outside a string changes the order of the text",
+                    number(c)
+                ),
+                message!("remove it: what is shown is not what is read"),
+            ),
+        };
+        diagnostics
+            .push(Diagnostic::new(code, Span::new(file, start, start + c.len_utf8()), message).help(help));
+    }
+}
+
+/// The ASCII character meant by a full-width or typographic one.
+pub(super) fn ascii_for(c: char) -> Option<&'static str> {
+    Some(match c {
+        '（' => "(",
+        '）' => ")",
+        '［' | '【' => "[",
+        '］' | '】' => "]",
+        '｛' => "{",
+        '｝' => "}",
+        '，' | '、' => ",",
+        '：' => ":",
+        '；' => ";",
+        '。' | '．' => ".",
+        '＝' => "=",
+        '＜' => "<",
+        '＞' => ">",
+        '！' => "!",
+        '？' => "?",
+        '＋' => "+",
+        '－' | '−' | '–' | '—' => "-",
+        '＊' | '×' => "*",
+        '／' | '÷' => "/",
+        '％' => "%",
+        '＃' => "#",
+        '≥' => ">=",
+        '≤' => "<=",
+        '≠' => "!=",
+        '“' | '”' | '„' | '«' | '»' | '「' | '」' | '＂' | '‘' | '’' | '\'' => "\"",
+        _ => return None,
+    })
+}
+
+fn stray(span: Span, slice: &str) -> Diagnostic {
+    let c = slice.chars().next().unwrap_or('\0');
+    if is_bidi(c) {
+        let message = message!("the invisible character {} changes the order of the text", number(c));
+        return Diagnostic::new(Code::BidiControl, span, message)
+            .help(message!("remove it: what is shown is not what is read"));
+    }
+    if let Some(ascii) = ascii_for(c) {
+        let message = message!("`{c}` is not the character `{ascii}`");
+        let help = match c {
+            '\'' => message!("strings stand in double quotes, `\"`"),
+            _ => message!("write `{ascii}`"),
+        };
+        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);
+    }
+    let message = if c.is_control() || c == '\u{FEFF}' || c == '\u{200B}' {
+        message!("the character {} cannot stand in a rules file", number(c))
+    } else {
+        message!("the character `{c}` cannot stand here")
+    };
+    let help = match c {
+        '`' => message!("a quoted name needs its closing backquote on the same line"),
+        '\0' => message!("is this a text file?"),
+        '$' => message!("names are written plain, without `$`"),
+        '\\' => message!("a statement may go on on the next line as it is"),
+        _ => message!("it may stand in a string or a comment only"),
+    };
+    Diagnostic::new(Code::StrayCharacter, span, message).help(help)
+}
+
+fn unclosed_string(token: Token, span: Span, slice: &str) -> Diagnostic {
+    if token.kind == TokenKind::UnclosedRaw {
+        let count = slice.find('"').unwrap_or(1) - 1;
+        if count > MAX_HASHES {
+            let message = message!("a raw string has at most {MAX_HASHES} `#` at its ends");
+            return Diagnostic::new(Code::UnclosedString, span, message).help(message!("use fewer of them"));
+        }
+        let hashes = "#".repeat(count);
+        return Diagnostic::new(Code::UnclosedString, span, message!("this raw string is not closed"))
+            .help(message!("a raw string may span lines and ends with `\"{hashes}`"));
+    }
+    let help = if slice.ends_with("\\\"") {
+        message!(
+            "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
+        )
+    } else {
+        message!("close it with `\"` on the same line; for a line break within it write `\\n`")
+    };
+    Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
+}
+
+fn wrong_quotes(span: Span, slice: &str) -> Diagnostic {
+    let mut inner = slice.chars();
+    inner.next();
+    inner.next_back();
+    let inner = inner.as_str();
+    let diagnostic =
+        Diagnostic::new(Code::Unexpected, span, message!("strings stand in straight double quotes"));
+    if inner.contains(['"', '\\']) {
+        return diagnostic.help(message!("write `\"…\"`"));
+    }
+    let replacement = format!("\"{inner}\"");
+    let short = inner.chars().count() <= 40;
+    let help = if short { message!("write `{replacement}`") } else { message!("write `\"…\"`") };
+    diagnostic.help(help).fix(span, replacement)
+}
+
+fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
+    if name.detect_restriction_level() > RestrictionLevel::ModeratelyRestrictive {
+        let odd: Vec<String> = name
+            .chars()
+            .filter(|c| !c.is_ascii())
+            .take(3)
+            .map(|c| format!("`{c}` (U+{:04X})", c as u32))
+            .collect();
+        diagnostics.push(
+            Diagnostic::new(
+                Code::MixedScript,
+                span,
+                message!("`{name}` mixes letters of scripts that look alike"),
+            )
+            .help(message!("not Latin: {}", odd.join(", "))),
+        );
+    }
+}
+
+/// The token at which a statement is nested deeper than [`MAX_DEPTH`]: brackets, runs of `not` and
+/// `-`, and quantifiers and `if` within each other add up, since each is a level of the tree.
+pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
+    // A token opens one level at most.
+    if sigs.len() <= MAX_DEPTH {
+        return None;
+    }
+    // What was open around each open bracket: quantifiers, and `list<` or `dict<` of a type.
+    let mut around: Vec<(usize, usize, usize)> = Vec::new();
+    let (mut depth, mut quantifiers, mut types) = (0, 0, 0);
+    // Prefixes in a row before the next operand.
+    let mut run = 0;
+    for (index, sig) in sigs.iter().enumerate() {
+        let token = sig.token;
+        let before = index.checked_sub(1).map(|before| sigs[before].token);
+        let before_text = before.map_or("", |token| token.text(text));
+        match token.kind {
+            kind if kind.opens() => {
+                let level = quantifiers + types + run + 1;
+                around.push((level, quantifiers, types));
+                depth += level;
+                (quantifiers, types, run) = (0, 0, 0);
+            }
+            kind if kind.closes() => {
+                let (level, outer_quantifiers, outer_types) = around.pop().unwrap_or_default();
+                depth -= level;
+                (quantifiers, types, run) = (outer_quantifiers, outer_types, 0);
+            }
+            TokenKind::Comma | TokenKind::Semicolon | TokenKind::Arrow => {
+                (quantifiers, types, run) = (0, 0, 0)
+            }
+            TokenKind::Word => match token.text(text) {
+                "not" => run += 1,
+                "any" | "all" | "count" => {
+                    let word = sigs.get(index + 2).map(|sig| sig.token.text(text));
+                    quantifiers += usize::from(word == Some("in")) + run;
+                    run = 0;
+                }
+                // It reaches as far as a quantifier.
+                "if" if before_text != "." => {
+                    quantifiers += 1 + run;
+                    run = 0;
+                }
+                _ => run = 0,
+            },
+            TokenKind::Operator => match token.text(text) {
+                "-" | "!"
+                    if before_text == "not" || !before.is_some_and(|before| before.kind.ends_operand()) =>
+                {
+                    run += 1
+                }
+                "<" if matches!(before_text, "list" | "dict") => types += 1,
+                ">" => (types, run) = (types.saturating_sub(1), 0),
+                _ => run = 0,
+            },
+            _ => run = 0,
+        }
+        if depth + quantifiers + types + run > MAX_DEPTH {
+            return Some(token);
+        }
+    }
+    None
+}

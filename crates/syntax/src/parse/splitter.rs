@@ -1,0 +1,441 @@
+//! The statement splitter: it works on tokens alone, so that an error in one statement leaves all others readable.
+//!
+//! A statement starts with its reserved word outside all brackets. Where a bracket is still open when
+//! such a word stands at the margin (or, inside a table, at the indentation of the table's
+//! statements), the bracket was forgotten: the word closes whatever is open.
+
+use super::stream::{Sig, Stream};
+use super::terminals::{self, Terminal};
+use crate::lex::{Token, TokenKind};
+use rulec_base::diag::{Code, Diagnostic, Message, nearest, one_of};
+use rulec_base::message;
+use rulec_base::span::FileId;
+use rulec_lang::operators;
+use std::ops::Range;
+
+/// A statement as split off, in indices into the significant tokens.
+pub(super) struct RawStatement {
+    /// The word it starts with; `None` when no statement starts so.
+    pub(super) word: Option<&'static Terminal>,
+    /// Its tokens; of a table, those before the brace.
+    pub(super) tokens: Range<usize>,
+    /// A broken bracket or string in it has been reported.
+    pub(super) damaged: bool,
+    /// The statements between a table's braces and the index of the closing one.
+    pub(super) table: Option<(Vec<RawStatement>, usize)>,
+}
+
+/// Brackets open at once; deeper ones are an error.
+pub(super) const MAX_DEPTH: usize = 128;
+
+pub(super) fn split(
+    file: FileId,
+    text: &str,
+    stream: &Stream,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<RawStatement> {
+    let sigs = stream.sigs.as_slice();
+    let mut splitter = Splitter {
+        file,
+        text,
+        sigs,
+        codes: stream.codes.as_bytes(),
+        diagnostics,
+        balanced: balanced(sigs),
+        open: Vec::new(),
+        current: None,
+        table: None,
+        done: Vec::new(),
+    };
+    for index in 0..sigs.len() {
+        splitter.token(index);
+    }
+    splitter.close_open(0, None);
+    splitter.finish(sigs.len());
+    splitter.end_table(sigs.len());
+    splitter.done
+}
+
+fn balanced(sigs: &[Sig]) -> bool {
+    let mut open = Vec::new();
+    for sig in sigs {
+        if sig.token.kind.opens() {
+            open.push(sig.token.kind);
+        } else if sig.token.kind.closes() && open.pop().map(closer) != Some(sig.token.kind) {
+            return false;
+        }
+    }
+    open.is_empty()
+}
+
+fn closer(kind: TokenKind) -> TokenKind {
+    match kind {
+        TokenKind::OpenParen => TokenKind::CloseParen,
+        TokenKind::OpenBracket => TokenKind::CloseBracket,
+        _ => TokenKind::CloseBrace,
+    }
+}
+
+struct Current {
+    word: Option<&'static Terminal>,
+    first: usize,
+    damaged: bool,
+    /// Has an unclosed string or a stray character or is nested too deep: brackets that it leaves open are no news.
+    swallowed: bool,
+}
+
+impl Current {
+    fn until(self, end: usize) -> RawStatement {
+        RawStatement { word: self.word, tokens: self.first..end, damaged: self.damaged, table: None }
+    }
+}
+
+struct Table {
+    head: RawStatement,
+    /// Indentation of its first statement, if that starts a line.
+    indent: Option<u32>,
+    statements: Vec<RawStatement>,
+}
+
+struct Splitter<'a> {
+    file: FileId,
+    text: &'a str,
+    sigs: &'a [Sig],
+    codes: &'a [u8],
+    diagnostics: &'a mut Vec<Diagnostic>,
+    balanced: bool,
+    /// Indices of the open brackets, a table's brace at the bottom.
+    open: Vec<usize>,
+    current: Option<Current>,
+    table: Option<Table>,
+    done: Vec<RawStatement>,
+}
+
+impl<'a> Splitter<'a> {
+    fn text(&self, index: usize) -> &'a str {
+        self.sigs[index].token.text(self.text)
+    }
+
+    fn base(&self) -> usize {
+        usize::from(self.table.is_some())
+    }
+
+    fn token(&mut self, index: usize) {
+        let token = self.sigs[index].token;
+        if token.kind == TokenKind::Word {
+            let indent = self.sigs[index].indent();
+            let word = terminals::terminal(self.codes[index]);
+            let word = Some(word).filter(|word| word.starts_statement() && !self.is_name(index));
+            if let (Some(word), Some(indent)) = (word, indent) {
+                self.reset(index, word, indent);
+            }
+            if self.open.len() == self.base() {
+                match word {
+                    Some(word) if indent.is_some() || !self.wants_more(index) => {
+                        return self.start(index, Some(word));
+                    }
+                    None if indent.is_some_and(|indent| self.is_unknown_start(index, indent)) => {
+                        return self.start(index, None);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let at_base = self.open.len() == self.base();
+        match token.kind {
+            TokenKind::Semicolon if at_base => return self.needless_semicolon(index),
+            // Reported already; a bracket that such a token hides or stands for is no further error.
+            TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
+                if let Some(current) = &mut self.current {
+                    (current.damaged, current.swallowed) = (true, true);
+                }
+            }
+            kind if kind.opens() => return self.opened(index, at_base),
+            kind if kind.closes() => return self.closed(index),
+            _ => {}
+        }
+        if self.current.is_none() {
+            self.start(index, None);
+        }
+    }
+
+    fn start(&mut self, index: usize, word: Option<&'static Terminal>) {
+        self.finish(index);
+        if let Some(table) = &mut self.table
+            && table.statements.is_empty()
+        {
+            table.indent = self.sigs[index].indent();
+        }
+        self.current = Some(Current { word, first: index, damaged: false, swallowed: false });
+    }
+
+    fn finish(&mut self, end: usize) {
+        if let Some(current) = self.current.take() {
+            let statement = current.until(end);
+            match &mut self.table {
+                Some(table) => table.statements.push(statement),
+                None => self.done.push(statement),
+            }
+        }
+    }
+
+    fn end_table(&mut self, close: usize) {
+        if let Some(table) = self.table.take() {
+            self.done.push(RawStatement { table: Some((table.statements, close)), ..table.head });
+        }
+    }
+
+    /// Returns true if a statement's word is a name here.
+    fn is_name(&self, index: usize) -> bool {
+        let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
+        let before = index.checked_sub(1).and_then(kind);
+        if before == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
+            return true;
+        }
+        if terminals::terminal(self.codes[index]).is_name_elsewhere() {
+            return !self.heads_block(index);
+        }
+        match self.text(index) {
+            // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
+            "list" => {
+                let word_before = index.checked_sub(1).map(|before| self.text(before));
+                self.sigs.get(index + 1).is_some_and(|next| next.token.text(self.text) == "<")
+                    || matches!(word_before, Some("as" | "=" | "->"))
+            }
+            "intent" => {
+                // After the flow's name, or after its description. A target may end a flow like a description.
+                !self.names_block(index)
+                    && self.current.as_ref().is_some_and(|current| {
+                        current.word.is_some_and(|word| word.text == "flow")
+                            && (before == Some(TokenKind::String) || current.first + 2 == index)
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if a block stands behind a word, or if no other statement can go on with it.
+    fn heads_block(&self, index: usize) -> bool {
+        let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base());
+        self.names_block(index) || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
+    }
+
+    /// Returns true if a name and a brace stand behind a word, between them at most a description.
+    fn names_block(&self, index: usize) -> bool {
+        let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
+        let is = |index, kind| token(index).is_some_and(|token| token.kind == kind);
+        let is_name = match token(index + 1) {
+            Some(next) if next.kind == TokenKind::Word => !super::is_reserved(next.text(self.text)),
+            next => next.is_some_and(|next| next.kind == TokenKind::Quoted),
+        };
+        let described = usize::from(is(index + 2, TokenKind::String));
+        is_name && is(index + 2 + described, TokenKind::OpenBrace)
+    }
+
+    /// Returns true if the token before cannot end a statement, so that a statement's word after it on the
+    /// same line is meant as a name.
+    fn wants_more(&self, index: usize) -> bool {
+        let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
+        use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
+        match self.sigs[before].token.kind {
+            // `type Names = list<string>` is complete.
+            Operator if self.text(before) == ">" => {
+                let word = self.current.as_ref().and_then(|current| current.word);
+                !word.is_some_and(|word| matches!(word.text, "type" | "extern"))
+            }
+            Arrow | Operator | Comma | Dot | At => true,
+            Word => {
+                let (word, text) = (terminals::terminal(self.codes[before]), self.text(before));
+                let starts = self.current.as_ref().is_some_and(|current| current.first == before);
+                // Only the statement's own word, not a name spelled like it.
+                let wants_name = word.wants_name() && (starts || !word.starts_statement());
+                wants_name || operators::Op::infix(text).is_some() || matches!(text, "not" | "is")
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if a word that starts a line where a statement could start is a misspelt statement word.
+    fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
+        let Some(current) = &self.current else { return true };
+        let word = self.text(index);
+        let margin = self.sigs[current.first].indent();
+        margin.is_some_and(|margin| indent <= margin)
+            && !self.wants_more(index)
+            && !terminals::terminal(self.codes[index]).continues()
+            && !matches!(word, "then" | "if" | "next")
+            && !operators::is_reserved_word(word)
+            && self.sigs[index - 1].token.kind != TokenKind::Colon
+    }
+
+    /// A statement word at the margin, or at the indentation of a table's statements, closes what is
+    /// open; while all is well nothing is open there.
+    fn reset(&mut self, index: usize, word: &Terminal, indent: u32) {
+        if let Some(table) = &self.table {
+            let first = table.statements.is_empty() && self.current.is_none();
+            if word.is_in_table() && (first || table.indent == Some(indent)) {
+                return self.close_open(1, Some(index));
+            }
+            // A table whose statements are not indented ends here only if it must end somewhere.
+            if table.indent == Some(0) && self.balanced {
+                return;
+            }
+        }
+        if indent == 0 && !self.open.is_empty() {
+            self.close_open(0, Some(index));
+            self.finish(index);
+            self.end_table(index);
+        }
+    }
+
+    /// Reports and forgets the open brackets down to `keep` of them.
+    fn close_open(&mut self, keep: usize, next: Option<usize>) {
+        while self.open.len() > keep {
+            let bracket = self.open[self.open.len() - 1];
+            self.unclosed(bracket, next.map(|next| (next, message!("the next statement begins here"))));
+            self.open.pop();
+        }
+    }
+
+    fn unclosed(&mut self, bracket: usize, other: Option<(usize, Message)>) {
+        let is_table = self.table.is_some() && self.open.first() == Some(&bracket);
+        if !is_table && let Some(current) = &mut self.current {
+            current.damaged = true;
+            if current.swallowed {
+                return;
+            }
+        }
+        let opening = self.text(bracket);
+        let closing = match opening {
+            "(" => ")",
+            "[" => "]",
+            _ => "}",
+        };
+        let span = self.sigs[bracket].token.span(self.file);
+        let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, message!("`{opening}` is not closed"))
+            .here(message!("`{closing}` is missing"));
+        self.diagnostics.push(match other {
+            Some((index, words)) => diagnostic.label(self.sigs[index].token.span(self.file), words),
+            None => diagnostic.help(message!("the file ends before its `{closing}`")),
+        });
+    }
+
+    fn opened(&mut self, index: usize, at_base: bool) {
+        let is_table = |current: &mut Current| current.word.is_some_and(|word| word.text == "table");
+        let brace = self.sigs[index].token.kind == TokenKind::OpenBrace;
+        if self.table.is_none()
+            && at_base
+            && brace
+            && let Some(current) = self.current.take_if(is_table)
+        {
+            self.table = Some(Table { head: current.until(index), indent: None, statements: Vec::new() });
+            self.open.push(index);
+            return;
+        }
+        if self.current.is_none() {
+            self.start(index, None);
+        }
+        self.open.push(index);
+        if self.open.len() > MAX_DEPTH + 1
+            && let Some(current) = &mut self.current
+        {
+            current.swallowed = true;
+        }
+    }
+
+    fn closed(&mut self, index: usize) {
+        let kind = self.sigs[index].token.kind;
+        let fits = |open: &usize| closer(self.sigs[*open].token.kind) == kind;
+        match self.open.iter().rposition(fits) {
+            // A closing bracket far below the top is looked for within the statement only, unless
+            // it ends the table.
+            Some(at) if at + 1 == self.open.len() || at >= self.base() || kind == TokenKind::CloseBrace => {
+                while self.open.len() > at + 1 {
+                    let bracket = self.open[self.open.len() - 1];
+                    self.unclosed(bracket, Some((index, message!("something further out is closed here"))));
+                    self.open.pop();
+                }
+                self.open.pop();
+                if at == 0 && self.table.is_some() {
+                    self.finish(index);
+                    self.end_table(index);
+                }
+            }
+            _ => {
+                if self.current.is_none() {
+                    self.start(index, None);
+                }
+                let known =
+                    self.current.as_mut().map(|current| std::mem::replace(&mut current.damaged, true));
+                if known != Some(true) {
+                    let closing = self.text(index);
+                    let span = self.sigs[index].token.span(self.file);
+                    let message = message!("`{closing}` closes nothing");
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::UnmatchedBracket, span, message)
+                            .help(message!("remove it, or add its opening bracket")),
+                    );
+                }
+            }
+        }
+    }
+
+    fn needless_semicolon(&mut self, index: usize) {
+        let span = self.sigs[index].token.span(self.file);
+        self.finish(index);
+        self.diagnostics.push(
+            Diagnostic::new(Code::Unexpected, span, message!("statements are not ended by `;`"))
+                .help(message!("remove the `;`: a statement ends where the next one begins"))
+                .fix(span, ""),
+        );
+    }
+}
+
+/// The complaint about a word that starts no statement.
+pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagnostic {
+    let span = token.span(file);
+    let found = token.text(text);
+    let shown: String = found.chars().take(40).collect();
+    let diagnostic =
+        Diagnostic::new(Code::UnknownStatement, span, message!("no statement starts with `{shown}`"));
+    let rest = &text[token.start as usize..];
+    if rest.starts_with("--") || rest.starts_with("/*") {
+        return diagnostic.help(message!("comments start with `#`"));
+    }
+    if found == "-" {
+        return diagnostic.help(message!(
+            "statements follow each other without marks: `route NAME when CONDITION -> HANDLER`"
+        ));
+    }
+    let lower = found.to_lowercase();
+    if lower == "if" {
+        return diagnostic.help(message!(
+            "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for what is left"
+        ));
+    }
+    if terminals::statements().any(|word| word == found) {
+        return diagnostic.help(message!("write `{shown}` without the `:` behind it"));
+    }
+    let similar = match lower.as_str() {
+        word if terminals::statements().any(|known| known == word) => {
+            terminals::statements().find(|known| *known == word)
+        }
+        "rule" | "when" | "case" | "match" => Some("route"),
+        "var" | "const" | "set" | "define" => Some("let"),
+        "func" | "function" | "fn" | "macro" => Some("def"),
+        "include" | "use" | "require" => Some("import"),
+        "else" | "otherwise" | "fallback" => Some("default"),
+        "group" | "section" | "chain" => Some("table"),
+        "inputs" | "schema" => Some("input"),
+        "struct" | "record" => Some("type"),
+        _ => nearest(&lower, terminals::statements()),
+    };
+    match similar {
+        Some(word) => diagnostic.did_you_mean(span, Some(word)),
+        None if token.kind == TokenKind::Word => {
+            let words: Vec<String> = terminals::statements().map(|word| format!("`{word}`")).collect();
+            diagnostic.help(message!("statements start with {}", one_of(words)))
+        }
+        None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
+    }
+}

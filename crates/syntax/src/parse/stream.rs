@@ -1,0 +1,136 @@
+//! The tokens of a file that matter to the grammar, with the code of each: what statements are split and read from.
+//!
+//! A large file is cut by several threads, each beginning at the start of a line. Only a raw string reaches over a
+//! line's end; where one does so at such a place, what the thread behind it found is cut again from the string's end.
+
+use super::terminals;
+use crate::lex::{self, Token, TokenKind};
+use rulec_base::parallel;
+
+/// A token that is neither white space nor comment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sig {
+    pub(super) token: Token,
+    /// Bytes before it on its line, if it is the first token of the line; else [`Sig::INSIDE`].
+    indent: u32,
+}
+
+impl Sig {
+    const INSIDE: u32 = u32::MAX;
+
+    /// Bytes before it on its line, if it is the first token of the line.
+    pub(super) fn indent(&self) -> Option<u32> {
+        (self.indent != Self::INSIDE).then_some(self.indent)
+    }
+}
+
+/// The tokens of a text that matter to the grammar.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Stream {
+    pub(super) sigs: Vec<Sig>,
+    pub(super) codes: String,
+    /// The tokens whose characters are to be checked: those that hold more than ASCII or belong to no statement.
+    pub(super) suspicious: Vec<Token>,
+}
+
+/// The bytes of a text that make a statement, roughly.
+pub(super) const STATEMENT_BYTES: usize = 100;
+
+/// Cuts a text into tokens, in so many parts at the same time.
+pub(super) fn stream(text: &str, parts: usize) -> Stream {
+    let mut starts: Vec<usize> = (0..parts)
+        .map(|part| text.len() / parts * part)
+        .map(|near| {
+            memchr::memchr(b'\n', &text.as_bytes()[near..]).map_or(text.len(), |line| near + line + 1)
+        })
+        .collect();
+    starts[0] = 0;
+    starts.dedup();
+    let until = |part: usize| starts.get(part + 1).copied().unwrap_or(text.len());
+    let parts = parallel::each(0..starts.len(), |part| Part::cut(text, starts[part], until(part)));
+    let mut parts = parts.into_iter().enumerate();
+    let mut whole = parts.next().map(|(_, first)| first).unwrap_or_default();
+    for (number, part) in parts {
+        let is_right = whole.end == starts[number];
+        whole.append(if is_right { part } else { Part::cut(text, whole.end, until(number)) });
+    }
+    // Codes are ASCII.
+    let codes = String::from_utf8(whole.codes).unwrap_or_default();
+    Stream { sigs: whole.sigs, codes, suspicious: whole.suspicious }
+}
+
+/// The tokens of a part of a text.
+#[derive(Default)]
+struct Part {
+    sigs: Vec<Sig>,
+    codes: Vec<u8>,
+    suspicious: Vec<Token>,
+    end: usize,
+}
+
+impl Part {
+    /// Cuts out the tokens that begin between two places, at the first of which one does.
+    fn cut(text: &str, from: usize, until: usize) -> Part {
+        // White space stands between most tokens, and few are shorter than two bytes.
+        let room = until.saturating_sub(from) / 5 + 1;
+        let mut part =
+            Part { sigs: Vec::with_capacity(room), codes: Vec::with_capacity(room), ..Part::default() };
+        part.end = from;
+        let starts_line = from == 0 || text.as_bytes()[from - 1] == b'\n';
+        let mut line_start = starts_line.then_some(from as u32);
+        let mut before = None;
+        let mut beyond_ascii = beyond_ascii(text, from);
+        for token in lex::tokens(text, from).take_while(|token| (token.start as usize) < until) {
+            let is_ascii = token.end as usize <= beyond_ascii;
+            if !is_ascii {
+                beyond_ascii = self::beyond_ascii(text, token.end as usize);
+            }
+            if !is_ascii || token.kind.is_unreadable() || token.kind == TokenKind::SlashComment {
+                part.suspicious.push(token);
+            }
+            match token.kind {
+                TokenKind::Newline | TokenKind::Bom => line_start = Some(token.end),
+                kind if kind.is_trivia() => {}
+                _ => {
+                    let indent = line_start.take().map_or(Sig::INSIDE, |start| token.start - start);
+                    let code = terminals::code_of(token, token.text(text), before);
+                    part.join(code);
+                    part.sigs.push(Sig { token, indent });
+                    part.codes.push(code);
+                }
+            }
+            before = Some(token);
+            part.end = token.end as usize;
+        }
+        part
+    }
+
+    /// A dot before a plain name has a code of its own.
+    fn join(&mut self, next: u8) {
+        if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
+            && terminals::is_member(next)
+        {
+            *dot = terminals::MEMBER_DOT;
+        }
+    }
+
+    /// Adds the part that follows.
+    fn append(&mut self, next: Part) {
+        if let Some(first) = next.codes.first() {
+            self.join(*first);
+        }
+        self.sigs.extend(next.sigs);
+        self.codes.extend(next.codes);
+        self.suspicious.extend(next.suspicious);
+        self.end = self.end.max(next.end);
+    }
+}
+
+/// The place of the next byte that is not ASCII.
+fn beyond_ascii(text: &str, from: usize) -> usize {
+    let rest = &text.as_bytes()[from..];
+    // Whole blocks are passed over fast.
+    let blocks = rest.chunks(64).take_while(|block| block.is_ascii()).count();
+    let rest = rest.get(blocks * 64..).unwrap_or_default();
+    rest.iter().position(|byte| !byte.is_ascii()).map_or(text.len(), |at| from + blocks * 64 + at)
+}

@@ -1,0 +1,246 @@
+//! Random and mutilated texts: no panic, no endless loop, every token lossless.
+
+use super::{FILE, SUPPORT};
+use crate::lex::{self, TokenKind, tokens};
+use crate::parse::parse;
+use rulec_base::parallel::Threads;
+
+/// A small generator of its own (xorshift), so that a failure repeats.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+}
+
+pub(super) const SOUP: &[&str] = &[
+    "route",
+    "when",
+    "let",
+    "default",
+    "table",
+    "test",
+    "given",
+    "expect",
+    "input",
+    "list",
+    "def",
+    "any",
+    "all",
+    "none",
+    "count",
+    "in",
+    "not",
+    "and",
+    "or",
+    "is",
+    "missing",
+    "present",
+    "as",
+    "contains",
+    "word",
+    "ignoring",
+    "case",
+    "priority",
+    "goto",
+    "x",
+    "ctx",
+    "text",
+    "查",
+    "`when`",
+    "1",
+    "0.5",
+    "10ms",
+    "1_0",
+    "9e999",
+    "\"s\"",
+    "\"o",
+    "r\"a\"",
+    "r#\"b\"#",
+    "r#\"",
+    "'q'",
+    "“t”",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ";",
+    ":",
+    ".",
+    "..",
+    "..=",
+    "->",
+    "=>",
+    "=",
+    "==",
+    "!=",
+    "<",
+    ">",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "!",
+    "&&",
+    "??",
+    "?",
+    "@private",
+    "#",
+    "##",
+    "//",
+    "\n",
+    "\r\n",
+    " ",
+    "\t",
+    "\u{FEFF}",
+    "（",
+    "\0",
+    "\u{202E}",
+    "list<string>",
+    "true",
+    "null",
+    "intent",
+    "flow",
+];
+
+fn lossless(text: &str) {
+    let mut at = 0;
+    for token in tokens(text, 0) {
+        assert!(token.start == at && token.end > at, "{text:?}");
+        at = token.end;
+    }
+    assert_eq!(at as usize, text.len(), "{text:?}");
+}
+
+fn survives(text: &str) {
+    lossless(text);
+    let parsed = parse(Threads::All, FILE, text);
+    for diagnostic in &parsed.diagnostics {
+        for label in &diagnostic.labels {
+            assert!(text.get(label.span.range()).is_some(), "{text:?} {diagnostic:?}");
+        }
+        for rule in ["_statement", "close_", "open_", "kw_", "Rule", "type_expr"] {
+            assert!(!diagnostic.message.contains(rule) || text.contains(rule), "{diagnostic:?}");
+        }
+    }
+    assert!(!parsed.statements.is_empty() || !parsed.diagnostics.is_empty(), "{text:?} vanished");
+}
+
+#[test]
+fn random_token_soup() {
+    let mut random = Random(0x5EED);
+    for _ in 0..6000 {
+        let space = random.pick(&["", " ", " ", "\n"]);
+        let words: Vec<_> = (0..random.below(30) + 1).map(|_| random.pick(SOUP)).collect();
+        survives(&words.join(space));
+    }
+}
+
+#[test]
+fn random_bytes() {
+    let mut random = Random(42);
+    for _ in 0..3000 {
+        let bytes: Vec<u8> = (0..random.below(60)).map(|_| random.below(256) as u8).collect();
+        survives(&String::from_utf8_lossy(&bytes));
+        let ascii: String = bytes.iter().map(|byte| char::from(byte % 96 + 32)).collect();
+        survives(&ascii);
+    }
+}
+
+#[test]
+fn every_truncation_of_the_page() {
+    for (at, c) in SUPPORT.char_indices() {
+        survives(&SUPPORT[..at]);
+        if at % 3 == 0 {
+            survives(&format!("{}{}", &SUPPORT[..at], &SUPPORT[at + c.len_utf8()..]));
+        }
+    }
+}
+
+#[test]
+fn one_wrong_token_harms_one_statement() {
+    // Whatever a token in the middle of the page is replaced by, most other statements are there.
+    let mut random = Random(7);
+    let whole = parse(Threads::All, FILE, SUPPORT).statements.len();
+    let tokens: Vec<_> = lex::tokens(SUPPORT, 0).filter(|token| !token.kind.is_trivia()).collect();
+    for token in &tokens {
+        let by = random.pick(&["", ")", "(", "=", "foo", "\"", "}"]);
+        let text = format!("{}{by}{}", &SUPPORT[..token.start as usize], &SUPPORT[token.end as usize..]);
+        let left = parse(Threads::All, FILE, &text).statements.len();
+        assert!(left + 3 >= whole, "{left} of {whole} with {by:?} for {:?}", token.text(SUPPORT));
+    }
+}
+
+/// The rule files that the project ships and tests with.
+pub(super) fn rule_files() -> Vec<String> {
+    let folders = ["rules", "examples", "tests/ui", "tests/golden", "src/syntax/parse/tests"];
+    let mut paths: Vec<_> = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).ok())
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rules"))
+        .collect();
+    paths.sort();
+    paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+}
+
+#[test]
+fn mutilated_rule_files() {
+    let mut random = Random(0xF11E5);
+    let files = rule_files();
+    assert!(files.len() > 20, "{}", files.len());
+    for text in &files {
+        survives(text);
+        let tokens: Vec<_> = lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).collect();
+        for _ in 0..if tokens.is_empty() { 0 } else { 20 } {
+            let mut mutilated = text.clone();
+            let (at, other) = (tokens[random.below(tokens.len())], tokens[random.below(tokens.len())]);
+            let place = at.start as usize..at.end as usize;
+            match random.below(4) {
+                0 => mutilated.replace_range(place, ""),
+                1 => mutilated.replace_range(place, other.text(text)),
+                2 => mutilated.replace_range(place, random.pick(SOUP)),
+                _ => mutilated.insert_str(place.start, random.pick(SOUP)),
+            }
+            survives(&mutilated);
+        }
+    }
+}
+
+#[test]
+fn comments_and_line_breaks_between_tokens_change_nothing() {
+    let mut clean = 0;
+    for text in rule_files() {
+        let statements = parse(Threads::All, FILE, &text);
+        if !statements.diagnostics.is_empty() {
+            continue;
+        }
+        let mut spaced = String::new();
+        for token in tokens(&text, 0) {
+            let slice = token.text(&text);
+            match token.kind {
+                TokenKind::White => spaced.push_str(&slice.repeat(3)),
+                TokenKind::Newline => spaced.push_str(" # note\n\n"),
+                _ => spaced.push_str(slice),
+            }
+        }
+        let again = parse(Threads::All, FILE, &spaced);
+        assert!(again.diagnostics.is_empty(), "{spaced}\n{:?}", again.diagnostics);
+        assert_eq!(again.statements.len(), statements.statements.len(), "{spaced}");
+        clean += 1;
+    }
+    assert!(clean > 10, "{clean}");
+}

@@ -1,0 +1,148 @@
+//! Statements of the frequent kinds, right ones and mutilated ones: read many at once they are what they are alone,
+//! and what several threads cut is what one cuts.
+
+use super::SUPPORT;
+use super::random::{Random, SOUP, rule_files};
+use crate::parse::stream::{self, Stream};
+use crate::parse::{Pair, Rule, Tree, parse, splitter, statement_rule, terminals};
+use rulec_base::parallel::Threads;
+use rulec_base::span::FileId;
+
+/// Statements of the frequent kinds, in every shape.
+const SHAPES: &str = r#"
+route a priority -3 disabled when not a.b["c"][0] in 1..=3 and x.when as number >= -1 -> h(a: b, list: [c,]) { k: {}, "q": 1, }
+route b when any x in [1, 2,]: all y in x: y contains any { a: 1 } and count -> goto other
+route c when any { a; b, c == 1; } or all{} or none { x } or count z in l: z and f() ?? g(1, 2) -> payload
+route d when (count x in l: x.y is missing) > 2 and t matches word any ["a", r"b"] ignoring case -> `a b`
+let words = ["a", ("b"), {c: d}]
+list names = ["a", "b",]
+list file = from "a.txt"
+list word = from
+default -> h({a: 1}, b)
+default -> h(a: {b: c}) {}
+let quantities = any + all.count == count x in y
+let types = a as list or b as dict<string> or c as dict or d as any or e as text in f
+"#;
+
+/// The statements of a text as codes, those of tables too.
+fn statements(text: &str) -> Vec<(Rule, String)> {
+    let stream = stream::stream(text, 1);
+    let mut found = Vec::new();
+    let mut raw = splitter::split(super::FILE, text, &stream, &mut Vec::new());
+    while let Some(statement) = raw.pop() {
+        let rule = statement_rule(stream.codes.as_bytes()[statement.tokens.start]);
+        found.extend(rule.map(|rule| (rule, stream.codes[statement.tokens].to_owned())));
+        raw.extend(statement.table.into_iter().flat_map(|(inner, _)| inner));
+    }
+    found
+}
+
+/// A tree as text, without the end of the codes it was read from.
+fn shown(pair: Pair<'_>, codes: &str) -> String {
+    let inside: Vec<_> = pair.into_inner().map(|inner| shown(inner, codes)).collect();
+    format!("{:?} {:?} [{}]", pair.as_rule(), &codes[pair.tokens()], inside.join(" "))
+}
+
+/// The part that the grammar reads of a statement alone.
+fn alone(codes: &str) -> Option<String> {
+    Tree::read(Rule::alone, codes).ok()?.root().map(|root| shown(root, codes))
+}
+
+#[test]
+fn every_shape_is_read_by_its_rule() {
+    let all = statements(&format!("{SUPPORT}{SHAPES}"));
+    let mut routes = 0;
+    for (rule, codes) in &all {
+        // Three are wrong: arguments without names, a quantifier without a condition, a reserved word for a handler.
+        let right = alone(codes);
+        assert!(right.as_ref().is_none_or(|read| read.starts_with(&format!("{rule:?}"))), "{codes:?}");
+        routes += usize::from(*rule == Rule::route_statement && right.is_some());
+    }
+    assert!(routes >= 8, "{routes}");
+    let wrong = all.iter().filter(|(_, codes)| alone(codes).is_none()).count();
+    assert_eq!(wrong, 3);
+}
+
+/// Mutilated statements, of which some are still right.
+fn mutilated(rounds: usize) -> impl Iterator<Item = String> {
+    let statements = statements(&format!("{SUPPORT}{SHAPES}"));
+    let alphabet: Vec<char> = terminals::all().map(|(_, code)| char::from(code)).collect();
+    let mut random = Random(0x5EED_0FC0_DE5A_11AD);
+    (0..rounds).map(move |_| {
+        let (_, codes) = &statements[random.below(statements.len())];
+        let mut codes: Vec<char> = codes.chars().collect();
+        for _ in 0..=random.below(3) {
+            let at = random.below(codes.len());
+            match random.below(4) {
+                0 if codes.len() > 1 => drop(codes.remove(at)),
+                1 => codes.insert(at, codes[random.below(codes.len())]),
+                2 => codes.insert(at, alphabet[random.below(alphabet.len())]),
+                _ => codes[at] = alphabet[random.below(alphabet.len())],
+            }
+        }
+        codes.into_iter().collect()
+    })
+}
+
+#[test]
+fn mutilated_statements_are_read_at_once_as_they_are_alone() {
+    let mut read = 0;
+    let behind = &statements("default -> h")[0].1;
+    for codes in mutilated(40_000) {
+        // The statement behind shows where this one ends.
+        let followed = format!("{codes}{behind}");
+        let at_once = Tree::read(Rule::statements, &followed).expect("as many as are right");
+        let first = at_once.pair(1).filter(|pair| pair.tokens() == (0..codes.len()));
+        let alone = alone(&codes);
+        assert!(alone.is_some() || first.is_none(), "{codes:?}");
+        assert!(first.is_none() || first.map(|first| shown(first, &codes)) == alone, "{codes:?}");
+        // A statement with nothing behind it is read by its own rule; payloads and groups are read in parts.
+        let in_parts = |rule: &Rule| matches!(rule, Rule::payload_statement | Rule::group_statement);
+        let rule = statement_rule(codes.as_bytes()[0]).filter(|rule| !in_parts(rule));
+        let own = rule.and_then(|rule| Tree::read(rule, &codes).ok());
+        let own = own.as_ref().and_then(Tree::root).filter(|own| own.tokens() == (0..codes.len()));
+        assert!(own.is_none_or(|own| Some(shown(own, &codes)) == alone), "{codes:?}");
+        assert!(own.is_some() || first.is_none_or(|first| Some(first.as_rule()) != rule), "{codes:?}");
+        read += usize::from(alone.is_some());
+    }
+    // Most are wrong; enough are right.
+    assert!(read > 2_000, "{read}");
+}
+
+#[test]
+fn a_wrong_statement_among_many_harms_no_other() {
+    let line =
+        |n: usize| format!("route r{n} when ctx.a.b == {n} and text contains \"x\" -> h{n} {{ k: {n} }}\n");
+    let text: String = (0..1500).map(line).collect();
+    let whole = parse(Threads::All, FileId(0), &text);
+    assert_eq!((whole.statements.len(), whole.diagnostics.len()), (1500, 0));
+    for n in [0, 1, 170, 700, 1499] {
+        let wrong = text.replace(&format!("r{n} when"), &format!("r{n} whn"));
+        let parsed = parse(Threads::All, FileId(0), &wrong);
+        let place = parsed.diagnostics[0].span().expect("it has a place");
+        assert_eq!((parsed.statements.len(), parsed.diagnostics.len()), (1499, 1));
+        assert_eq!(&wrong[place.range()], "whn");
+    }
+}
+
+#[test]
+fn several_threads_cut_as_one_does() {
+    let mut random = Random(0xC0FFEE);
+    let long = "let s = r#\"a\n\"b\n# c\n\"#\nlet t = ctx.\n  name\nlet u = ctx.\nwhen @\nprivate r\"\n\n\n\" // c\n";
+    let mut texts = rule_files();
+    texts.extend([String::new(), "\n".to_owned(), long.repeat(3), format!("\u{FEFF}{long}r\"open\n{long}")]);
+    for text in texts {
+        for _ in 0..6 {
+            let mut text = text.clone();
+            let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+            if !breaks.is_empty() {
+                let more = ["r\"", "\"", "r#\"a\nb\"#", SOUP[random.below(SOUP.len())]];
+                text.insert_str(breaks[random.below(breaks.len())], more[random.below(more.len())]);
+            }
+            let one: Stream = stream::stream(&text, 1);
+            for parts in [2, 3, 7, 16] {
+                assert_eq!(stream::stream(&text, parts), one, "{parts} parts of {text:?}");
+            }
+        }
+    }
+}

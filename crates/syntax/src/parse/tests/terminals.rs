@@ -1,0 +1,230 @@
+//! The terminals: `grammar/tokens.pest` is written from their table, and the lexer gives out their codes.
+
+use super::keywords;
+use crate::lex::{self, MAX_HASHES};
+use crate::parse::terminals::{self, Class};
+use crate::parse::{Grammar, Rule, phrase, statement_rule, stream};
+use pest::Parser;
+use rulec_lang::operators;
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// The codes of a text, read by the lexer.
+fn codes(text: &str) -> String {
+    stream::stream(text, 1).codes
+}
+
+/// Returns true when the rule takes exactly these codes.
+fn takes(rule: Rule, codes: &str) -> bool {
+    Grammar::parse(rule, codes).is_ok_and(|pairs| pairs.as_str() == codes)
+}
+
+/// `grammar/tokens.pest` as it follows from the table.
+fn tokens_pest() -> String {
+    let code = |code: u8| match char::from(code) {
+        plain if plain.is_ascii_alphanumeric() => plain.to_string(),
+        _ => format!("\\x{code:02X}"),
+    };
+    let range = |from: Class, to: Class| {
+        let (first, last) = terminals::range(from, to);
+        format!("'{}'..'{}'", code(first), code(last))
+    };
+    let mut out = format!(
+        "// The terminals of the rules language: each is one character, the code of a token. Written from the table in\n\
+         // `src/syntax/parse/terminals.rs` by `INSTA_UPDATE=always cargo test --lib terminals`; do not edit it by hand.\n\n\
+         // A name that is declared or referred to outside expressions; reserved words are names in backquotes.\n\
+         name = {{ {} }}\n\
+         // A name after `.` or before `:`, where every word will do.\n\
+         key = {{ {} }}\n\n",
+        range(Class::Cast, Class::Name),
+        range(Class::Statement, Class::Name)
+    );
+    for (terminal, at) in terminals::all() {
+        let spelling =
+            if terminal.text.is_empty() { String::new() } else { format!("  // `{}`", terminal.text) };
+        writeln!(out, "{} = {{ \"{}\" }}{spelling}", terminal.rule, code(at)).expect("a string takes it");
+    }
+    out.push_str("\n// Without a node, and nothing that anybody is told to be expected.\n");
+    for (terminal, at) in terminals::all().filter(|(terminal, _)| terminal.is_bare()) {
+        let name = terminal.rule.trim_start_matches("kw_");
+        writeln!(out, "bare_{name} = _{{ \"{}\" }}", code(at)).expect("a string takes it");
+    }
+    for (name, from, to) in [
+        ("quantity", Class::Quantity, Class::Quantity),
+        ("inner_statement", Class::InnerStatement, Class::InnerStatement),
+        ("plain", Class::Contextual, Class::MemberDot),
+        ("behind_value", Class::Closing, Class::Closing),
+    ] {
+        writeln!(out, "{name} = _{{ {} }}", range(from, to)).expect("a string takes it");
+    }
+    out
+}
+
+#[test]
+fn the_grammars_terminals_are_those_of_the_table() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/grammar/tokens.pest");
+    let wanted = tokens_pest();
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| matches!(&*update, "always" | "force")) {
+        std::fs::write(path, &wanted).expect("the grammar's folder can be written");
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(found == wanted, "run INSTA_UPDATE=always cargo test --lib terminals");
+}
+
+#[test]
+fn every_rule_has_a_phrase_or_is_never_expected() {
+    let silent = [
+        "alone",
+        "statement",
+        "statements",
+        "piece",
+        "nested",
+        "other",
+        "clause_piece",
+        "clause_word",
+        "entry_start",
+        "element",
+        "element_in",
+        "quantity",
+        "inner_statement",
+        "plain",
+        "behind_value",
+    ];
+    for rule in Rule::all_rules() {
+        let name = format!("{rule:?}");
+        let expected = !name.starts_with("bare_") && !silent.contains(&&*name);
+        assert!(!expected || phrase::phrase(*rule).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn codes_are_one_ascii_character_and_their_own() {
+    let mut seen = HashSet::new();
+    for (terminal, code) in terminals::all() {
+        assert!(code.is_ascii() && seen.insert(code), "{}", terminal.rule);
+        assert_eq!(terminals::terminal(code).rule, terminal.rule);
+        assert_eq!(statement_rule(code).is_some(), terminal.starts_statement(), "{}", terminal.rule);
+        if !terminal.rule.starts_with("kw_") || terminal.text.is_empty() {
+            continue;
+        }
+        let word = terminal.text;
+        assert_eq!(codes(word).as_bytes(), [code], "{word}");
+        assert_eq!(terminals::word(word).map(|found| found.rule), Some(terminal.rule));
+        for other in [format!("{word}x"), format!("x{word}"), word[1..].to_owned(), word.to_uppercase()] {
+            let known = terminals::all().any(|(terminal, _)| terminal.text == other);
+            assert_eq!(codes(&other).as_bytes() == [terminals::PLAIN_NAME], !known, "{other}");
+        }
+    }
+    assert!(terminals::word("x").is_none() && terminals::word("").is_none());
+    // Line breaks are counted by pest wherever they stand.
+    assert!(!seen.contains(&b'\n') && !seen.contains(&b'\r'));
+}
+
+/// The words that must be quoted where a name is declared.
+fn reserved() -> impl Iterator<Item = &'static str> {
+    let words = terminals::all().map(|(terminal, _)| terminal.text);
+    words.filter(|word| !word.is_empty() && terminals::is_reserved(word))
+}
+
+#[test]
+fn reserved_words_are_no_names() {
+    for word in reserved() {
+        assert!(!takes(Rule::name, &codes(word)) && !takes(Rule::type_name, &codes(word)), "{word}");
+        assert!(takes(Rule::key, &codes(word)) && takes(Rule::name, &codes(&format!("{word}_x"))), "{word}");
+        let name_inside = ["payload", "group", "intent"].contains(&word);
+        assert_eq!(takes(Rule::run, &codes(word)), name_inside, "{word}");
+        assert!(takes(Rule::run, &codes(&format!("`{word}`"))), "{word}");
+    }
+    for word in keywords().into_iter().chain(["x", "`x`", "查"]).filter(|word| !terminals::is_reserved(word))
+    {
+        assert!(takes(Rule::name, &codes(word)) && takes(Rule::key, &codes(word)), "{word}");
+        assert_eq!(takes(Rule::run, &codes(word)), word != "as", "{word}");
+    }
+    assert!(operators::is_reserved_word("not") && takes(Rule::run, &codes("not")));
+}
+
+#[test]
+fn every_other_token_is_its_terminal() {
+    use Rule as R;
+    let raw = format!("r{0}\"a\"{0}", "#".repeat(MAX_HASHES));
+    let check = |texts: &[&str], rules: &[Rule]| {
+        for text in texts {
+            let codes = codes(text);
+            assert_eq!(codes.len(), 1, "{text}");
+            let terminals = [
+                R::open_paren,
+                R::close_paren,
+                R::open_bracket,
+                R::close_bracket,
+                R::open_brace,
+                R::close_brace,
+                R::comma,
+                R::semicolon,
+                R::colon,
+                R::less,
+                R::greater,
+                R::optional_mark,
+                R::minus,
+                R::bar,
+                R::arrow,
+                R::equals,
+                R::string,
+                R::number,
+                R::run,
+                R::name,
+                R::key,
+            ];
+            for rule in terminals {
+                assert_eq!(takes(rule, &codes), rules.contains(&rule), "{text} {rule:?}");
+            }
+        }
+    };
+    check(&["("], &[R::open_paren]);
+    check(&[")"], &[R::close_paren]);
+    check(&["["], &[R::open_bracket]);
+    check(&["]"], &[R::close_bracket]);
+    check(&["{"], &[R::open_brace]);
+    check(&["}"], &[R::close_brace]);
+    check(&[","], &[R::comma]);
+    check(&[";"], &[R::semicolon]);
+    check(&[":"], &[R::colon]);
+    check(&["."], &[]);
+    assert!(takes(Rule::atom, &codes(".x")) && takes(Rule::member, &codes(".when")));
+    check(&["<"], &[R::less, R::run]);
+    check(&[">"], &[R::greater, R::run]);
+    check(&["?"], &[R::optional_mark, R::run]);
+    check(&["-"], &[R::minus, R::run]);
+    check(&["|"], &[R::bar, R::run]);
+    check(&["=", "==", ":=", "==="], &[R::equals, R::run]);
+    check(&["->", "=>", "→"], &[R::arrow]);
+    check(&["\"a\"", "r\"a\"", "r#\"a\"#", &raw], &[R::string, R::run]);
+    check(&["1", "0.5", "10ms", "1_0", "1e3"], &[R::number, R::run]);
+    let symbols = [
+        "!==", "!=", "<=", ">=", "<>", "=~", "&&", "||", "??", "**", "..=", "...", "..", "++", "+=", "-=",
+        "+", "*", "/", "%", "!", "&", "^", "~",
+    ];
+    check(&symbols, &[R::run]);
+    check(&["x", "`x`", "priority", "private"], &[R::run, R::name, R::key]);
+    assert!(takes(R::private, &codes("@private")));
+    // The mark and its word are glued, and no other word will do.
+    for text in ["@ private", "@privately", "@public", "private"] {
+        assert!(!takes(R::private, &codes(text)), "{text}");
+    }
+    // What cannot be read has a code that fits nowhere.
+    for text in ["'a'", "“a”", "\"a", "（", "r\"a"] {
+        assert_eq!(codes(text).as_bytes()[0], terminals::UNREADABLE, "{text}");
+    }
+    check(&["（"], &[]);
+}
+
+#[test]
+fn a_code_stands_for_each_token_that_matters() {
+    let text = "route a # note\n  when ctx.n >= 3 and ctx.when -> h(x: 1) @private {}";
+    let rules: Vec<_> = codes(text).bytes().map(|code| terminals::terminal(code).rule).collect();
+    let tokens = lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).count();
+    assert_eq!(rules.len(), tokens);
+    let expected = "kw_route plain_name kw_when plain_name member_dot plain_name symbol number plain_name plain_name dot \
+                    kw_when arrow plain_name open_paren plain_name colon number close_paren at_sign kw_private \
+                    open_brace close_brace";
+    assert_eq!(rules.join(" "), expected);
+}

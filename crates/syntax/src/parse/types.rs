@@ -1,0 +1,35 @@
+//! From the grammar's pairs to the syntax tree: types, and the fields and parameters that have them.
+
+use super::context::{Built, Cx, Failed, child, has, unquote};
+use super::{Pair, Rule};
+use crate::ast::{Field, TypeExpr, TypeKind};
+
+/// The fields of `fields` or `params`.
+pub(super) fn fields(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
+    cx.all(&pair, Rule::field, field)
+}
+
+fn field(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Field> {
+    Ok(Field {
+        name: cx.ident(&child(&pair, Rule::key)?),
+        optional: has(&pair, Rule::optional_mark),
+        ty: cx.one(&pair, Rule::type_expr, type_expr)?,
+        private: has(&pair, Rule::private),
+    })
+}
+
+pub(super) fn type_expr(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<TypeExpr> {
+    let span = cx.span(&pair);
+    let inner = pair.into_inner().next().ok_or(Failed)?;
+    let kind = match inner.as_rule() {
+        Rule::list_type => TypeKind::List(element(cx, inner)?),
+        Rule::dict_type => TypeKind::Dict(element(cx, inner)?),
+        Rule::record_type => TypeKind::Record(fields(cx, child(&inner, Rule::fields)?)?),
+        _ => TypeKind::Name(unquote(cx.text(&inner)).to_owned()),
+    };
+    Ok(TypeExpr { kind, span })
+}
+
+fn element(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Option<Box<TypeExpr>>> {
+    Ok(cx.optional(&pair, Rule::type_expr, type_expr)?.map(Box::new))
+}

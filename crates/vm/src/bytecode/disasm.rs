@@ -1,0 +1,260 @@
+//! Bytecode as text: one line an instruction, with the constants and names it refers to, for golden
+//! files and curious people. Labels are the numbers of instructions.
+
+use crate::bytecode::chunk::{Check, Chunk, Members, NONE, Operand};
+use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, Registers};
+use rulec_base::text::{Form, TextMode};
+use rulec_lang::operators::{Op, Quantity, TestMode};
+use rulec_sema::hir::{Const, Program};
+use rulec_sema::normal::Ask;
+use std::fmt::{self, Display, Write};
+
+/// The whole chunk. With the program, tables and routes are named.
+pub fn disassemble(chunk: &Chunk, program: Option<&Program>) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = Listing { chunk, program }.write(&mut out);
+    out
+}
+
+struct Listing<'c> {
+    chunk: &'c Chunk,
+    program: Option<&'c Program>,
+}
+
+/// The constant as JSON, cut where it gets long.
+struct Short<'c>(Option<&'c Const>);
+
+impl Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(constant) = self.0 else { return f.write_str("?") };
+        let text = constant.value().to_json().to_string();
+        match text.char_indices().nth(60) {
+            Some((cut, _)) => write!(f, "{}…", &text[..cut]),
+            None => f.write_str(&text),
+        }
+    }
+}
+
+impl Listing<'_> {
+    fn write(&self, out: &mut String) -> fmt::Result {
+        for (id, block) in self.chunk.blocks.iter().enumerate() {
+            match block.kind {
+                BlockKind::Table => {
+                    let table = self.chunk.tables.iter().position(|table| table.block as usize == id);
+                    writeln!(out, "table {}:", self.table(table.unwrap_or(usize::MAX)))?;
+                }
+                BlockKind::Condition => {
+                    let shared = self.chunk.shared.iter().find(|shared| shared.block as usize == id);
+                    let note = match shared {
+                        Some(shared) if shared.memo => ", shared, kept",
+                        Some(_) => ", shared",
+                        None => "",
+                    };
+                    writeln!(out, "condition {id}{note}:")?;
+                }
+                BlockKind::Value => {
+                    let kept = match block.kept {
+                        None => "",
+                        Some(kept) if kept.varies => ", kept for each element",
+                        Some(_) => ", kept",
+                    };
+                    writeln!(out, "value {id}, registers {}{kept}:", block.registers)?;
+                }
+            }
+            for pc in block.start..block.end {
+                if let Some(instr) = self.chunk.instrs.get(pc as usize) {
+                    write!(out, "  {pc:>4}  ")?;
+                    self.instr(out, instr)?;
+                    out.push('\n');
+                }
+            }
+        }
+        for (id, value) in self.chunk.values.iter().enumerate() {
+            if id == 0 {
+                writeln!(out, "values:")?;
+            }
+            writeln!(out, "  {id:>4}  {}", self.operand(*value))?;
+        }
+        Ok(())
+    }
+
+    fn table(&self, table: usize) -> String {
+        match self.program.and_then(|program| program.tables.get(table)) {
+            Some(named) => named.name.to_string(),
+            None => format!("#{table}"),
+        }
+    }
+
+    fn route(&self, route: usize) -> String {
+        match self.program.and_then(|program| program.rules.get(route)) {
+            Some(named) => named.name.to_string(),
+            None => format!("#{route}"),
+        }
+    }
+
+    fn slot(&self, slot: u32) -> String {
+        match self.chunk.slots.get(slot as usize) {
+            Some(code) => code.name.to_string(),
+            None => format!("slot {slot}?"),
+        }
+    }
+
+    fn string(&self, string: u32) -> String {
+        self.chunk.strings.get(string as usize).map_or("?".to_owned(), |text| format!("{text:?}"))
+    }
+
+    fn constant(&self, constant: u32) -> Short<'_> {
+        Short(self.chunk.consts.get(constant as usize))
+    }
+
+    fn operand(&self, operand: Operand) -> String {
+        match operand {
+            Operand::Missing => "nothing".to_owned(),
+            Operand::Slot(slot) => self.slot(slot.0),
+            Operand::Const(constant) => self.constant(constant).to_string(),
+            Operand::Var(level) => format!("element {level}"),
+            Operand::Block(block) => format!("value {block}"),
+        }
+    }
+
+    fn instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
+        let mut test = |word: &str, what: String, to: Pc| write!(out, "{word} {what} -> {to}");
+        match *instr {
+            Instr::Int { how, slot, to, value } => {
+                let what = format!("{} {} {value}", self.slot(slot.into()), how.cmp().spelling());
+                test(when(how), what, to)
+            }
+            Instr::Float { how, slot, to, value } => {
+                let what = format!("{} {} {value:?}", self.slot(slot.into()), how.cmp().spelling());
+                test(when(how), what, to)
+            }
+            Instr::Truth { on, slot, to } => test(on.spelling(), self.slot(slot.into()), to),
+            Instr::Missing { on, slot, to } => {
+                test(on.spelling(), format!("{} is missing", self.slot(slot.into())), to)
+            }
+            Instr::Text { on, slot, to, string } => {
+                test(on.spelling(), format!("{} == {}", self.slot(slot.into()), self.string(string)), to)
+            }
+            Instr::Test { on, to, pred } => test(on.spelling(), self.pred(pred), to),
+            Instr::Memo { on, to, pred } => {
+                test(on.spelling(), format!("memo {pred}: {}", self.pred(pred)), to)
+            }
+            Instr::Shared { on, to, shared } => {
+                let block = self.chunk.shared.get(shared as usize).map_or(NONE, |shared| shared.block);
+                test(on.spelling(), format!("condition {block}"), to)
+            }
+            Instr::Each { on, to, each } => {
+                let all = self.chunk.loops.get(each as usize).is_some_and(|each| each.all);
+                test(on.spelling(), format!("{} {}", if all { "all" } else { "any" }, self.each(each)), to)
+            }
+            Instr::Jump { to } => write!(out, "jump -> {to}"),
+            Instr::Answer { holds } => write!(out, "answer {holds}"),
+            Instr::Choose { route } => write!(out, "choose {}", self.route(route.index())),
+            Instr::Goto { route, table } => {
+                write!(out, "goto {} by {}", self.table(table.index()), self.route(route.index()))
+            }
+            Instr::Default { table } => write!(out, "default of {}", self.table(table.index())),
+            Instr::Continue { table } => write!(out, "continue in {}", self.table(table.index())),
+            Instr::Nothing => write!(out, "nothing"),
+            Instr::Slot { dst, slot } => write!(out, "r{dst} = {}", self.slot(slot)),
+            Instr::Const { dst, constant } => write!(out, "r{dst} = {}", self.constant(constant)),
+            Instr::Var { dst, level } => write!(out, "r{dst} = element {level}"),
+            Instr::Eval { dst, block } => write!(out, "r{dst} = value {block}"),
+            Instr::Field { dst, base, key } => write!(out, "r{dst} = r{base}.{}", self.string(key)),
+            Instr::Index { dst, base, key } => write!(out, "r{dst} = r{base}[r{key}]"),
+            Instr::Read { dst, src, kinds } => write!(out, "r{dst} = r{src} as {kinds}"),
+            Instr::List { dst, items } => write!(out, "r{dst} = [{}]", window(items)),
+            Instr::Binary { op, dst, left, right } => {
+                write!(out, "r{dst} = r{left} {} r{right}", op.info().spelling)
+            }
+            Instr::Unary { op, dst, src } => write!(out, "r{dst} = {}r{src}", op.info().spelling),
+            Instr::Call { function, dst, args } => {
+                write!(out, "r{dst} = {}({})", function.info().name, window(args))
+            }
+            Instr::Similar { dst, src, to } => {
+                let text = self.chunk.similar.get(to as usize).map_or("?", |text| text);
+                write!(out, "r{dst} = similarity(r{src}, {text:?})")
+            }
+            Instr::Extern { dst, args, function } => {
+                write!(out, "r{dst} = extern {function}({})", window(args))
+            }
+            Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.each(each)),
+            Instr::Quantifier { dst, each, fails } => {
+                write!(out, "r{dst} = {}, else not condition {fails}", self.each(each))
+            }
+            Instr::Cond { dst, holds, fails } => {
+                write!(out, "r{dst} = condition {holds}, else not condition {fails}")
+            }
+            Instr::IfNot { block, to } => write!(out, "unless block {block} -> {to}"),
+            Instr::IfPresent { src, to } => write!(out, "if r{src} is present -> {to}"),
+            Instr::Yield { src } => write!(out, "yield r{src}"),
+        }
+    }
+
+    fn each(&self, each: u32) -> String {
+        match self.chunk.loops.get(each as usize) {
+            Some(each) => format!(
+                "element {} in {} as {}: condition {}",
+                each.level,
+                self.operand(each.list),
+                each.kinds,
+                each.body
+            ),
+            None => "?".to_owned(),
+        }
+    }
+
+    fn pred(&self, id: u32) -> String {
+        let Some(pred) = self.chunk.preds.get(id as usize) else { return "?".to_owned() };
+        let left = self.operand(pred.left);
+        match pred.check {
+            Check::Truth => left,
+            Check::Missing => format!("{left} is missing"),
+            Check::Int(cmp, int) => format!("{left} {} {int}", cmp.spelling()),
+            Check::Float(cmp, float) => format!("{left} {} {float:?}", cmp.spelling()),
+            Check::Length(cmp, length) => format!("len({left}) {} {length}", cmp.spelling()),
+            Check::Equals(string) => format!("{left} =={} {}", mode(pred.mode.text), self.string(string)),
+            Check::HasKey(string) => format!("{left} has_key {}", self.string(string)),
+            Check::Members(id) => {
+                let list = self.chunk.members.get(id as usize).map(|Members { constant, .. }| *constant);
+                format!("{left} in{} {}", mode(pred.mode.text), self.constant(list.unwrap_or(NONE)))
+            }
+            Check::Keywords(_) | Check::Generic => {
+                let right = match pred.right {
+                    Operand::Missing => String::new(),
+                    right => format!(" {}", self.operand(right)),
+                };
+                let generic = if pred.check == Check::Generic { "generic " } else { "" };
+                format!("{generic}{left} {}{right}", asked(pred.ask, pred.mode))
+            }
+        }
+    }
+}
+
+fn when(jump: CmpJump) -> &'static str {
+    if jump.when() { "if" } else { "unless" }
+}
+
+fn window(Registers { first, len }: Registers) -> String {
+    (0..len).map(|at| format!("r{}", u32::from(first) + u32::from(at))).collect::<Vec<_>>().join(", ")
+}
+
+fn mode(mode: TextMode) -> String {
+    let case = if mode.fold { "/fold" } else { "" };
+    let form = match mode.form {
+        Form::None => "",
+        Form::Nfc => "/nfc",
+        Form::Nfkc => "/nfkc",
+    };
+    format!("{case}{form}")
+}
+
+fn asked(ask: Ask, test: TestMode) -> String {
+    let Ask::Op(op) = ask else { return "holds".to_owned() };
+    let spelling = if op == Op::IsMissing { "is missing" } else { op.info().spelling };
+    let word = if test.word { " word" } else { "" };
+    let quantity =
+        test.quantity.map_or(String::new(), |quantity: Quantity| format!(" {}", quantity.spelling()));
+    format!("{spelling}{}{word}{quantity}", mode(test.text))
+}

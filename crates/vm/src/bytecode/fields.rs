@@ -1,0 +1,77 @@
+//! The fields of a message by name: for whoever reads all of them at once, which rules over hundreds of fields do,
+//! of which a message has a score. Asking the message for each field in turn would take longer than deciding.
+
+use crate::bytecode::chunk::{Chunk, NONE};
+use rulec_base::text::texts::Texts;
+
+/// Slots by the name of their field.
+#[derive(Debug, Default)]
+pub struct ByName {
+    /// The number of each name.
+    pub names: Texts,
+    /// For each name where its slots end.
+    ends: Vec<u32>,
+    /// The slots, name by name.
+    pub slots: Vec<u32>,
+}
+
+impl ByName {
+    /// Of slots with their names.
+    fn new(mut named: Vec<(&str, u32)>) -> ByName {
+        named.sort_unstable();
+        let mut by_name = ByName::default();
+        for (name, slot) in named {
+            by_name.slots.push(slot);
+            let end = by_name.slots.len() as u32;
+            match by_name.names.get(name.as_bytes()) {
+                Some(number) => by_name.ends[number as usize] = end,
+                None => {
+                    by_name.names.insert(name, by_name.ends.len() as u32);
+                    by_name.ends.push(end);
+                }
+            }
+        }
+        by_name
+    }
+
+    /// The slots of a name.
+    #[inline]
+    pub fn get(&self, name: &str) -> &[u32] {
+        let Some(number) = self.names.get(name.as_bytes()).map(|number| number as usize) else { return &[] };
+        let start = if number == 0 { 0 } else { self.ends.get(number - 1).copied().unwrap_or(0) };
+        let end = self.ends.get(number).copied().unwrap_or(start);
+        self.slots.get(start as usize..end as usize).unwrap_or_default()
+    }
+}
+
+/// The slots of a rule set, by the object they lie in and their name.
+#[derive(Debug, Default)]
+pub struct Fields {
+    /// For objects of [`Chunk::objects`], or [`NONE`] for the message itself, the slots that are fields of it.
+    pub objects: Vec<(u32, ByName)>,
+    /// The slots that lie further in.
+    pub deeper: Vec<u32>,
+}
+
+impl Fields {
+    pub fn of(chunk: &Chunk) -> Fields {
+        let mut fields = Fields::default();
+        let mut objects: Vec<(u32, Vec<(&str, u32)>)> = Vec::new();
+        for (slot, code) in (0..).zip(&chunk.slots) {
+            let [name] = &code.rest[..] else {
+                fields.deeper.push(slot);
+                continue;
+            };
+            let object = objects.iter().position(|(object, _)| *object == code.object);
+            let object = object.unwrap_or_else(|| {
+                objects.push((code.object, Vec::new()));
+                objects.len() - 1
+            });
+            objects[object].1.push((name, slot));
+        }
+        // The message itself first, as it holds the others.
+        objects.sort_by_key(|(object, _)| if *object == NONE { 0 } else { *object + 1 });
+        fields.objects = objects.into_iter().map(|(object, named)| (object, ByName::new(named))).collect();
+        fields
+    }
+}

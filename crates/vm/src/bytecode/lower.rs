@@ -1,0 +1,236 @@
+//! Lowering: from the normal form to bytecode.
+//!
+//! A condition becomes a chain of tests that jump past what no longer matters. What more than one
+//! condition asks becomes a block of its own, answered once a decision, when that costs more than a
+//! comparison; so code size and time stay in proportion to the normal form, whatever `let`s and
+//! `def`s expand to. Lowering walks with explicit stacks: depth of nesting costs no stack here, and
+//! [`super::verify`](fn@super::verify) limits what it costs at run time.
+
+mod cond;
+mod expr;
+mod pred;
+mod slots;
+mod uses;
+
+use crate::bytecode::Bytecode;
+use crate::bytecode::chunk::{Block, Chunk, Kept, Loop, NONE, RuleCode, Shared, TableCode};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, On, Pc};
+use hashbrown::HashMap;
+use rulec_sema::hir::{Outcome, Program, TableId};
+use rulec_sema::normal::Part;
+use rulec_sema::normal::{CondId, NCond, Normal};
+pub use slots::MAX_SHARED_DEPTH;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use thiserror::Error;
+use uses::UseAnalysis;
+
+/// Why a program has no bytecode. The checker lets none of these pass but the limits.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// A regular expression does not compile.
+    #[error("invalid regular expression `{0}`: {1}")]
+    Regex(Arc<str>, String),
+    /// More of something than the bytecode can number.
+    #[error("too many {0}")]
+    TooLarge(&'static str),
+    /// The normal form refers to what it does not hold, or to itself.
+    #[error("malformed normal form: {0}")]
+    Malformed(&'static str),
+}
+
+/// Turns a program in normal form into bytecode.
+pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
+    let uses = UseAnalysis::of(normal)?;
+    let mut lowering = Lowering {
+        normal,
+        uses: &uses,
+        chunk: Chunk { limits: program.limits, ..Chunk::default() },
+        pred_done: vec![false; normal.preds.len()],
+        expr_blocks: HashMap::new(),
+        cond_blocks: HashMap::new(),
+        shared: HashMap::new(),
+        loops: HashMap::new(),
+        consts: HashMap::new(),
+        strings: HashMap::new(),
+        texts: HashMap::new(),
+    };
+    // Most predicates are tested once, and end in a jump.
+    lowering.chunk.instrs.reserve(normal.preds.len() + 2 * program.rules.len());
+    slots::lower(program, &mut lowering.chunk)?;
+    lowering.chunk.externs = index(program.externs.len(), "host functions")?;
+    lowering.reserve_preds();
+    for part in &uses.order {
+        lowering.part(*part)?;
+    }
+    for (table, routes) in normal.tables.iter().enumerate() {
+        lowering.table(program, TableId(index(table, "tables")?), routes)?;
+    }
+    lowering.values()?;
+    let chunk = lowering.chunk;
+    Bytecode::new(chunk, |pattern, fold| {
+        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|known| known.surely_compiles)
+    })
+}
+
+/// A number as an index of the bytecode.
+fn index(number: usize, what: &'static str) -> Result<u32, LowerError> {
+    u32::try_from(number).ok().filter(|index| *index != NONE).ok_or(LowerError::TooLarge(what))
+}
+
+/// A place in the code that is not known yet: the jumps to be patched when it is.
+#[derive(Clone, Debug, Default)]
+struct Label {
+    jumps: SmallVec<[Pc; 6]>,
+}
+
+struct Lowering<'n> {
+    normal: &'n Normal,
+    uses: &'n UseAnalysis,
+    chunk: Chunk,
+    pred_done: Vec<bool>,
+    expr_blocks: HashMap<u32, BlockId>,
+    cond_blocks: HashMap<u32, BlockId>,
+    shared: HashMap<u32, u32>,
+    loops: HashMap<Part, u32>,
+    consts: HashMap<rulec_sema::normal::NConst, u32>,
+    strings: HashMap<Arc<str>, u32>,
+    texts: HashMap<(rulec_sema::hir::SlotId, rulec_base::text::TextMode), u32>,
+}
+
+impl Lowering<'_> {
+    /// Lowers what a part needs before its users: blocks, predicates, loops.
+    fn part(&mut self, part: Part) -> Result<(), LowerError> {
+        match part {
+            Part::Expr(expr) => self.prepare_expr(expr),
+            Part::Pred(pred) => self.lower_pred(pred),
+            Part::Cond(cond) => self.prepare_cond(cond),
+        }
+    }
+
+    fn here(&self) -> Result<Pc, LowerError> {
+        index(self.chunk.instrs.len(), "instructions")
+    }
+
+    fn emit(&mut self, instr: Instr) -> Result<(), LowerError> {
+        self.here()?;
+        self.chunk.instrs.push(instr);
+        Ok(())
+    }
+
+    fn emit_jump(&mut self, instr: Instr, label: &mut Label) -> Result<(), LowerError> {
+        label.jumps.push(self.here()?);
+        self.emit(instr)
+    }
+
+    /// Patches the jumps to a label to go here.
+    fn bind(&mut self, label: Label) -> Result<(), LowerError> {
+        let here = self.here()?;
+        for jump in label.jumps {
+            if let Some(to) = self.chunk.instrs.get_mut(jump as usize).and_then(Instr::target_mut) {
+                *to = here;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the block that began at `start`.
+    fn close(
+        &mut self,
+        kind: BlockKind,
+        start: Pc,
+        registers: u16,
+        kept: Option<Kept>,
+    ) -> Result<BlockId, LowerError> {
+        let id = index(self.chunk.blocks.len(), "blocks")?;
+        let end = self.here()?;
+        self.chunk.blocks.push(Block { kind, start, end, registers, kept });
+        Ok(id)
+    }
+
+    fn table(
+        &mut self,
+        program: &Program,
+        table: TableId,
+        routes: &[rulec_sema::normal::NRoute],
+    ) -> Result<(), LowerError> {
+        let start = self.here()?;
+        let mut codes = Vec::with_capacity(routes.len());
+        for route in routes {
+            let start = self.here()?;
+            let fails = self.emit_cond(route.cond)?;
+            self.emit(match route.goto {
+                Some(table) => Instr::Goto { route: route.route, table },
+                None => Instr::Choose { route: route.route },
+            })?;
+            self.bind(fails)?;
+            codes.push(RuleCode { start, end: self.here()? });
+        }
+        let default = program.tables.get(table.index()).and_then(|table| table.default.as_ref());
+        self.emit(match default {
+            Some(Outcome::Goto(table)) => Instr::Continue { table: *table },
+            Some(_) => Instr::Default { table },
+            None => Instr::Nothing,
+        })?;
+        let block = self.close(BlockKind::Table, start, 0, None)?;
+        self.chunk.tables.push(TableCode { block, routes: codes });
+        Ok(())
+    }
+
+    /// Lowers what is computed beside conditions.
+    fn values(&mut self) -> Result<(), LowerError> {
+        let values = &self.normal.values;
+        self.chunk.values = values.iter().map(|value| self.operand(*value)).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// The block that answers a condition.
+    fn cond_block(&mut self, cond: CondId) -> Result<BlockId, LowerError> {
+        if let Some(block) = self.cond_blocks.get(&cond.0) {
+            return Ok(*block);
+        }
+        let start = self.here()?;
+        let fails = match self.shared.get(&cond.0).copied() {
+            Some(shared) => {
+                let mut fails = Label::default();
+                self.emit_jump(Instr::Shared { on: On::NOT_TRUE, to: 0, shared }, &mut fails)?;
+                fails
+            }
+            None => self.emit_cond(cond)?,
+        };
+        self.emit(Instr::Answer { holds: true })?;
+        if !fails.jumps.is_empty() {
+            self.bind(fails)?;
+            self.emit(Instr::Answer { holds: false })?;
+        }
+        let block = self.close(BlockKind::Condition, start, 0, None)?;
+        self.cond_blocks.insert(cond.0, block);
+        Ok(block)
+    }
+
+    /// Gives a condition that is worth it a block of its own.
+    fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
+        let id = CondId(cond);
+        if let NCond::Each { all, list, kinds, body, level, nest } = *known_cond(self.normal, id)? {
+            let (list, body) = (self.operand(list)?, self.cond_block(body)?);
+            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest })?;
+        }
+        if self.uses.is_own(Part::Cond(cond)) {
+            let block = self.cond_block(id)?;
+            let shared = index(self.chunk.shared.len(), "conditions")?;
+            let memo = self.uses.info(Part::Cond(cond)).is_closed();
+            self.chunk.shared.push(Shared { block, memo });
+            self.shared.insert(cond, shared);
+            if memo {
+                // Loops and values ask for what is kept too, not for the block behind it.
+                self.cond_blocks.remove(&cond);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known_cond(normal: &Normal, id: CondId) -> Result<&NCond, LowerError> {
+    normal.conds.get(id.index()).ok_or(LowerError::Malformed("unknown condition"))
+}

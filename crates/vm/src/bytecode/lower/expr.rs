@@ -1,0 +1,208 @@
+//! Values: operands, and blocks that compute into registers.
+
+use super::{Label, LowerError, Lowering, index};
+use crate::bytecode::chunk::{Kept, Loop, Operand};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_sema::normal::{ExprId, NConst, NExpr, Part};
+
+impl Lowering<'_> {
+    pub(super) fn expr(&self, id: ExprId) -> Result<&NExpr, LowerError> {
+        self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
+    }
+
+    /// Lowers the loops and blocks a value needs, and the value itself when it gets a block.
+    pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
+        let id = ExprId(expr);
+        match self.expr(id)?.clone() {
+            NExpr::Count { list, kinds, body, level, nest } => {
+                let (list, body) = (self.operand(list)?, self.cond_block(body)?);
+                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false, nest })?;
+            }
+            NExpr::Quantifier { all, list, kinds, holds, fails, level, nest } => {
+                let (list, body) = (self.operand(list)?, self.cond_block(holds)?);
+                self.cond_block(fails)?;
+                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest })?;
+            }
+            NExpr::Cond { holds, fails, .. } => {
+                self.cond_block(holds)?;
+                self.cond_block(fails)?;
+            }
+            NExpr::If { cond, .. } => {
+                self.cond_block(cond)?;
+            }
+            _ => {}
+        }
+        if self.uses.is_own(Part::Expr(expr)) {
+            self.expr_block(id)?;
+        }
+        Ok(())
+    }
+
+    /// A value as an operand of a predicate or loop.
+    pub(super) fn operand(&mut self, id: ExprId) -> Result<Operand, LowerError> {
+        Ok(match self.expr(id)? {
+            NExpr::Slot(slot) => Operand::Slot(*slot),
+            NExpr::Var(level) => Operand::Var(*level),
+            NExpr::Const(NConst(constant)) => {
+                let constant = constant.clone();
+                Operand::Const(self.constant(&constant)?)
+            }
+            _ => Operand::Block(self.expr_block(id)?),
+        })
+    }
+
+    fn expr_block(&mut self, id: ExprId) -> Result<BlockId, LowerError> {
+        if let Some(block) = self.expr_blocks.get(&id.0) {
+            return Ok(*block);
+        }
+        let start = self.here()?;
+        let mut registers = 0;
+        self.emit_expr(id, 0, &mut registers, true)?;
+        self.emit(Instr::Yield { src: 0 })?;
+        let info = self.uses.info(Part::Expr(id.0));
+        // Whether a condition holds and whether it fails are two questions for what is in it: without this, each
+        // level of conditions as values would double the work.
+        let kept = if info.asks > 1 && (info.is_closed() || info.has_truths) {
+            let cell = self.chunk.cached;
+            self.chunk.cached = index(cell as usize + 1, "values")?;
+            Some(Kept { cell, varies: !info.is_closed() })
+        } else {
+            None
+        };
+        let block = self.close(BlockKind::Value, start, registers, kept)?;
+        self.expr_blocks.insert(id.0, block);
+        Ok(block)
+    }
+
+    /// Emits a value into a register, using only those from there on. Nests no deeper than the
+    /// use analysis lets values nest in one block.
+    fn emit_expr(&mut self, id: ExprId, dst: Reg, registers: &mut u16, root: bool) -> Result<(), LowerError> {
+        *registers = (*registers).max(next(dst)?);
+        if !root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
+            return self.emit(Instr::Eval { dst, block });
+        }
+        match self.expr(id)?.clone() {
+            NExpr::Const(NConst(constant)) => {
+                let constant = self.constant(&constant)?;
+                self.emit(Instr::Const { dst, constant })
+            }
+            NExpr::Slot(slot) => self.emit(Instr::Slot { dst, slot: slot.0 }),
+            NExpr::Var(level) => self.emit(Instr::Var { dst, level }),
+            NExpr::Field(base, key) => {
+                self.emit_expr(base, dst, registers, false)?;
+                let key = self.string(&key)?;
+                self.emit(Instr::Field { dst, base: dst, key })
+            }
+            NExpr::Index(base, key) => {
+                let key_at = self.emit_pair(base, key, dst, registers)?;
+                self.emit(Instr::Index { dst, base: dst, key: key_at })
+            }
+            NExpr::List(items) => {
+                let items = self.emit_all(&items, dst, registers)?;
+                self.emit(Instr::List { dst, items })
+            }
+            NExpr::Op(Op::Coalesce, left, Some(right)) => {
+                self.emit_expr(left, dst, registers, false)?;
+                let mut present = Label::default();
+                self.emit_jump(Instr::IfPresent { src: dst, to: 0 }, &mut present)?;
+                self.emit_expr(right, dst, registers, false)?;
+                self.bind(present)
+            }
+            NExpr::Op(op, left, Some(right)) => {
+                let right = self.emit_pair(left, right, dst, registers)?;
+                self.emit(Instr::Binary { op, dst, left: dst, right })
+            }
+            NExpr::Op(op, operand, None) => {
+                self.emit_expr(operand, dst, registers, false)?;
+                self.emit(Instr::Unary { op, dst, src: dst })
+            }
+            NExpr::Read(inner, kinds) => {
+                self.emit_expr(inner, dst, registers, false)?;
+                self.emit(Instr::Read { dst, src: dst, kinds })
+            }
+            NExpr::Call(function, args) => self.emit_call(function, &args, dst, registers),
+            NExpr::Extern(function, args) => {
+                let args = self.emit_all(&args, dst, registers)?;
+                self.emit(Instr::Extern { dst, args, function: function.0 })
+            }
+            NExpr::Count { .. } => {
+                let each = self.loop_of(Part::Expr(id.0))?;
+                self.emit(Instr::Count { dst, each })
+            }
+            NExpr::Quantifier { fails, .. } => {
+                let (each, fails) = (self.loop_of(Part::Expr(id.0))?, self.cond_block(fails)?);
+                self.emit(Instr::Quantifier { dst, each, fails })
+            }
+            NExpr::Cond { holds, fails, .. } => {
+                let (holds, fails) = (self.cond_block(holds)?, self.cond_block(fails)?);
+                self.emit(Instr::Cond { dst, holds, fails })
+            }
+            NExpr::If { cond, then, other, .. } => {
+                let (mut fails, mut end) = (Label::default(), Label::default());
+                let block = self.cond_block(cond)?;
+                self.emit_jump(Instr::IfNot { block, to: 0 }, &mut fails)?;
+                self.emit_expr(then, dst, registers, false)?;
+                self.emit_jump(Instr::Jump { to: 0 }, &mut end)?;
+                self.bind(fails)?;
+                self.emit_expr(other, dst, registers, false)?;
+                self.bind(end)
+            }
+        }
+    }
+
+    fn emit_call(
+        &mut self,
+        function: Function,
+        args: &[ExprId],
+        dst: Reg,
+        registers: &mut u16,
+    ) -> Result<(), LowerError> {
+        if let (Function::Similarity, [a, b]) = (function, args) {
+            for (text, other) in [(*b, *a), (*a, *b)] {
+                let constant = self.const_of(text);
+                if let Some(text) = constant.as_ref().and_then(|constant| constant.value().as_str()) {
+                    self.emit_expr(other, dst, registers, false)?;
+                    let to = index(self.chunk.similar.len(), "texts")?;
+                    self.chunk.similar.push(text.into());
+                    return self.emit(Instr::Similar { dst, src: dst, to });
+                }
+            }
+        }
+        let args = self.emit_all(args, dst, registers)?;
+        self.emit(Instr::Call { function, dst, args })
+    }
+
+    fn emit_pair(
+        &mut self,
+        left: ExprId,
+        right: ExprId,
+        dst: Reg,
+        registers: &mut u16,
+    ) -> Result<Reg, LowerError> {
+        self.emit_expr(left, dst, registers, false)?;
+        let at = next(dst)?;
+        self.emit_expr(right, at, registers, false)?;
+        Ok(at)
+    }
+
+    /// Emits values into registers side by side.
+    fn emit_all(
+        &mut self,
+        items: &[ExprId],
+        first: Reg,
+        registers: &mut u16,
+    ) -> Result<Registers, LowerError> {
+        let len = u16::try_from(items.len()).map_err(|_| LowerError::TooLarge("elements in one list"))?;
+        for (at, item) in (0..len).zip(items) {
+            let dst = first.checked_add(at).ok_or(LowerError::TooLarge("values in one expression"))?;
+            self.emit_expr(*item, dst, registers, false)?;
+        }
+        Ok(Registers { first, len })
+    }
+}
+
+fn next(register: Reg) -> Result<Reg, LowerError> {
+    register.checked_add(1).ok_or(LowerError::TooLarge("values in one expression"))
+}

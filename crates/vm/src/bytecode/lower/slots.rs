@@ -1,0 +1,59 @@
+//! The lowering of slots: paths that begin alike share the walk to where they part.
+
+use super::{LowerError, index};
+use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
+use hashbrown::HashMap;
+use rulec_sema::hir::{Program, Slot};
+
+/// Objects are shared down to this depth; what lies deeper is walked to by each slot.
+pub const MAX_SHARED_DEPTH: usize = 32;
+
+/// An object of the message that a slot lies in or behind.
+struct Object {
+    /// The number of slots that do.
+    users: u32,
+    /// Its number in the chunk, once it has one.
+    node: u32,
+}
+
+/// Lowers the slots of a program.
+pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
+    let mut objects: Vec<Object> = Vec::with_capacity(2 * program.slots.len());
+    // By the object around and the name there.
+    let mut by_name: HashMap<(u32, &str), u32> = HashMap::with_capacity(2 * program.slots.len());
+    // What is rooted in a binding is read from that, not from the message.
+    let shared = |slot: &Slot| if slot.root.is_none() { slot.path.len().min(MAX_SHARED_DEPTH) } else { 0 };
+    for slot in &program.slots {
+        let mut at = NONE;
+        for name in &slot.path[..shared(slot)] {
+            at = *by_name.entry((at, &**name)).or_insert_with(|| {
+                objects.push(Object { users: 0, node: NONE });
+                objects.len() as u32 - 1
+            });
+            objects[at as usize].users += 1;
+        }
+    }
+    chunk.slots.reserve(program.slots.len());
+    for slot in &program.slots {
+        let (mut node, mut at, mut depth) = (NONE, NONE, 0);
+        for name in &slot.path[..shared(slot)] {
+            let Some(inside) = by_name.get(&(at, &**name)) else { break };
+            let object = &mut objects[*inside as usize];
+            if object.users < 2 {
+                break;
+            }
+            if object.node == NONE {
+                object.node = index(chunk.objects.len(), "fields")?;
+                chunk.objects.push(SharedObject { parent: node, key: name.clone() });
+            }
+            (node, at, depth) = (object.node, *inside, depth + 1);
+        }
+        chunk.slots.push(SlotCode {
+            object: node,
+            rest: slot.path[depth..].into(),
+            kinds: slot.kinds,
+            name: slot.name().into(),
+        });
+    }
+    index(chunk.slots.len(), "fields").map(|_| ())
+}

@@ -1,0 +1,321 @@
+//! The use analysis: what lowering must know of every part before it emits any: who uses it, what it costs, which
+//! loops' elements it reads, how large its code is.
+
+use super::LowerError;
+use rulec_lang::operators::{Cost, Op};
+use rulec_sema::normal::{Ask, ExprId, Levels, NCond, NConst, NExpr, NPred, Normal, Part};
+
+/// The facts about a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Info {
+    /// The number of its uses by other parts; 0 when nothing needs it.
+    pub uses: u32,
+    /// The number of places in the code that ask for it.
+    pub asks: u32,
+    /// The cost of evaluating it: that of the dearest of its parts.
+    pub cost: Cost,
+    /// The loops around it whose elements it reads, or read as its author wrote it.
+    pub free: Levels,
+    /// About how many instructions it takes where it is used.
+    pub size: u32,
+    /// The depth to which values nest in it without a block between.
+    pub height: u32,
+    /// True when a condition stands as a value in it.
+    pub has_truths: bool,
+}
+
+impl Info {
+    /// The facts about a part that nothing needs.
+    const NOTHING: Info = Info {
+        uses: 0,
+        asks: 0,
+        cost: Cost::Scalar,
+        free: Levels::NONE,
+        size: 1,
+        height: 0,
+        has_truths: false,
+    };
+
+    /// Returns true when it has the same value all over the decision.
+    pub fn is_closed(&self) -> bool {
+        self.free.is_empty()
+    }
+}
+
+/// Values nest this deep in one block at most.
+const MAX_HEIGHT: u32 = 32;
+/// Conditions and values of this size get blocks of their own when used more than once.
+const SHARED_SIZE: u32 = 4;
+
+/// All that is known.
+pub(super) struct UseAnalysis {
+    /// Every part that a route needs, operands before users.
+    pub order: Vec<Part>,
+    infos: Vec<Info>,
+    own: Vec<bool>,
+    exprs: usize,
+    preds: usize,
+}
+
+impl UseAnalysis {
+    pub fn of(normal: &Normal) -> Result<UseAnalysis, LowerError> {
+        let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
+        let total = exprs + preds + normal.conds.len();
+        super::index(total, "parts of conditions")?;
+        let (infos, own) = (vec![Info::NOTHING; total], vec![false; total]);
+        let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, own, exprs, preds };
+        analysis.sort(normal)?;
+        analysis.measure(normal);
+        analysis.count_asks(normal);
+        Ok(analysis)
+    }
+
+    fn at(&self, part: Part) -> usize {
+        match part {
+            Part::Expr(id) => id as usize,
+            Part::Pred(id) => self.exprs + id as usize,
+            Part::Cond(id) => self.exprs + self.preds + id as usize,
+        }
+    }
+
+    /// Returns the facts about a part, [`Info::NOTHING`] where nothing needs it.
+    pub fn info(&self, part: Part) -> Info {
+        self.infos.get(self.at(part)).copied().unwrap_or(Info::NOTHING)
+    }
+
+    /// Returns true when a condition or value gets a block of its own, wherever it is used.
+    pub fn is_own(&self, part: Part) -> bool {
+        self.own.get(self.at(part)).copied().unwrap_or(false)
+    }
+
+    /// Puts the parts in order and counts their uses.
+    fn sort(&mut self, normal: &Normal) -> Result<(), LowerError> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let mut state = vec![State::New; self.infos.len()];
+        let mut stack: Vec<Part> = Vec::with_capacity(16);
+        let mut children = Vec::with_capacity(8);
+        for root in roots(normal) {
+            let at = self.at(root);
+            self.infos.get_mut(at).ok_or(LowerError::Malformed("unknown part"))?.uses += 1;
+            stack.push(root);
+            while let Some(part) = stack.last().copied() {
+                let at = self.at(part);
+                match state.get(at).copied() {
+                    None => return Err(LowerError::Malformed("unknown part")),
+                    Some(State::New) => {
+                        state[at] = State::Open;
+                        children.clear();
+                        each_child(normal, part, &mut |child| children.push(child))?;
+                        for child in &children {
+                            let at = self.at(*child);
+                            match state.get(at) {
+                                Some(State::Done) => {}
+                                Some(State::New) => stack.push(*child),
+                                Some(State::Open) => return Err(LowerError::Malformed("a part of itself")),
+                                None => return Err(LowerError::Malformed("unknown part")),
+                            }
+                            self.infos[at].uses = self.infos[at].uses.saturating_add(1);
+                        }
+                    }
+                    Some(State::Open) => {
+                        state[at] = State::Done;
+                        self.order.push(part);
+                        stack.pop();
+                    }
+                    Some(State::Done) => {
+                        stack.pop();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the places, users first: what a block of its own uses is asked for in one place.
+    fn count_asks(&mut self, normal: &Normal) {
+        for root in roots(normal) {
+            let at = self.at(root);
+            if let Some(info) = self.infos.get_mut(at) {
+                info.asks += 1;
+            }
+        }
+        for at in (0..self.order.len()).rev() {
+            let part = self.order[at];
+            let info = &self.infos[self.at(part)];
+            let places = match (self.own[self.at(part)], info.is_closed()) {
+                (true, true) => 1,
+                // It is run for each element of a list: more than once.
+                (_, false) => info.asks.max(2),
+                (false, true) => info.asks,
+            };
+            let _ = each_child(normal, part, &mut |child| {
+                let at = self.at(child);
+                let is_body = bound_level(normal, part, child).is_some();
+                let places = if is_body { places.max(2) } else { places };
+                self.infos[at].asks = self.infos[at].asks.saturating_add(places);
+            });
+        }
+    }
+
+    /// Computes the rest, operands first.
+    fn measure(&mut self, normal: &Normal) {
+        for at in 0..self.order.len() {
+            let part = self.order[at];
+            let mut sum =
+                Info { cost: own_cost(normal, part), has_truths: is_truth(normal, part), ..self.info(part) };
+            // The order holds only parts whose children are known.
+            let _ = each_child(normal, part, &mut |child: Part| {
+                let info = self.info(child);
+                sum.cost = sum.cost.max(info.cost);
+                sum.has_truths |= info.has_truths;
+                sum.free = sum.free.with(match bound_level(normal, part, child) {
+                    Some(level) => info.free.outside(level),
+                    None => info.free,
+                });
+            });
+            sum.free = sum.free.with(own_reads(normal, part));
+            let _ = each_child(normal, part, &mut |child: Part| {
+                let is_body = bound_level(normal, part, child).is_some();
+                self.own_if_once(normal, child, is_body || !sum.is_closed());
+                let nests =
+                    matches!((part, child), (Part::Cond(_), Part::Cond(_)) | (Part::Expr(_), Part::Expr(_)));
+                if nests && !self.is_own(child) {
+                    let info = self.info(child);
+                    sum.size = sum.size.saturating_add(info.size);
+                    sum.height = sum.height.max(info.height + 1);
+                }
+            });
+            let at = self.at(part);
+            self.own[at] = wants_block(normal, part, &sum);
+            self.infos[at] = sum;
+        }
+    }
+
+    /// Gives a part a block of its own, which keeps its value, when it is asked for again for each element of a list
+    /// and does not depend on it.
+    fn own_if_once(&mut self, normal: &Normal, part: Part, repeats: bool) {
+        let info = self.info(part);
+        let is_simple = match part {
+            Part::Pred(_) => true,
+            Part::Cond(id) => !matches!(normal.conds.get(id as usize), Some(NCond::Each { .. })),
+            Part::Expr(id) => {
+                matches!(
+                    normal.exprs.get(id as usize),
+                    Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_))
+                )
+            }
+        };
+        if repeats && info.is_closed() && info.cost > Cost::Scalar && !is_simple {
+            let at = self.at(part);
+            self.own[at] = true;
+        }
+    }
+}
+
+/// The parts that are asked for from outside: the conditions of routes, then values.
+fn roots(normal: &Normal) -> impl Iterator<Item = Part> {
+    let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
+    conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
+}
+
+/// The level that the body of a quantifier has bound, when `child` is the body of `part`.
+fn bound_level(normal: &Normal, part: Part, child: Part) -> Option<u32> {
+    match (part, child) {
+        (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
+            Some(NCond::Each { level, .. }) => Some(*level),
+            _ => None,
+        },
+        (Part::Expr(id), Part::Cond(_)) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Count { level, .. } | NExpr::Quantifier { level, .. }) => Some(*level),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn wants_block(normal: &Normal, part: Part, info: &Info) -> bool {
+    let large = info.size >= SHARED_SIZE;
+    match part {
+        Part::Pred(_) => false,
+        Part::Cond(id) => match normal.conds.get(id as usize) {
+            Some(NCond::And(_) | NCond::Or(_)) => info.uses > 1 && large,
+            Some(NCond::Each { .. }) => info.uses > 1,
+            _ => false,
+        },
+        Part::Expr(id) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_)) | None => false,
+            _ => info.height >= MAX_HEIGHT || (info.uses > 1 && (large || info.cost > Cost::Scalar)),
+        },
+    }
+}
+
+fn is_truth(normal: &Normal, part: Part) -> bool {
+    let Part::Expr(id) = part else { return false };
+    matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
+}
+
+/// The loops around a part whose elements it reads by itself, or read as its author wrote it.
+fn own_reads(normal: &Normal, part: Part) -> Levels {
+    let reads = match part {
+        Part::Expr(id) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Var(level)) => Some(Levels::of(*level)),
+            Some(NExpr::Cond { reads, .. } | NExpr::If { reads, .. }) => Some(*reads),
+            Some(NExpr::Count { nest, .. } | NExpr::Quantifier { nest, .. }) => Some(nest.reads),
+            _ => None,
+        },
+        Part::Cond(id) => match normal.conds.get(id as usize) {
+            Some(NCond::Each { nest, .. }) => Some(nest.reads),
+            _ => None,
+        },
+        Part::Pred(_) => None,
+    };
+    reads.unwrap_or_default()
+}
+
+/// The cost of a part by itself.
+fn own_cost(normal: &Normal, part: Part) -> Cost {
+    let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
+        Some(NExpr::Const(NConst(constant))) => {
+            let value = constant.value();
+            value.list_len().or(value.dict_len()).is_none()
+        }
+        _ => false,
+    };
+    match part {
+        Part::Expr(id) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Field(..) | NExpr::Index(..) | NExpr::List(_)) => Cost::Lookup,
+            Some(NExpr::Call(function, _)) => function.info().cost.max(Cost::Lookup),
+            Some(NExpr::Extern(..)) => Cost::Host,
+            Some(NExpr::Count { .. } | NExpr::Quantifier { .. }) => Cost::Loop,
+            _ => Cost::Scalar,
+        },
+        Part::Pred(id) => match normal.preds.get(id as usize) {
+            // Beside a scalar, nothing is compared that could be large.
+            Some(NPred { ask: Ask::Op(Op::Eq), left, right, mode })
+                if !mode.text.is_plain() || ![Some(*left), *right].into_iter().flatten().any(is_scalar) =>
+            {
+                Cost::Lookup
+            }
+            Some(NPred { ask: Ask::Op(op), .. }) => op.info().cost,
+            _ => Cost::Scalar,
+        },
+        Part::Cond(id) => match normal.conds.get(id as usize) {
+            Some(NCond::Each { .. }) => Cost::Loop,
+            _ => Cost::Scalar,
+        },
+    }
+}
+
+/// Calls with every direct part of a part.
+fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
+    normal.each_part(part, visit).ok_or(LowerError::Malformed(match part {
+        Part::Expr(_) => "unknown value",
+        Part::Pred(_) => "unknown predicate",
+        Part::Cond(_) => "unknown condition",
+    }))
+}

@@ -1,0 +1,248 @@
+//! The part of a rule set that a chunk does not store and running needs: compiled expressions, searchers, automata,
+//! sets. Built when the rules are loaded; searching in any of them allocates nothing. (Expressions are
+//! checked then and compiled when first asked, see [`LazyRegex`].)
+
+use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
+use crate::bytecode::lower::LowerError;
+use aho_corasick::MatchKind;
+use hashbrown::HashSet;
+use memchr::memmem::Finder;
+use rulec_base::text::automaton::Automaton;
+use rulec_base::text::{self, Glob, LazyRegex, Similarity, TextMode, WordSearcher};
+use rulec_lang::value::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// One automaton is faster than a searcher for each from this number of keywords on.
+pub const AUTOMATON_FROM: usize = 5;
+
+type Set<T> = HashSet<T, foldhash::fast::FixedState>;
+
+/// The run-time side of a [`Chunk`]; each vector runs beside the chunk's of the same name.
+#[derive(Debug)]
+pub struct Pools {
+    pub keywords: Vec<Matcher>,
+    pub members: Vec<MemberSet>,
+    pub similar: Vec<Similarity>,
+}
+
+impl Pools {
+    /// Builds them; regular expressions are checked unless they, with whether they ignore case, are `known`
+    /// to compile.
+    ///
+    /// # Errors
+    /// An invalid regular expression, or an automaton over its limits.
+    pub fn build(chunk: &Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Pools, LowerError> {
+        let member_set = |members: &crate::bytecode::chunk::Members| {
+            let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
+            MemberSet::new(list, members.mode)
+        };
+        Ok(Pools {
+            keywords: chunk
+                .keywords
+                .iter()
+                .map(|words| Matcher::new(words, words.most_bytes(|limit| chunk.limits.of(limit)), &known))
+                .collect::<Result<_, _>>()?,
+            members: chunk.members.iter().map(member_set).collect(),
+            similar: chunk.similar.iter().map(|text| Similarity::new(text)).collect(),
+        })
+    }
+}
+
+/// A compiled text predicate.
+#[derive(Debug)]
+pub struct Matcher {
+    /// True when all must be found, else one.
+    all: bool,
+    /// The longest text, in bytes, that is surely searched within the limits; outside quantifiers.
+    pub most: u64,
+    search: Compiled,
+}
+
+/// The compiled keywords, patterns or expressions of a text predicate.
+#[derive(Debug)]
+enum Compiled {
+    /// `contains`.
+    Texts(Box<[Finder<'static>]>),
+    /// `contains any` of many.
+    Many(Box<Automaton>),
+    /// `contains word`: a searcher for each, or one for any of many.
+    Words(Box<[WordSearcher<'static>]>),
+    /// `starts_with`.
+    Starts(Box<[Box<str>]>),
+    /// `ends_with`, and both of words: the texts and how each is held against a text.
+    Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
+    /// `like`.
+    Globs(Box<[Glob]>),
+    /// `like any`: the patterns without a wildcard, and the others.
+    AnyGlob(Set<Box<str>>, Box<[Glob]>),
+    /// `matches`.
+    Regexes(Box<[LazyRegex]>),
+}
+
+impl Matcher {
+    fn new(
+        keywords: &Keywords,
+        most: u64,
+        known: impl Fn(&Arc<str>, bool) -> bool,
+    ) -> Result<Matcher, LowerError> {
+        let Keywords { search, word, all, mode, words, .. } = keywords;
+        let prepared = || words.iter().map(|word| mode.prepare(word));
+        let boxed = || prepared().map(|word| Box::from(&*word)).collect();
+        let many = !all && words.len() >= AUTOMATON_FROM;
+        let too_large = |_| LowerError::TooLarge("keywords in one list");
+        let compile = |pattern: &Arc<str>| {
+            if known(pattern, mode.fold) {
+                return Ok(LazyRegex::known(pattern, mode.fold));
+            }
+            LazyRegex::new(pattern, mode.fold)
+                .map_err(|error| LowerError::Regex(pattern.clone(), error.to_string()))
+        };
+        let search = match (search, word) {
+            (Search::Literal(Anchor::Anywhere), true) if many => {
+                let any = WordSearcher::many(prepared().map(Cow::into_owned)).map_err(too_large)?;
+                Compiled::Words([any].into())
+            }
+            (Search::Literal(Anchor::Anywhere), true) => {
+                Compiled::Words(prepared().map(|word| WordSearcher::one(&word).into_owned()).collect())
+            }
+            (Search::Literal(Anchor::Anywhere), false) if many => {
+                let words = prepared().map(Cow::into_owned);
+                let automaton = Automaton::new(MatchKind::LeftmostFirst, words).map_err(too_large)?;
+                Compiled::Many(Box::new(automaton))
+            }
+            (Search::Literal(Anchor::Anywhere), false) => {
+                Compiled::Texts(prepared().map(|word| Finder::new(&*word).into_owned()).collect())
+            }
+            (Search::Literal(Anchor::Start), true) => Compiled::Ends(boxed(), text::starts_with_word),
+            (Search::Literal(Anchor::Start), false) => Compiled::Starts(boxed()),
+            (Search::Literal(Anchor::End), true) => Compiled::Ends(boxed(), text::ends_with_word),
+            (Search::Literal(Anchor::End), false) => {
+                Compiled::Ends(boxed(), |text, word| text.ends_with(word))
+            }
+            (Search::Glob, _) => {
+                let globs = words.iter().map(|word| Glob::with_mode(word, *mode));
+                if *all || words.len() < AUTOMATON_FROM {
+                    Compiled::Globs(globs.collect())
+                } else {
+                    let (texts, globs): (Vec<_>, Vec<_>) =
+                        globs.partition(|glob| glob.as_literal().is_some());
+                    let texts = texts.iter().filter_map(Glob::as_literal).map(Box::from);
+                    Compiled::AnyGlob(texts.collect(), globs.into())
+                }
+            }
+            (Search::Regex, _) => Compiled::Regexes(words.iter().map(compile).collect::<Result<_, _>>()?),
+        };
+        Ok(Matcher { all: *all, most, search })
+    }
+
+    /// Returns true when a text, prepared under the keywords' mode (for `matches`: as it is), does.
+    #[inline]
+    pub fn holds(&self, text: &str) -> bool {
+        match &self.search {
+            Compiled::Texts(finders) => {
+                self.quantify(finders, |finder| finder.find(text.as_bytes()).is_some())
+            }
+            Compiled::Many(automaton) => automaton.is_match(text),
+            Compiled::Words(words) => self.quantify(words, |searcher| searcher.is_in(text)),
+            Compiled::Starts(words) => self.quantify(words, |word| text.starts_with(&**word)),
+            Compiled::Ends(words, stands) => self.quantify(words, |word| stands(text, word)),
+            Compiled::Globs(globs) => self.quantify(globs, |glob| glob.matches(text)),
+            Compiled::AnyGlob(texts, globs) => {
+                texts.contains(text) || globs.iter().any(|glob| glob.matches(text))
+            }
+            Compiled::Regexes(regexes) => self.quantify(regexes, |regex| regex.is_match(text)),
+        }
+    }
+
+    /// The texts of a `starts_with` that asks for one of them.
+    pub fn prefixes(&self) -> Option<&[Box<str>]> {
+        match &self.search {
+            Compiled::Starts(words) if !self.all || words.len() == 1 => Some(words),
+            _ => None,
+        }
+    }
+
+    /// The keywords of a `contains` that has a searcher for each, and whether all must be found.
+    pub fn texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
+        match &self.search {
+            Compiled::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
+            _ => None,
+        }
+    }
+
+    /// The searcher of a `contains` of one keyword.
+    pub fn one_text(&self) -> Option<&Finder<'static>> {
+        match &self.search {
+            Compiled::Texts(finders) if finders.len() == 1 => finders.first(),
+            _ => None,
+        }
+    }
+
+    /// `all` or `any` of the items.
+    #[inline]
+    fn quantify<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
+        if self.all { items.iter().all(holds) } else { items.iter().any(holds) }
+    }
+}
+
+/// A constant list to look values up in. Texts and integers are the fast cases; for the rest the
+/// list is walked.
+#[derive(Debug, Default)]
+pub struct MemberSet {
+    texts: Set<Box<str>>,
+    ints: Set<i64>,
+    /// True when an element is a float, which may equal an integer.
+    floats: bool,
+}
+
+impl MemberSet {
+    fn new(list: Value<'_>, mode: TextMode) -> MemberSet {
+        let mut set = MemberSet::default();
+        for element in list.elements().into_iter().flatten() {
+            match element {
+                Value::Str(text) => drop(set.texts.insert((&*mode.prepare(text)).into())),
+                Value::Int(int) => drop(set.ints.insert(int)),
+                Value::Float(_) => set.floats = true,
+                _ => {}
+            }
+        }
+        set
+    }
+
+    #[inline]
+    pub fn has_text(&self, text: &str) -> bool {
+        self.texts.contains(text)
+    }
+
+    /// Tells whether an integer is an element; `None` when only walking the list can tell.
+    #[inline]
+    pub fn has_int(&self, int: i64) -> Option<bool> {
+        let is_there = self.ints.contains(&int);
+        (is_there || !self.floats).then_some(is_there)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An occurrence that is no word may overlap one that is.
+    #[test]
+    fn overlapping_words_are_found() {
+        for extra in [0, AUTOMATON_FROM] {
+            let mut words: Vec<Arc<str>> = vec!["a a".into()];
+            words.extend((0..extra).map(|n| format!("other{n}").into()));
+            let keywords = Keywords {
+                search: Search::Literal(Anchor::Anywhere),
+                word: true,
+                all: false,
+                mode: TextMode::PLAIN,
+                words: words.into(),
+                weight: 0,
+            };
+            let matcher = Matcher::new(&keywords, u64::MAX, |_, _| false).unwrap();
+            assert!(matcher.holds("xa a a") && !matcher.holds("xa ax"), "{matcher:?}");
+        }
+    }
+}

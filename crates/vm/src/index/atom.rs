@@ -1,0 +1,462 @@
+//! The atoms that can be looked up in a message, and the necessary conditions that predicates make of them. A
+//! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
+//! true.
+
+use super::attribute::{Class, Classes, Number, Simple};
+use super::edges;
+use super::prefilter::{Prefilter, prefilters};
+use super::share::{Shares, uses};
+use crate::bytecode::chunk::{Check, Chunk, Operand};
+use crate::bytecode::instr::{BlockId, Cmp, Instr};
+use hashbrown::{HashMap, HashSet};
+use rulec_base::text::{self, Form, TextMode};
+use rulec_lang::operators::{Anchor, Cost, Quantity};
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::Value;
+use rulec_sema::normal::Normal;
+
+/// A number for each distinct set of atoms.
+pub type SetId = u32;
+
+/// Something that is looked up in a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Atom {
+    /// A literal in a subject's text.
+    Literal(u32, u32),
+    /// The equivalence class of an attribute's value.
+    Class(u32, Class),
+    /// A text among the elements of an attribute's list.
+    Element(u32, Box<str>),
+}
+
+/// A text that is scanned for literals.
+#[derive(Debug)]
+pub struct Subject {
+    pub operand: Operand,
+    pub pred: u32,
+    /// True when the text is folded before it is scanned; literals are then folded too.
+    pub fold: bool,
+    /// True when some literal is looked for in the text as it came, folded or not.
+    pub plain: bool,
+    /// The normalising modes in which it is scanned as well, where that makes a difference.
+    pub modes: Vec<TextMode>,
+    /// The literals by where they must stand.
+    pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
+}
+
+impl Subject {
+    /// The modes under which the text is scanned.
+    pub fn forms(&self) -> impl Iterator<Item = TextMode> {
+        let own = self.plain.then_some(TextMode { fold: self.fold, form: Form::None });
+        own.into_iter().chain(self.modes.iter().copied())
+    }
+}
+
+/// A way to look at a value.
+#[derive(Debug)]
+pub struct Attribute {
+    pub operand: Operand,
+    pub pred: u32,
+    /// The form in which its texts are prepared.
+    pub mode: TextMode,
+    pub classes: Classes,
+    pub shares: Shares,
+}
+
+/// The literals that tell a predicate's answer.
+#[derive(Clone, Debug)]
+pub struct Literals {
+    /// The subject they are looked for in.
+    pub subject: u32,
+    /// Their numbers there, in groups: of each group one is needed. The last of a group is marked by [`LAST`].
+    pub numbers: Vec<u32>,
+    /// True when what is needed is also enough, in a text of the predicate's own mode.
+    pub exact: bool,
+    /// True when that mode leaves texts as they are.
+    pub plain: bool,
+}
+
+/// Marks the number of a literal that is the last of its group.
+pub const LAST: u32 = 1 << 31;
+
+/// The atoms that an index over a rule set looks up.
+#[derive(Debug)]
+pub struct Atoms<'c> {
+    pub chunk: &'c Chunk,
+    pub subjects: Vec<Subject>,
+    pub attributes: Vec<Attribute>,
+    subject_of: HashMap<Operand, u32>,
+    attribute_of: HashMap<(Operand, TextMode), u32>,
+    /// For each predicate the test and the attribute, where it is a simple one.
+    simples: Vec<Option<(Simple, u32)>>,
+    sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
+    /// For each set how likely a message holds one of its atoms, from 0 to 1: a guess.
+    pub likelihood: Vec<f64>,
+    /// For each predicate the sets that are all necessary for it to be true.
+    sets_of: Vec<Option<Box<[SetId]>>>,
+    /// For each predicate the literals that answer it.
+    pub literals: Vec<Option<Literals>>,
+}
+
+/// True when an operand can be looked at before it is known that a condition asks for it: it depends
+/// on the message alone, is cheap, and calls nothing of the embedding program.
+fn can_be_looked_at(chunk: &Chunk, operand: Operand) -> bool {
+    match operand {
+        Operand::Slot(_) => true,
+        Operand::Block(block) => is_cheap(chunk, block, 4),
+        _ => false,
+    }
+}
+
+fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
+    let Some(block) = chunk.blocks.get(block as usize) else { return false };
+    let instrs = chunk.instrs.get(block.start as usize..block.end as usize).unwrap_or_default();
+    depth > 0
+        && instrs.len() <= 16
+        && instrs.iter().all(|instr| match instr {
+            Instr::Slot { .. }
+            | Instr::Const { .. }
+            | Instr::Field { .. }
+            | Instr::Index { .. }
+            | Instr::Read { .. }
+            | Instr::Binary { .. }
+            | Instr::Unary { .. }
+            | Instr::IfPresent { .. }
+            | Instr::Yield { .. } => true,
+            Instr::Call { function, .. } => function.info().cost <= Cost::Scan,
+            Instr::Eval { block, .. } => is_cheap(chunk, *block, depth - 1),
+            _ => false,
+        })
+}
+
+impl<'c> Atoms<'c> {
+    /// Reads the predicates of a rule set.
+    pub fn of(normal: &Normal, chunk: &'c Chunk) -> Atoms<'c> {
+        let mut atoms = Atoms {
+            chunk,
+            subjects: Vec::new(),
+            attributes: Vec::new(),
+            subject_of: HashMap::new(),
+            attribute_of: HashMap::new(),
+            simples: Vec::new(),
+            sets: HashMap::default(),
+            likelihood: Vec::new(),
+            sets_of: Vec::new(),
+            literals: vec![None; chunk.preds.len()],
+        };
+        atoms.find_attributes(&uses(normal));
+        let prefilters: Vec<Vec<Prefilter>> =
+            (0..chunk.preds.len()).map(|pred| atoms.prefilters(pred)).collect();
+        atoms.find_subjects(&prefilters);
+        for (pred, prefilters) in prefilters.into_iter().enumerate() {
+            let sets = atoms.sets_of_pred(pred, prefilters);
+            atoms.sets_of.push((!sets.is_empty()).then(|| sets.into()));
+        }
+        atoms.likelihood = atoms.likelihoods();
+        atoms
+    }
+
+    /// The probability that a message holds an atom of each set: guesses, from what all predicates look for.
+    fn likelihoods(&self) -> Vec<f64> {
+        let literals = self.literals_by_number();
+        let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
+        elements.resize_with(self.attributes.len(), HashSet::default);
+        for atom in self.sets.keys().flatten() {
+            if let Atom::Element(attribute, text) = atom {
+                elements[*attribute as usize].insert(text);
+            }
+        }
+        let likelihood = |atom: &Atom| match atom {
+            Atom::Literal(subject, number) => {
+                literal_likelihood(literals[*subject as usize][*number as usize].1)
+            }
+            Atom::Class(attribute, class) => self.attributes[*attribute as usize].shares.of_named(*class),
+            // A list has one or two elements of those that rules ask for.
+            Atom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
+        };
+        let mut likelihoods = vec![0.0; self.sets.len()];
+        for (atoms, id) in &self.sets {
+            likelihoods[*id as usize] = atoms.iter().map(likelihood).sum::<f64>().min(1.0);
+        }
+        likelihoods
+    }
+
+    /// The sets that are all necessary for a predicate to be true: any one of them will do as a key.
+    pub fn sets(&self, pred: u32) -> &[SetId] {
+        self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
+    }
+
+    /// The atoms of each set, by number.
+    pub fn atoms_of_sets(&self) -> Vec<&[Atom]> {
+        let mut all: Vec<&[Atom]> = vec![&[]; self.sets.len()];
+        for (atoms, id) in &self.sets {
+            all[*id as usize] = atoms;
+        }
+        all
+    }
+
+    /// For each attribute the values that its tests name, by class, as an author writes them.
+    pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
+        let mut names = vec![HashMap::new(); self.attributes.len()];
+        for (test, attribute) in self.simples.iter().flatten() {
+            let classes = &self.attributes[*attribute as usize].classes;
+            let names = &mut names[*attribute as usize];
+            for text in test.texts() {
+                names.entry(classes.of(&Value::Str(text))).or_insert_with(|| format!("{text:?}"));
+            }
+            for number in test.numbers().map(Number::value) {
+                names.entry(classes.of(&number)).or_insert_with(|| number.to_json().to_string());
+            }
+        }
+        names
+    }
+
+    /// For each subject its literals and where they stand, by number.
+    pub fn literals_by_number(&self) -> Vec<Vec<(Anchor, &str)>> {
+        let mut all = Vec::new();
+        for subject in &self.subjects {
+            let mut literals = vec![(Anchor::Anywhere, ""); subject.literals.len()];
+            for ((anchor, literal), number) in &subject.literals {
+                literals[*number as usize] = (*anchor, literal);
+            }
+            all.push(literals);
+        }
+        all
+    }
+
+    /// A field of the message as an author writes it.
+    pub fn slot_name(&self, slot: rulec_sema::hir::SlotId) -> &str {
+        self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
+    }
+
+    /// The test and the attribute of a predicate that one value's class answers.
+    pub fn simple(&self, pred: u32) -> Option<&(Simple, u32)> {
+        self.simples.get(pred as usize)?.as_ref()
+    }
+
+    fn attribute(&mut self, pred: u32, operand: Operand, mode: TextMode) -> u32 {
+        let attributes = &mut self.attributes;
+        *self.attribute_of.entry((operand, mode)).or_insert_with(|| {
+            let (classes, shares) = (Classes::default(), Shares::default());
+            attributes.push(Attribute { operand, pred, mode, classes, shares });
+            attributes.len() as u32 - 1
+        })
+    }
+
+    fn find_attributes(&mut self, uses: &[u32]) {
+        for pred in 0..self.chunk.preds.len() as u32 {
+            let operand = self.chunk.preds[pred as usize].left;
+            let simple = Simple::of(self.chunk, pred).filter(|_| can_be_looked_at(self.chunk, operand));
+            let simple = simple.map(|(simple, mode)| (simple, self.attribute(pred, operand, mode)));
+            self.simples.push(simple);
+        }
+        let (mut texts, mut numbers) =
+            (vec![Vec::new(); self.attributes.len()], vec![Vec::new(); self.attributes.len()]);
+        for (simple, attribute) in self.simples.iter().flatten() {
+            texts[*attribute as usize].extend(simple.texts());
+            numbers[*attribute as usize].extend(simple.numbers());
+        }
+        let named: Vec<Classes> =
+            texts.into_iter().zip(numbers).map(|(texts, numbers)| Classes::new(texts, numbers)).collect();
+        let mut counted: Vec<HashMap<Class, u32>> = vec![HashMap::new(); self.attributes.len()];
+        for (simple, uses) in self.simples.iter().zip(uses) {
+            let Some((simple, attribute)) = simple else { continue };
+            let (classes, counted) = (&named[*attribute as usize], &mut counted[*attribute as usize]);
+            for class in simple.texts().filter_map(|text| classes.of_named(text)) {
+                *counted.entry(class).or_default() += uses;
+            }
+        }
+        for ((attribute, classes), counted) in self.attributes.iter_mut().zip(named).zip(counted) {
+            attribute.shares = Shares::new(&classes, &counted.into_iter().collect::<Vec<_>>());
+            attribute.classes = classes;
+        }
+    }
+
+    fn kinds(&self, operand: Operand) -> KindSet {
+        match operand {
+            Operand::Slot(slot) => self.chunk.slots.get(slot.index()).map_or(KindSet::ALL, |slot| slot.kinds),
+            _ => KindSet::ALL,
+        }
+    }
+
+    /// The literals that the texts of a predicate must hold.
+    fn prefilters(&self, pred: usize) -> Vec<Prefilter> {
+        let pred = &self.chunk.preds[pred];
+        match pred.check {
+            Check::Keywords(id) if can_be_looked_at(self.chunk, pred.left) => {
+                self.chunk.keywords.get(id as usize).map_or_else(Vec::new, prefilters)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The mode in which a predicate's literals are looked for; expressions read texts as they are.
+    fn literal_mode(&self, pred: usize) -> TextMode {
+        let pred = &self.chunk.preds[pred];
+        match pred.check {
+            Check::Keywords(id) if !self.chunk.keywords[id as usize].search.prepares_texts() => {
+                TextMode::PLAIN
+            }
+            _ => pred.mode.text,
+        }
+    }
+
+    fn find_subjects(&mut self, prefilters: &[Vec<Prefilter>]) {
+        for (pred, prefilters) in prefilters.iter().enumerate() {
+            let operand = self.chunk.preds[pred].left;
+            if prefilters.is_empty() || !self.kinds(operand).overlaps(KindSet::STRING) {
+                continue;
+            }
+            let mode = self.literal_mode(pred);
+            let subjects = &mut self.subjects;
+            let at = *self.subject_of.entry(operand).or_insert_with(|| {
+                subjects.push(Subject {
+                    operand,
+                    pred: pred as u32,
+                    fold: false,
+                    plain: false,
+                    modes: Vec::new(),
+                    literals: HashMap::default(),
+                });
+                subjects.len() as u32 - 1
+            });
+            let subject = &mut subjects[at as usize];
+            if mode.form == Form::None {
+                subject.plain = true;
+                subject.fold |= mode.fold || prefilters.iter().any(|prefilter| prefilter.folded);
+            } else if !subject.modes.contains(&mode) {
+                subject.modes.push(mode);
+            }
+        }
+    }
+
+    fn sets_of_pred(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
+        match self.chunk.preds[pred].check {
+            Check::Keywords(_) => self.keyword_sets(pred, prefilters),
+            _ => self.class_set(pred).into_iter().collect(),
+        }
+    }
+
+    /// A value that is one of few.
+    fn class_set(&mut self, pred: usize) -> Option<SetId> {
+        let (simple, attribute) = self.simples[pred].as_ref()?;
+        let classes = &self.attributes[*attribute as usize].classes;
+        let atoms: Vec<Atom> = match simple {
+            Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*attribute, classes.of(&number.value()))],
+            Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_named(text)?)],
+            // What only the test can tell of times, lists and dicts makes no key.
+            Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
+                let texts = members.texts.iter().filter_map(|text| classes.of_named(text));
+                let numbers = members.numbers.iter().map(|number| classes.of(&number.value()));
+                texts.chain(numbers).map(|class| Atom::Class(*attribute, class)).collect()
+            }
+            _ => return None,
+        };
+        Some(self.set(atoms))
+    }
+
+    /// True when all elements of the list on a predicate's right are texts and numbers, and its value
+    /// on the left is none that equals a text in its own way.
+    fn only_scalars(&self, pred: usize) -> bool {
+        let pred = &self.chunk.preds[pred];
+        let Check::Members(id) = pred.check else { return false };
+        let list = self
+            .chunk
+            .members
+            .get(id as usize)
+            .and_then(|list| self.chunk.consts.get(list.constant as usize));
+        let mut elements = list.and_then(|list| list.value().elements()).into_iter().flatten();
+        !self.kinds(pred.left).overlaps(KindSet::DATETIME)
+            && elements.all(|element| matches!(element, Value::Str(_) | Value::Int(_) | Value::Float(_)))
+    }
+
+    fn keyword_sets(&mut self, pred: usize, prefilters: Vec<Prefilter>) -> Vec<SetId> {
+        let info = &self.chunk.preds[pred];
+        let Check::Keywords(id) = info.check else { return Vec::new() };
+        let keywords = &self.chunk.keywords[id as usize];
+        let kinds = self.kinds(info.left);
+        let all = keywords.all && prefilters.len() > 1;
+        let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
+        let is_list = keywords.search.finds_elements() && kinds.overlaps(KindSet::LIST);
+        // An element equals the whole keyword, of which a text need only hold what is in all.
+        let words: Vec<Box<str>> =
+            keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
+        let operand = info.left;
+        if prefilters.is_empty() || (is_list && keywords.all && prefilters.len() < words.len()) {
+            return Vec::new();
+        }
+        let subject = self.subject_of.get(&operand).copied();
+        let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
+        let attribute = is_list.then(|| self.attribute(pred as u32, operand, mode.text));
+        let mut found = Vec::new();
+        // True when each literal is looked for where it must stand alone.
+        let mut placed = true;
+        let mut sets = Vec::new();
+        for (at, prefilter) in prefilters.iter().enumerate() {
+            let mut atoms = Vec::new();
+            if let Some(at) = subject {
+                let subject = &mut self.subjects[at as usize];
+                let fold = subject.fold && literal_mode.form == Form::None;
+                let mut group = Vec::with_capacity(prefilter.literals.len());
+                for literal in &prefilter.literals {
+                    let literal = if fold { text::fold(literal) } else { literal.clone() };
+                    let next = subject.literals.len() as u32;
+                    let anchor =
+                        if literal.len() > edges::MOST { Anchor::Anywhere } else { prefilter.anchor };
+                    placed &= anchor == prefilter.anchor;
+                    let number = *subject.literals.entry((anchor, literal.into())).or_insert(next);
+                    group.push(number);
+                    atoms.push(Atom::Literal(at, number));
+                }
+                group.sort_unstable();
+                group.dedup();
+                if let Some(last) = group.last_mut() {
+                    *last |= LAST;
+                }
+                found.extend(group);
+            }
+            if let Some(attribute) = attribute {
+                let all_words = mode.quantity == Some(Quantity::All) && words.len() > 1;
+                let words = if all_words { &words[at..=at] } else { &words[..] };
+                atoms.extend(words.iter().map(|word| Atom::Element(attribute, word.clone())));
+            }
+            sets.push(atoms);
+        }
+        if let Some(at) = subject {
+            let subject = &self.subjects[at as usize];
+            // A literal found in the folded text may stand in other letters in the text itself.
+            let told = literal_mode.form != Form::None
+                || literal_mode.fold
+                || !subject.fold
+                || prefilters.iter().all(|r| r.literals.iter().all(|literal| text::is_folded(literal)));
+            let enough = match all {
+                true => prefilters.len() == words.len(),
+                false => prefilters.iter().all(|prefilter| prefilter.exact),
+            };
+            let exact = told && enough && placed && keywords.standing_is_enough();
+            let told = Literals { subject: at, numbers: found, exact, plain: literal_mode.is_plain() };
+            self.literals[pred] = (!told.numbers.is_empty()).then_some(told);
+        }
+        sets.into_iter().filter(|atoms| !atoms.is_empty()).map(|atoms| self.set(atoms)).collect()
+    }
+
+    fn set(&mut self, mut atoms: Vec<Atom>) -> SetId {
+        atoms.sort_unstable();
+        atoms.dedup();
+        let next = self.sets.len() as SetId;
+        *self.sets.entry(atoms.into()).or_insert(next)
+    }
+}
+
+/// The probability that a text of a sentence or two holds a literal: a guess from its length, in which a
+/// Chinese character counts as a short word.
+fn literal_likelihood(literal: &str) -> f64 {
+    let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();
+    match weight {
+        w if w < 1.5 => 0.6,
+        w if w < 2.5 => 0.25,
+        w if w < 3.5 => 0.06,
+        w if w < 4.6 => 0.02,
+        w => (0.01 * 0.75_f64.powf(w - 5.0)).max(1e-5),
+    }
+}

@@ -1,0 +1,157 @@
+//! The literals that a text must begin or end with: looked up at its edge, where searching for them would read the
+//! whole text and come upon each ending that all rules share.
+
+use hashbrown::HashSet;
+use rulec_base::text::texts::Texts;
+use rulec_lang::operators::Anchor;
+
+/// The longest literal, in bytes, that is looked up.
+pub const MOST: usize = 16;
+
+/// The lengths of literals, a bit for each.
+type Lengths = u32;
+
+/// Lengths of literals that are told apart by their outer eight bytes as well.
+const LONG: Lengths = !0xff;
+
+/// Literals at one edge of texts, with their numbers.
+#[derive(Debug)]
+pub struct Edges {
+    /// The lengths of those shorter than four bytes.
+    short: Lengths,
+    /// By the outer four bytes of the others, and by the outer eight of the long ones.
+    by_four: ByOuter,
+    by_eight: ByOuter,
+    texts: Texts,
+}
+
+/// The lengths of the literals that have the same outer bytes, by a hash of these; others may have the same.
+#[derive(Debug)]
+struct ByOuter {
+    lengths: Box<[Lengths]>,
+    shift: u32,
+}
+
+/// The places for each of different outer bytes.
+const PLACES: usize = 8;
+
+impl ByOuter {
+    /// Of literals by their outer bytes, each with its length.
+    fn new(literals: &[(u64, usize)]) -> ByOuter {
+        let different: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
+        let places = (different.len() * PLACES).next_power_of_two().max(2);
+        let mut by_outer = ByOuter { lengths: vec![0; places].into(), shift: 64 - places.trailing_zeros() };
+        for (outer, length) in literals {
+            let place = by_outer.place(*outer);
+            by_outer.lengths[place] |= 1 << length;
+        }
+        by_outer
+    }
+
+    #[inline(always)]
+    fn place(&self, outer: u64) -> usize {
+        (outer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn get(&self, outer: Option<u64>) -> Lengths {
+        outer.and_then(|outer| self.lengths.get(self.place(outer))).copied().unwrap_or(0)
+    }
+}
+
+/// The outer bytes of a text at an edge, as many as are asked for.
+#[inline(always)]
+fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
+    match at {
+        Anchor::End => text.get(text.len().checked_sub(length)?..),
+        _ => text.get(..length),
+    }
+}
+
+/// The outer four bytes as a number, where there are so many.
+#[inline(always)]
+fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
+    let four = outer(text, at, 4)?.first_chunk()?;
+    Some(u64::from(u32::from_le_bytes(*four)))
+}
+
+/// The outer eight.
+#[inline(always)]
+fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
+    let eight = outer(text, at, 8)?.first_chunk()?;
+    Some(u64::from_le_bytes(*eight))
+}
+
+impl Edges {
+    /// Of literals of one to [`MOST`] bytes; `None` of none.
+    pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<Edges>> {
+        if literals.is_empty() {
+            return None;
+        }
+        let mut texts = Texts::default();
+        literals.iter().for_each(|(literal, number)| texts.insert(literal, *number));
+        let by = |outer: fn(&[u8], Anchor) -> Option<u64>| {
+            let own = |(literal, _): &(&str, u32)| Some((outer(literal.as_bytes(), at)?, literal.len()));
+            ByOuter::new(&literals.iter().filter_map(own).collect::<Vec<_>>())
+        };
+        let lengths = literals.iter().map(|(literal, _)| literal.len());
+        let short = lengths.filter(|length| *length < 4).fold(0, |short, length| short | 1 << length);
+        Some(Box::new(Edges { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
+    }
+
+    /// Reports the number of each literal that a text has at the edge.
+    #[inline(always)]
+    pub fn find(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
+        let mut lengths = self.short | self.by_four.get(outer_four(text, at));
+        if lengths & LONG != 0 {
+            lengths &= !LONG | self.by_eight.get(outer_eight(text, at));
+        }
+        while lengths != 0 {
+            let Some(found) = outer(text, at, lengths.trailing_zeros() as usize) else { return };
+            if let Some(number) = self.texts.get_short(found) {
+                hit(number);
+            }
+            lengths &= lengths - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is found that stands elsewhere in the text, or at the other edge.
+    #[test]
+    fn literals_are_found_at_their_edge_alone() {
+        let words =
+            ["a", ".exe", "b.exe", "x", "longer.exe", "\\longer.exe", "exactly8", "文", "sixteen bytes ok"];
+        let literals: Vec<(&str, u32)> = words.into_iter().zip(0..).collect();
+        let texts = [
+            "",
+            "a",
+            ".exe",
+            "aa",
+            "b.exe.",
+            "c:\\longer.exe",
+            "longer.exe\\",
+            "文x文",
+            "exactly8",
+            "exactly89",
+        ];
+        for at in [Anchor::Start, Anchor::End] {
+            let edges = Edges::new(at, &literals).expect("there are some");
+            for text in texts.iter().chain(&words) {
+                let mut found = Vec::new();
+                edges.find(text.as_bytes(), at, &mut |number| found.push(number));
+                let stands = |word: &str| {
+                    if at == Anchor::End { text.ends_with(word) } else { text.starts_with(word) }
+                };
+                let mut expected: Vec<u32> =
+                    literals.iter().filter(|(word, _)| stands(word)).map(|(_, number)| *number).collect();
+                found.sort_unstable();
+                expected.sort_unstable();
+                assert_eq!(found, expected, "{text:?} {at:?}");
+            }
+        }
+    }
+}

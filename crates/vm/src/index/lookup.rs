@@ -1,0 +1,427 @@
+//! Looking routes up for one message: what the message holds is looked up once, the routes of the keys
+//! found are verified below the best so far, then those that the residual's bits leave over.
+//!
+//! The lookup knows keys, postings and bitmaps; whoever decides knows the message's values and the
+//! conditions. Each asks the other through [`Verifier`].
+
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use super::atom::LAST;
+use super::bitmap::{Bitmap, CHUNK, MAX_COLUMNS};
+use super::scan::Buffers;
+use super::{Guard, Index, LiteralAnswer, Posting, PostingList, TableIndex};
+use crate::bytecode::chunk::Operand;
+use crate::bytecode::fields::Fields;
+use rulec_base::text::PreparedTexts;
+use rulec_lang::value::{Tri, Value, grow};
+use rulec_sema::hir::{RuleId, SlotId, TableId};
+use smallvec::SmallVec;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+
+/// Whoever decides with the help of a lookup.
+pub trait Verifier<'a> {
+    fn operand(&mut self, operand: Operand) -> Value<'a>;
+
+    fn slot(&mut self, slot: SlotId) -> &Value<'a>;
+
+    /// Reads all slots of the message, whose fields these are, and lists those that it has a value for.
+    fn present(&mut self, fields: &Fields, into: &mut Vec<u32>);
+
+    fn texts(&mut self) -> &mut PreparedTexts;
+
+    /// Tests the condition of the route at a rank of a table.
+    fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit>;
+
+    /// Tests the routes at several ranks of a table, one after the other up to the first that holds.
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit>;
+}
+
+/// A route that holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    /// Its place in its table.
+    pub rank: u32,
+    pub route: RuleId,
+    pub goto: Option<TableId>,
+}
+
+/// The memory a lookup works in, kept from decision to decision. Every cell is stamped with the number
+/// of the decision that wrote it, so that none needs clearing.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    /// For each literal of all subjects when it was last found.
+    literals: Vec<Cell<u32>>,
+    /// For each key when the message last held it.
+    keys: Vec<Cell<u32>>,
+    /// For each subject when it was last scanned, and how.
+    subjects: Vec<Cell<u32>>,
+    /// For each attribute when its equivalence class was last looked up, and the class.
+    classes: Vec<Cell<(u32, u32)>>,
+    /// For each attribute when its keys were last looked up.
+    attributes: Vec<Cell<u32>>,
+    hits: RefCell<Vec<u32>>,
+    /// The slots that the message has a value for.
+    present: RefCell<Vec<u32>>,
+    scan: RefCell<Buffers>,
+    /// The decision that they belong to.
+    epoch: Cell<u32>,
+    /// The count of recent choices of one of a table's first routes: beyond [`HOT`] they are verified
+    /// before anything is looked up.
+    hotness: Cell<u8>,
+}
+
+/// Beside a subject's stamp: the text that was scanned is the message's own.
+const OWN_TEXT: u32 = 1;
+/// Beside a subject's stamp: it was scanned in one form only.
+const ONE_FORM: u32 = 2;
+
+/// The multiple of a table's first routes that are looked up before all others, where those are tried first.
+const NEAR: u32 = 8;
+/// See [`Workspace::hotness`].
+const HOT: u8 = 8;
+const HOTTEST: u8 = 12;
+
+impl Workspace {
+    /// Begins to look up in an index for the decision of that number, a multiple of four.
+    #[inline]
+    pub fn begin<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
+        grow(&mut self.literals, index.literal_count as usize);
+        grow(&mut self.keys, index.keys.len());
+        grow(&mut self.subjects, index.subjects.len());
+        grow(&mut self.classes, index.attributes.len());
+        grow(&mut self.attributes, index.attributes.len());
+        Lookup { index, work: self, epoch }
+    }
+
+    /// Forgets all stamps.
+    pub fn forget(&mut self) {
+        for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
+            stamps.iter_mut().for_each(|stamp| stamp.set(0));
+        }
+        self.classes.iter_mut().for_each(|cell| cell.set((0, 0)));
+        self.epoch.set(0);
+    }
+}
+
+/// The lookups of one decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    index: &'a Index,
+    work: &'a Workspace,
+    epoch: u32,
+}
+
+impl<'a> Lookup<'a> {
+    /// True when a table is decided faster with the index than without.
+    #[inline]
+    pub fn serves(&self, table: TableId) -> bool {
+        self.index.serves(table)
+    }
+
+    /// Returns the first route of a table that holds, among those of a range of ranks.
+    pub fn first<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table: TableId,
+        mut ranks: Range<u32>,
+    ) -> Option<Hit> {
+        let table_index = self.index.tables.get(table.index())?;
+        let hotness = self.work.hotness.get();
+        let mut hit = None;
+        if ranks.start == 0 && hotness >= HOT {
+            ranks.start = table_index.first.min(ranks.end);
+            hit = verifier.verify_in_order(table, 0..ranks.start);
+            // Keys may lead to hundreds of routes of which the first few tens hold: those near are looked up before those far.
+            let near = ranks.start..ranks.start.saturating_mul(NEAR).min(ranks.end);
+            ranks.start = near.end;
+            hit = hit.or_else(|| self.first_of_table(verifier, table_index, table, near));
+        }
+        if hit.is_none() {
+            hit = self.first_of_table(verifier, table_index, table, ranks);
+        }
+        self.work.hotness.set(match hit {
+            Some(Hit { rank, .. }) if rank < table_index.first => (hotness + 1).min(HOTTEST),
+            _ => hotness.saturating_sub(2),
+        });
+        hit
+    }
+
+    fn first_of_table<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table_index: &'a TableIndex,
+        table: TableId,
+        mut ranks: Range<u32>,
+    ) -> Option<Hit> {
+        let keys = self.look_up_keys(verifier, table_index);
+        let mut best: Option<Hit> = None;
+        for list in self.lists(&keys, table_index, table) {
+            let hit = match list {
+                PostingList::Range { start, end } => {
+                    let postings = table_index.postings(*start, *end);
+                    self.first_of_postings(verifier, table, postings, ranks.clone())
+                }
+                PostingList::Bitmap(bitmap) => self.first_of_bitmap(verifier, table, bitmap, ranks.clone()),
+            };
+            if let Some(hit) = hit {
+                ranks.end = hit.rank;
+                best = Some(hit);
+            }
+        }
+        self.work.hits.replace(keys);
+        self.first_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
+    }
+
+    /// The posting lists of a table to which the keys found lead.
+    #[inline]
+    fn lists<'k>(
+        &self,
+        keys: &'k [u32],
+        table_index: &'a TableIndex,
+        table: TableId,
+    ) -> impl Iterator<Item = &'a PostingList> + use<'a, 'k> {
+        let index = self.index;
+        keys.iter().filter_map(move |key| {
+            let key = index.keys.get(*key as usize).filter(|key| key.table == table.0)?;
+            table_index.lists.get(key.posting as usize)
+        })
+    }
+
+    fn first_of_postings<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table: TableId,
+        postings: &[Posting],
+        ranks: Range<u32>,
+    ) -> Option<Hit> {
+        let from = match ranks.start {
+            0 => 0,
+            start => postings.partition_point(|posting| posting.rank < start),
+        };
+        for posting in &postings[from..] {
+            if posting.rank >= ranks.end {
+                return None;
+            }
+            if self.passes(verifier, posting)
+                && let Some(hit) = verifier.verify(table, posting.rank)
+            {
+                return Some(hit);
+            }
+        }
+        None
+    }
+
+    /// True when no guard rules a route out.
+    #[inline]
+    fn passes<V: Verifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
+        posting.guards.iter().all(|guard| {
+            guard.attribute == Guard::NONE.attribute
+                || (guard.from..guard.to).contains(&self.class(verifier, guard.attribute))
+        })
+    }
+
+    fn first_of_bitmap<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        table: TableId,
+        bitmap: &'a Bitmap,
+        ranks: Range<u32>,
+    ) -> Option<Hit> {
+        let mut hit = None;
+        self.each_of_bitmap(verifier, bitmap, ranks, |verifier, rank| {
+            hit = verifier.verify(table, rank);
+            hit.is_some()
+        });
+        hit
+    }
+
+    /// Calls with the ranks of a range that the bits leave over, in order, until told to stop.
+    #[inline]
+    fn each_of_bitmap<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        bitmap: &'a Bitmap,
+        ranks: Range<u32>,
+        stop: impl FnMut(&mut V, u32) -> bool,
+    ) {
+        if !bitmap.blocks.is_empty() {
+            return self.each_of_blocks(verifier, bitmap, ranks, stop);
+        }
+        if bitmap.ranks.first().is_none_or(|first| *first >= ranks.end) {
+            return;
+        }
+        match bitmap.words() {
+            1 => self.each_of_chunks::<1, V>(verifier, bitmap, ranks, stop),
+            2 => self.each_of_chunks::<2, V>(verifier, bitmap, ranks, stop),
+            4 => self.each_of_chunks::<4, V>(verifier, bitmap, ranks, stop),
+            _ => self.each_of_chunks::<CHUNK, V>(verifier, bitmap, ranks, stop),
+        }
+    }
+
+    /// The same for a bitmap whose rows are a multiple of so many words.
+    #[inline]
+    fn each_of_chunks<const N: usize, V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        bitmap: &'a Bitmap,
+        Range { start: from, end: bound }: Range<u32>,
+        mut stop: impl FnMut(&mut V, u32) -> bool,
+    ) {
+        let (ranks, words) = (&bitmap.ranks[..], bitmap.words());
+        let mut of_chunk = |verifier: &mut V, start: usize, first: usize, bits: [u64; N]| {
+            for (word, mut bits) in bits.into_iter().enumerate() {
+                while bits != 0 {
+                    let at = start + word * 64 + bits.trailing_zeros() as usize;
+                    // Behind the last route lies none, where there is no column to say so.
+                    let Some(rank) = ranks.get(at) else { return true };
+                    if *rank >= bound || (at >= first && stop(verifier, *rank)) {
+                        return true;
+                    }
+                    bits &= bits - 1;
+                }
+            }
+            false
+        };
+        let first = if from == 0 { 0 } else { ranks.partition_point(|rank| *rank < from) };
+        if words == N {
+            let mut bits = [!0_u64; N];
+            for column in &bitmap.columns {
+                if bits == [0; N] {
+                    return;
+                }
+                column.keep(self.class(verifier, column.attribute), &mut bits);
+            }
+            of_chunk(verifier, 0, first, bits);
+            return;
+        }
+        let mut rows = SmallVec::<[&[[u64; N]]; MAX_COLUMNS]>::new();
+        for chunk in first / (64 * N)..words / N {
+            let start = chunk * 64 * N;
+            match ranks.get(start) {
+                Some(rank) if *rank < bound => {}
+                _ => return,
+            }
+            let mut bits = [!0_u64; N];
+            for row in &rows {
+                intersect(&mut bits, row, chunk);
+            }
+            // A value is looked at once there is a route left for it to rule out.
+            while let Some(column) = bitmap.columns.get(rows.len())
+                && bits != [0; N]
+            {
+                let row = column.row(self.class(verifier, column.attribute), words).as_chunks().0;
+                intersect(&mut bits, row, chunk);
+                rows.push(row);
+            }
+            if of_chunk(verifier, start, first, bits) {
+                return;
+            }
+        }
+    }
+
+    /// The same for a bitmap whose routes are sorted within blocks.
+    #[inline(never)]
+    fn each_of_blocks<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        bitmap: &'a Bitmap,
+        ranks: Range<u32>,
+        mut stop: impl FnMut(&mut V, u32) -> bool,
+    ) {
+        let (words, blocks) = (bitmap.words(), bitmap.blocks.len());
+        let mut found = SmallVec::<[u32; 64]>::new();
+        for (block, least) in bitmap.blocks.iter().enumerate() {
+            if *least >= ranks.end {
+                return;
+            }
+            let mut chunks = u64::MAX;
+            for column in &bitmap.columns {
+                let class = self.class(verifier, column.attribute);
+                chunks &= column.chunks(class, blocks).get(block).copied().unwrap_or_default();
+            }
+            while chunks != 0 {
+                let chunk = block * 64 + chunks.trailing_zeros() as usize;
+                chunks &= chunks - 1;
+                let mut bits = [!0_u64; CHUNK];
+                for column in &bitmap.columns {
+                    let row = column.row(self.class(verifier, column.attribute), words).as_chunks().0;
+                    intersect(&mut bits, row, chunk);
+                }
+                for (word, mut bits) in bits.into_iter().enumerate() {
+                    while bits != 0 {
+                        let at = (chunk * CHUNK + word) * 64 + bits.trailing_zeros() as usize;
+                        found.extend(bitmap.ranks.get(at).copied().filter(|rank| ranks.contains(rank)));
+                        bits &= bits - 1;
+                    }
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+            if found.drain(..).any(|rank| stop(verifier, rank)) {
+                return;
+            }
+        }
+    }
+
+    /// Returns every route of a table that holds.
+    pub fn all<V: Verifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<Hit> {
+        let Some(table_index) = self.index.tables.get(table.index()) else { return Vec::new() };
+        let keys = self.look_up_keys(verifier, table_index);
+        let mut candidates = Vec::new();
+        for list in self.lists(&keys, table_index, table) {
+            match list {
+                PostingList::Range { start, end } => {
+                    let passing = table_index.postings(*start, *end).iter();
+                    let passing = passing.filter(|posting| self.passes(verifier, posting));
+                    candidates.extend(passing.map(|posting| posting.rank));
+                }
+                PostingList::Bitmap(bitmap) => self.collect(verifier, bitmap, &mut candidates),
+            }
+        }
+        self.work.hits.replace(keys);
+        self.collect(verifier, &table_index.residual, &mut candidates);
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates.into_iter().filter_map(|rank| verifier.verify(table, rank)).collect()
+    }
+
+    fn collect<V: Verifier<'a>>(&self, verifier: &mut V, bitmap: &'a Bitmap, into: &mut Vec<u32>) {
+        self.each_of_bitmap(verifier, bitmap, 0..u32::MAX, |_, rank| {
+            into.push(rank);
+            false
+        });
+    }
+
+    /// Returns the answer of a text predicate over a text that has been scanned; `None` when the scan
+    /// does not tell.
+    #[inline(always)]
+    pub fn answer(&self, pred: usize) -> Option<Tri> {
+        let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
+        let state = self.work.subjects.get(subject as usize)?.get();
+        if state & !3 != self.epoch {
+            return None;
+        }
+        let mut found = false;
+        for number in self.index.numbers.get(start as usize..end as usize)? {
+            let literal = (number & !LAST) as usize;
+            found |= self.work.literals.get(literal).is_some_and(|stamp| stamp.get() == self.epoch);
+            if number & LAST != 0 && !std::mem::take(&mut found) {
+                return Some(Tri::False);
+            }
+        }
+        let told = state & ONE_FORM != 0 && (!plain || state & OWN_TEXT != 0);
+        (exact && told).then_some(Tri::True)
+    }
+}
+
+/// Leaves the bits that a chunk of a row has too.
+#[inline(always)]
+fn intersect<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
+    match row.get(chunk) {
+        Some(row) => bits.iter_mut().zip(row).for_each(|(bits, row)| *bits &= row),
+        None => *bits = [0; N],
+    }
+}

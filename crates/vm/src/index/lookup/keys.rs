@@ -1,0 +1,237 @@
+//! The keys that a message holds: literals in its texts, the equivalence classes of its values, the
+//! elements of its lists. Each text is scanned, and each value classified, at most once a decision.
+
+use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
+use crate::bytecode::chunk::Operand;
+use crate::index::attribute::OTHER;
+use crate::index::scan::Buffers;
+use crate::index::{AttributeIndex, SubjectIndex, TableIndex, TextForm};
+use rulec_lang::operators::Anchor;
+use rulec_lang::value::Value;
+use std::cell::Cell;
+
+impl<'a> Lookup<'a> {
+    /// Looks up the keys of a table, and lends the list of all that the message holds.
+    pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) -> Vec<u32> {
+        let mut hits = self.work.hits.take();
+        if self.work.epoch.replace(self.epoch) != self.epoch {
+            hits.clear();
+        }
+        table.subjects.iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
+        table.attributes.iter().for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
+        if let (Some((subjects, attributes)), Some(fields)) = (&table.by_slot, &self.index.fields) {
+            let mut present = self.work.present.take();
+            present.clear();
+            verifier.present(fields, &mut present);
+            for slot in &present {
+                subjects.get(*slot).iter().for_each(|subject| self.scan_once(verifier, *subject, &mut hits));
+                let attributes = attributes.get(*slot).iter();
+                attributes.for_each(|attribute| self.look_up_once(verifier, *attribute, &mut hits));
+            }
+            self.work.present.replace(present);
+        }
+        hits
+    }
+
+    #[inline(always)]
+    fn scan_once<V: Verifier<'a>>(&self, verifier: &mut V, subject: u32, hits: &mut Vec<u32>) {
+        if self.work.subjects.get(subject as usize).is_some_and(|stamp| stamp.get() & !3 != self.epoch) {
+            self.scan(verifier, subject, hits);
+        }
+    }
+
+    #[inline(always)]
+    fn look_up_once<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
+        if let Some(stamp) = self.work.attributes.get(number as usize)
+            && stamp.replace(self.epoch) != self.epoch
+            && let Some(attribute) = self.index.attributes.get(number as usize)
+            && (attribute.elements.is_empty() || !self.look_up_elements(verifier, attribute, hits))
+            && !attribute.keys.is_empty()
+        {
+            let class = self.class(verifier, number);
+            attribute.keys.get(class).iter().for_each(|key| self.hit(*key, hits));
+        }
+    }
+
+    /// Notes that the message holds a key.
+    #[inline]
+    fn hit(&self, key: u32, hits: &mut Vec<u32>) {
+        if let Some(stamp) = self.work.keys.get(key as usize)
+            && stamp.replace(self.epoch) != self.epoch
+        {
+            hits.push(key);
+        }
+    }
+
+    /// Scans a subject for literals.
+    fn scan<V: Verifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
+        let Some(subject) = self.index.subjects.get(number as usize) else { return };
+        let Value::Str(text) = verifier.operand(subject.operand) else { return };
+        let Ok(mut buffers) = self.work.scan.try_borrow_mut() else { return };
+        let state = match &subject.forms[..] {
+            [form] if subject.folds_in_place && buffers.fold(text.as_bytes()) => {
+                self.search_folded(subject, text.len(), &mut buffers, hits);
+                let folded = buffers.folded(text.len());
+                self.tell_class(subject.attribute, folded);
+                let is_own = subject.is_own(form, folded, text);
+                ONE_FORM | if is_own { OWN_TEXT } else { 0 }
+            }
+            [form] => {
+                let prepared = verifier.texts().get(form.text, self.epoch, form.mode, text).as_bytes();
+                self.search(subject, prepared, &mut buffers, hits);
+                ONE_FORM | if subject.is_own(form, prepared, text) { OWN_TEXT } else { 0 }
+            }
+            forms => {
+                let mut search = |form: &str| self.search(subject, form.as_bytes(), &mut buffers, hits);
+                self.scan_forms(verifier, subject, forms, text, &mut search)
+            }
+        };
+        if let Some(stamp) = self.work.subjects.get(number as usize) {
+            stamp.set(self.epoch | state);
+        }
+    }
+
+    /// Scans a text in several forms, where they differ; how it was scanned.
+    #[inline(never)]
+    fn scan_forms<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        subject: &SubjectIndex,
+        forms: &[TextForm],
+        text: &'a str,
+        search: &mut dyn FnMut(&str),
+    ) -> u32 {
+        let mut scanned: Option<&TextForm> = None;
+        let mut state = ONE_FORM;
+        for form in forms {
+            let texts = verifier.texts();
+            texts.get(form.text, self.epoch, form.mode, text);
+            let prepared = texts.kept(form.text, text);
+            if subject.is_own(form, prepared.as_bytes(), text) {
+                state |= OWN_TEXT;
+            }
+            match scanned {
+                Some(first) if texts.kept(first.text, text) == prepared => continue,
+                Some(_) => state &= !ONE_FORM,
+                None => scanned = Some(form),
+            }
+            search(prepared);
+        }
+        state
+    }
+
+    /// Notes the class of the attribute that reads a text as it is folded here, so that it need not be folded again.
+    #[inline(always)]
+    fn tell_class(&self, attribute: u32, folded: &[u8]) {
+        if let Some(cell) = self.work.classes.get(attribute as usize)
+            && let Some(attribute) = self.index.attributes.get(attribute as usize)
+        {
+            cell.set((self.epoch, attribute.classes.of_text(folded)));
+        }
+    }
+
+    /// Searches a text of a subject for its literals.
+    #[inline(never)]
+    fn search(&self, subject: &SubjectIndex, text: &[u8], buffers: &mut Buffers, hits: &mut Vec<u32>) {
+        self.search_edges(subject, text, hits);
+        subject.scanner.scan(text, buffers, |literal, _| self.found(subject.first + literal, hits));
+    }
+
+    /// The same for the text of so many bytes that was folded in the buffers.
+    #[inline(always)]
+    fn search_folded(
+        &self,
+        subject: &SubjectIndex,
+        length: usize,
+        buffers: &mut Buffers,
+        hits: &mut Vec<u32>,
+    ) {
+        self.search_edges(subject, buffers.folded(length), hits);
+        let found = |literal, _| self.found(subject.first + literal, hits);
+        subject.scanner.scan_folded(length, buffers, found);
+    }
+
+    #[inline(always)]
+    fn search_edges(&self, subject: &SubjectIndex, text: &[u8], hits: &mut Vec<u32>) {
+        if let Some(starts) = &subject.starts {
+            starts.find(text, Anchor::Start, &mut |literal| self.found(literal, hits));
+        }
+        if let Some(ends) = &subject.ends {
+            ends.find(text, Anchor::End, &mut |literal| self.found(literal, hits));
+        }
+    }
+
+    /// Notes that a text has a literal.
+    #[inline(always)]
+    fn found(&self, literal: u32, hits: &mut Vec<u32>) {
+        if let Some(stamp) = self.work.literals.get(literal as usize)
+            && stamp.replace(self.epoch) != self.epoch
+        {
+            self.index.literal_keys.get(literal).iter().for_each(|key| self.hit(*key, hits));
+        }
+    }
+
+    /// Looks up the elements of a list; false when there is none.
+    #[inline(never)]
+    fn look_up_elements<V: Verifier<'a>>(
+        &self,
+        verifier: &mut V,
+        attribute: &AttributeIndex,
+        hits: &mut Vec<u32>,
+    ) -> bool {
+        let Some(elements) = verifier.operand(attribute.operand).elements() else { return false };
+        let AttributeIndex { elements: named, element_keys, form, .. } = attribute;
+        // No closure, which each kind of list would call.
+        for element in elements {
+            let keys = match element {
+                Value::Str(text) => {
+                    let number = named.get(verifier.texts().passing(form.mode, text).as_bytes());
+                    number.map_or(&[][..], |number| element_keys.get(number))
+                }
+                // A time equals texts that write it in many ways.
+                Value::DateTime(_) => element_keys.all(),
+                _ => &[],
+            };
+            keys.iter().for_each(|key| self.hit(*key, hits));
+        }
+        true
+    }
+
+    /// Returns the equivalence class of an attribute's value.
+    #[inline]
+    pub(super) fn class<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
+        let cell = self.work.classes.get(number as usize);
+        match cell.map(Cell::get) {
+            Some((stamp, class)) if stamp == self.epoch => class,
+            _ => {
+                let class = self.classify(verifier, number);
+                if let Some(cell) = cell {
+                    cell.set((self.epoch, class));
+                }
+                class
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn classify<V: Verifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
+        let Some(attribute) = self.index.attributes.get(number as usize) else { return OTHER };
+        match attribute.operand {
+            Operand::Slot(slot) if attribute.form.mode.is_plain() => {
+                attribute.classes.of(verifier.slot(slot))
+            }
+            _ => self.classify_prepared(verifier, attribute),
+        }
+    }
+
+    #[inline(never)]
+    fn classify_prepared<V: Verifier<'a>>(&self, verifier: &mut V, attribute: &AttributeIndex) -> u32 {
+        let TextForm { mode, text: kept } = attribute.form;
+        match verifier.operand(attribute.operand) {
+            Value::Str(text) => {
+                attribute.classes.of(&Value::Str(verifier.texts().get(kept, self.epoch, mode, text)))
+            }
+            other => attribute.classes.of(&other),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The plan by which each route is found, and why: `rulec plan` prints it. Made anew from the rules when asked
+//! for, so that nothing of it is kept while deciding.
+
+use super::access::{Access, Accesses};
+use super::atom::{Atom, Atoms};
+use super::attribute::Class;
+use super::bitmap::MAX_COLUMNS;
+use super::cost;
+use crate::bytecode::Chunk;
+use hashbrown::HashMap;
+use rulec_base::diag::{Message, listed};
+use rulec_base::message;
+use rulec_lang::operators::Anchor;
+use rulec_sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter, Write};
+
+/// The plan of a table: how its routes are found.
+#[derive(Clone, Debug, Serialize)]
+pub struct TablePlan {
+    /// The table's number in the program.
+    #[serde(skip)]
+    pub table: u32,
+    pub indexed: bool,
+    /// The cost of a decision with it: a guess in nanoseconds.
+    pub index_cost: f64,
+    /// The cost of a decision that tries the routes one by one.
+    pub linear_cost: f64,
+    pub routes: Vec<RoutePlan>,
+}
+
+/// The plan of a route: how it is found.
+#[derive(Clone, Debug, Serialize)]
+pub struct RoutePlan {
+    /// The route's number in the program.
+    #[serde(skip)]
+    pub rule: u32,
+    /// By what.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// By what a route is found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub enum Found {
+    /// Keys: one of them stands in every message that the route holds for.
+    Key {
+        keys: Vec<Message>,
+        /// The number of routes that the keys lead to.
+        posting: usize,
+        /// The share of messages that hold one: a guess.
+        likelihood: f64,
+    },
+    /// Bits of values, which leave few routes to be tried.
+    Bits { values: Vec<String> },
+    /// Nothing: it is tried for every message.
+    Always { because: Message },
+}
+
+impl Found {
+    /// The way's name, and what is looked up or why nothing is, in words.
+    pub fn told(&self) -> (&'static str, Message) {
+        match self {
+            Found::Key { keys, .. } => {
+                let keys = keys.iter().cloned().reduce(|one, other| message!("{one} or {other}"));
+                ("key", keys.unwrap_or_default())
+            }
+            Found::Bits { values } => ("bits", listed(values)),
+            Found::Always { because } => ("always", because.clone()),
+        }
+    }
+
+    /// The number of other routes that the keys lead to as well.
+    pub fn shared(&self) -> usize {
+        match self {
+            Found::Key { posting, .. } => posting.saturating_sub(1),
+            _ => 0,
+        }
+    }
+}
+
+/// More alternatives than these are counted, not listed.
+const MAX_SHOWN: usize = 4;
+
+pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
+    let atoms = Atoms::of(normal, chunk);
+    let index = super::build(normal, chunk);
+    let accesses = Accesses::new(normal, &atoms);
+    let writer = Writer {
+        normal,
+        atoms: &atoms,
+        sets: atoms.atoms_of_sets(),
+        classes: atoms.names_of_classes(),
+        literals: atoms.literals_by_number(),
+    };
+    let mut plans = Vec::new();
+    for (table, (routes, info)) in normal.tables.iter().zip(&index.tables).enumerate() {
+        let accesses = accesses.of_table(routes);
+        let mut used = vec![0_usize; atoms.likelihood.len()];
+        for access in &accesses {
+            if let Access::Keys(way) = access {
+                way.iter().for_each(|set| used[*set as usize] += 1);
+            }
+        }
+        let routes = routes.iter().zip(accesses).map(|(route, access)| RoutePlan {
+            rule: route.route.0,
+            found: match access {
+                Access::Keys(way) => Found::Key {
+                    keys: writer.keys(&way),
+                    posting: way.iter().map(|set| used[*set as usize]).sum(),
+                    likelihood: way.iter().map(|set| atoms.likelihood[*set as usize]).sum::<f64>().min(1.0),
+                },
+                Access::Bits(alternatives) => {
+                    let mut values: Vec<String> = Vec::new();
+                    for (attribute, _) in alternatives.iter().flatten() {
+                        let value = writer.value_of(atoms.attributes[*attribute as usize].pred);
+                        if !values.contains(&value) {
+                            values.push(value);
+                        }
+                    }
+                    values.truncate(MAX_COLUMNS);
+                    Found::Bits { values }
+                }
+                Access::Always => Found::Always { because: writer.because(route) },
+            },
+        });
+        plans.push(TablePlan {
+            table: table as u32,
+            indexed: info.indexed < info.linear,
+            index_cost: info.indexed,
+            linear_cost: info.linear,
+            routes: routes.collect(),
+        });
+    }
+    plans
+}
+
+struct Writer<'n> {
+    normal: &'n Normal,
+    atoms: &'n Atoms<'n>,
+    sets: Vec<&'n [Atom]>,
+    classes: Vec<HashMap<Class, String>>,
+    literals: Vec<Vec<(Anchor, &'n str)>>,
+}
+
+impl Writer<'_> {
+    /// The value that a predicate reads, as an author writes it.
+    fn value_of(&self, pred: u32) -> String {
+        let Some(pred) = self.normal.preds.get(pred as usize) else { return String::new() };
+        // A comparison with a constant on the left was turned round.
+        let operand = match (self.normal.constant(pred.left), pred.right) {
+            (Some(_), Some(right)) => right,
+            _ => pred.left,
+        };
+        Shown { writer: self, expr: operand }.to_string()
+    }
+
+    fn keys(&self, way: &[u32]) -> Vec<Message> {
+        let mut atoms: Vec<&Atom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        // A text that may be a list is looked at in two ways for the same words.
+        let texts = atoms.iter().any(|atom| matches!(atom, Atom::Literal(..)));
+        let mut keys: Vec<Message> = atoms
+            .iter()
+            .filter(|atom| !texts || !matches!(atom, Atom::Element(..)))
+            .map(|atom| self.key(atom))
+            .collect();
+        if keys.len() > MAX_SHOWN {
+            let more = keys.len() - MAX_SHOWN + 1;
+            keys.truncate(MAX_SHOWN - 1);
+            keys.push(message!("{more} more"));
+        }
+        keys
+    }
+
+    fn key(&self, atom: &Atom) -> Message {
+        match atom {
+            Atom::Literal(subject, number) => {
+                let (anchor, literal) = self.literals[*subject as usize][*number as usize];
+                let value = self.value_of(self.atoms.subjects[*subject as usize].pred);
+                let literal = format!("{literal:?}");
+                match anchor {
+                    Anchor::Anywhere => message!("{value} holds {literal}"),
+                    Anchor::Start => message!("{value} begins with {literal}"),
+                    Anchor::End => message!("{value} ends with {literal}"),
+                }
+            }
+            Atom::Class(attribute, class) => {
+                let name = self.classes[*attribute as usize].get(class);
+                let name = name.map_or_else(|| message!("another value"), Message::verbatim);
+                message!("{} is {name}", self.value_of(self.atoms.attributes[*attribute as usize].pred))
+            }
+            Atom::Element(attribute, text) => {
+                let value = self.value_of(self.atoms.attributes[*attribute as usize].pred);
+                message!("{value} has {}", format!("{text:?}"))
+            }
+        }
+    }
+
+    /// Why nothing rules a route out.
+    fn because(&self, route: &NRoute) -> Message {
+        let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
+        let mut open = vec![route.cond];
+        while let Some(cond) = open.pop() {
+            match self.normal.cond(cond) {
+                NCond::And(parts) | NCond::Or(parts) => open.extend(parts.iter()),
+                NCond::Test { want: false, .. } | NCond::Not(_) => negated = true,
+                NCond::Test { want: true, .. } => others = true,
+                NCond::Each { .. } => walks = true,
+                NCond::Const(_) => constant = true,
+            }
+        }
+        let reason = match (constant, negated, walks, others) {
+            (true, ..) => message!("it always holds"),
+            (_, true, false, false) => message!("it says only what must not be"),
+            (_, _, true, _) => message!("it walks over the elements of a list"),
+            _ => message!("no part of it names a text or value that every message it holds for must have"),
+        };
+        let cost = format!("{:.0}", cost::condition(self.normal, route.cond));
+        message!("{reason}; about {cost} ns a message")
+    }
+}
+
+/// A value as an author writes it.
+struct Shown<'w> {
+    writer: &'w Writer<'w>,
+    expr: ExprId,
+}
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let of = |expr: ExprId| Shown { expr, ..*self };
+        let list = |f: &mut Formatter<'_>, items: &[ExprId]| {
+            for (at, item) in items.iter().enumerate() {
+                write!(f, "{}{}", if at > 0 { ", " } else { "" }, of(*item))?;
+            }
+            Ok(())
+        };
+        match self.writer.normal.expr(self.expr) {
+            NExpr::Slot(slot) => f.write_str(self.writer.atoms.slot_name(*slot)),
+            NExpr::Const(constant) => write!(f, "{}", constant.0.value().to_json()),
+            NExpr::Field(base, name) => write!(f, "{}.{name}", of(*base)),
+            NExpr::Index(base, key) => write!(f, "{}[{}]", of(*base), of(*key)),
+            NExpr::Read(inner, _) => write!(f, "{}", of(*inner)),
+            NExpr::Op(op, left, Some(right)) => {
+                write!(f, "{} {} {}", of(*left), op.info().spelling, of(*right))
+            }
+            NExpr::Op(op, inner, None) => write!(f, "{}{}", op.info().spelling, of(*inner)),
+            NExpr::Call(function, args) => {
+                write!(f, "{}(", function.info().name)?;
+                list(f, args)?;
+                f.write_char(')')
+            }
+            NExpr::List(items) => {
+                f.write_char('[')?;
+                list(f, items)?;
+                f.write_char(']')
+            }
+            NExpr::Var(_)
+            | NExpr::Extern(..)
+            | NExpr::Count { .. }
+            | NExpr::Quantifier { .. }
+            | NExpr::Cond { .. }
+            | NExpr::If { .. } => f.write_char('…'),
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! Literals that a text must hold for a text predicate to be true: what one pass over the text can
+//! look for instead of every predicate looking for itself.
+//!
+//! The contract: whenever the predicate is true of a text, the text (folded, where the answer says
+//! so) holds of each prefilter at least one of the alternatives. Saying "nothing is required" is always right.
+//!
+//! All that an expression requires is told, not what looks rarest by itself: which of it is rare only the
+//! whole rule set can say (ten thousand expressions may begin with the same word), and what does not serve as a
+//! key still tells that the expression need not be run.
+
+use crate::bytecode::chunk::{Keywords, Search};
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
+use rulec_base::text::{self, Glob};
+use rulec_lang::operators::Anchor;
+
+/// Alternatives of which a text must hold one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefilter {
+    /// The alternatives: none empty, none that implies another, sorted. In the predicate's own mode.
+    pub literals: Vec<String>,
+    /// The part of the text where they stand.
+    pub anchor: Anchor,
+    /// True when the text must be folded for them to be found, beyond what the predicate's mode does.
+    pub folded: bool,
+    /// True when holding one is also enough for the predicate to be true.
+    pub exact: bool,
+}
+
+/// More alternatives than this are not worth looking for on behalf of one expression.
+const MAX_ALTERNATIVES: usize = 64;
+/// The number of strings that an expression's part may stand for to be kept as such.
+const MAX_EXACT: usize = 24;
+/// A class of more characters than this stands for any character.
+const MAX_CLASS: usize = 6;
+/// Of one pattern no more prefilters are looked for.
+const MAX_PREFILTERS: usize = 6;
+/// Besides the best prefilter of a pattern, one with a shorter literal (in bytes) is found in too many texts to be
+/// worth looking for.
+const MIN_FURTHER: usize = 3;
+
+/// The literals required of a predicate's texts: of each prefilter one. Several for `contains all` and for
+/// patterns, none where nothing is required.
+pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
+    let Keywords { search, all, mode, words, .. } = keywords;
+    let prepared = |word: &str| mode.prepare(word).into_owned();
+    let alternatives = |literals: Vec<String>, anchor: Anchor, exact: bool| {
+        let literals = minimal(literals, anchor)?;
+        Some(Prefilter { literals, anchor, folded: false, exact })
+    };
+    let each = |one: &dyn Fn(&str) -> Vec<Prefilter>| -> Vec<Prefilter> {
+        if *all || words.len() == 1 {
+            return words.iter().flat_map(|word| one(word)).collect();
+        }
+        let best =
+            |word: &std::sync::Arc<str>| one(word).into_iter().max_by_key(|part| score(&part.literals));
+        let parts: Option<Vec<Prefilter>> = words.iter().map(best).collect();
+        parts.and_then(union).into_iter().collect()
+    };
+    match search {
+        Search::Literal(anchor) => {
+            let exact = keywords.standing_is_enough() && (!all || words.len() == 1);
+            if *all {
+                words.iter().filter_map(|word| alternatives(vec![prepared(word)], *anchor, exact)).collect()
+            } else {
+                let literals = words.iter().map(|word| prepared(word)).collect();
+                alternatives(literals, *anchor, exact).into_iter().collect()
+            }
+        }
+        Search::Glob => each(&|pattern| {
+            let glob = Glob::with_mode(pattern, *mode);
+            let pieces = worthwhile(glob.literals().map(|literal| vec![literal.to_owned()]).collect());
+            pieces.into_iter().filter_map(|piece| alternatives(piece, Anchor::Anywhere, false)).collect()
+        }),
+        Search::Regex => each(&|pattern| of_regex(pattern, mode.fold)),
+    }
+}
+
+/// The requirement of either of several predicates.
+fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
+    let folded = parts.iter().any(|part| part.folded);
+    let literals = parts.into_iter().flat_map(|part| part.literals);
+    let literals = literals.map(|literal| if folded { text::fold(&literal) } else { literal }).collect();
+    let anchor = Anchor::Anywhere;
+    Some(Prefilter { literals: minimal(literals, anchor)?, anchor, folded, exact: false })
+}
+
+/// The literals without those that imply another; `None` when one is empty, or there is none.
+fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
+    literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    literals.dedup();
+    if literals.first().is_none_or(String::is_empty) {
+        return None;
+    }
+    // Comparing all with all is left undone where it would take long.
+    if literals.len() <= MAX_ALTERNATIVES {
+        let mut kept: Vec<String> = Vec::with_capacity(literals.len());
+        for literal in literals {
+            let implies = |shorter: &String| match anchor {
+                Anchor::Anywhere => literal.contains(&**shorter),
+                Anchor::Start => literal.starts_with(&**shorter),
+                Anchor::End => literal.ends_with(&**shorter),
+            };
+            if !kept.iter().any(implies) {
+                kept.push(literal);
+            }
+        }
+        literals = kept;
+    }
+    literals.sort_unstable();
+    Some(literals)
+}
+
+/// The requirement of an expression. Expressions that ignore case are read in folded texts.
+fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
+    let Ok(hir) = text::parsed(pattern, ignore_case) else { return Vec::new() };
+    let find = |folded: bool| -> Vec<Prefilter> {
+        let sets = worthwhile(Reader { folded }.read(&hir).required());
+        let anchor = Anchor::Anywhere;
+        let sets = sets.into_iter().filter_map(|set| minimal(set, anchor));
+        sets.map(|literals| Prefilter { literals, anchor, folded, exact: false }).collect()
+    };
+    let plain = find(false);
+    if !ignore_case && !pattern.contains("(?") {
+        return plain;
+    }
+    let folded = find(true);
+    let best = |found: &[Prefilter]| {
+        let best = found.iter().max_by_key(|prefilter| score(&prefilter.literals))?;
+        Some((shortest(&best.literals), best.literals.len()))
+    };
+    match (best(&plain), best(&folded)) {
+        // Texts are folded at some cost, which only more telling literals are worth.
+        (Some((length, count)), Some((other, others))) if length >= other && count <= others => plain,
+        (_, Some(_)) => folded,
+        _ => plain,
+    }
+}
+
+fn shortest(literals: &[String]) -> usize {
+    literals.iter().map(String::len).min().unwrap_or(0)
+}
+
+/// The facts known of the texts that a part of an expression matches.
+enum Known {
+    /// All of them: they are few.
+    Exact(Vec<String>),
+    /// Sets of strings: of each, every text holds one.
+    Required(Vec<Vec<String>>),
+}
+
+impl Known {
+    const NOTHING: Known = Known::Required(Vec::new());
+
+    fn required(self) -> Vec<Vec<String>> {
+        match self {
+            Known::Exact(texts) => telling(texts).into_iter().collect(),
+            Known::Required(sets) => sets,
+        }
+    }
+}
+
+/// A set that tells texts apart: not one of the empty string, nor of very many.
+fn telling(set: Vec<String>) -> Option<Vec<String>> {
+    (shortest(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
+}
+
+/// The selectivity of a set of alternatives by itself: by its shortest, then by their number.
+fn score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
+    (shortest(set).min(8), std::cmp::Reverse(set.len()))
+}
+
+/// The first of the best sets, and those of the others that are worth looking for.
+fn worthwhile(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let best = (0..sets.len()).rev().max_by_key(|at| score(&sets[*at]));
+    let mut at = 0;
+    let mut left = MAX_PREFILTERS;
+    sets.retain(|set| {
+        let kept = Some(at) == best || left > 1 && shortest(set) >= MIN_FURTHER;
+        at += 1;
+        left -= usize::from(kept && left > 1);
+        kept
+    });
+    sets
+}
+
+struct Reader {
+    folded: bool,
+}
+
+impl Reader {
+    fn read(&self, hir: &Hir) -> Known {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => Known::Exact(vec![String::new()]),
+            HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
+                Ok(literal) if self.folded => Known::Exact(vec![text::fold(literal)]),
+                Ok(literal) => Known::Exact(vec![literal.to_owned()]),
+                Err(_) => Known::NOTHING,
+            },
+            HirKind::Class(Class::Unicode(class)) => self.class(class),
+            HirKind::Class(Class::Bytes(_)) => Known::NOTHING,
+            HirKind::Repetition(repetition) => self.repetition(repetition),
+            HirKind::Capture(capture) => self.read(&capture.sub),
+            HirKind::Concat(parts) => self.concat(parts),
+            HirKind::Alternation(parts) => self.alternation(parts),
+        }
+    }
+
+    fn class(&self, class: &ClassUnicode) -> Known {
+        // A letter in all its cases is some characters more.
+        let size: usize = class.ranges().iter().map(|range| range.len()).sum();
+        if size > MAX_CLASS * 4 {
+            return Known::NOTHING;
+        }
+        let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
+        let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
+        // UTF-8 sorts as its characters do.
+        chars.sort_unstable();
+        chars.dedup();
+        if chars.len() > MAX_CLASS {
+            return Known::NOTHING;
+        }
+        Known::Exact(chars.into_iter().map(String::from).collect())
+    }
+
+    fn repetition(&self, repetition: &Repetition) -> Known {
+        let sub = self.read(&repetition.sub);
+        match (repetition.min, repetition.max) {
+            (1, Some(1)) => sub,
+            (0, Some(1)) => match sub {
+                Known::Exact(mut texts) if texts.len() < MAX_EXACT => {
+                    texts.push(String::new());
+                    Known::Exact(texts)
+                }
+                _ => Known::NOTHING,
+            },
+            (0, _) => Known::NOTHING,
+            _ => Known::Required(sub.required()),
+        }
+    }
+
+    fn concat(&self, parts: &[Hir]) -> Known {
+        let (mut run, mut whole) = (vec![String::new()], true);
+        let mut required = Vec::new();
+        for part in parts {
+            match self.read(part) {
+                Known::Exact(texts) if texts.len() * run.len() <= MAX_EXACT => {
+                    run = run
+                        .iter()
+                        .flat_map(|start| texts.iter().map(move |end| [start.as_str(), end].concat()))
+                        .collect();
+                }
+                part => {
+                    whole = false;
+                    required.extend(telling(std::mem::take(&mut run)));
+                    // What follows may begin with this part's texts.
+                    match part {
+                        Known::Exact(texts) => run = texts,
+                        Known::Required(sets) => {
+                            required.extend(sets);
+                            run = vec![String::new()];
+                        }
+                    }
+                }
+            }
+        }
+        if whole {
+            return Known::Exact(run);
+        }
+        required.extend(telling(run));
+        Known::Required(required)
+    }
+
+    fn alternation(&self, parts: &[Hir]) -> Known {
+        let (mut exact, mut required) = (Some(Vec::new()), Some(Vec::new()));
+        for part in parts {
+            let part = self.read(part);
+            exact = match (exact, &part) {
+                (Some(mut all), Known::Exact(texts)) => {
+                    all.extend(texts.iter().cloned());
+                    Some(all)
+                }
+                _ => None,
+            };
+            exact = exact.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
+            let best = part.required().into_iter().max_by_key(|set| score(set));
+            required = required.zip(best).map(|(mut all, texts)| {
+                all.extend(texts);
+                all
+            });
+            required = required.filter(|all: &Vec<String>| all.len() <= MAX_ALTERNATIVES);
+        }
+        match exact {
+            Some(texts) => Known::Exact(texts),
+            None => Known::Required(required.into_iter().collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rulec_base::text::TextMode;
+
+    fn check(search: Search, all: bool, fold: bool, words: &[&str], expected: &[(&[&str], bool)]) {
+        let mode = TextMode { fold, ..TextMode::PLAIN };
+        let words: Box<[_]> = words.iter().map(|word| (*word).into()).collect();
+        let found = prefilters(&Keywords { search, word: false, all, mode, words: words.clone(), weight: 0 });
+        let found: Vec<(Vec<&str>, bool)> = found
+            .iter()
+            .map(|required| (required.literals.iter().map(String::as_str).collect(), required.folded))
+            .collect();
+        let expected: Vec<(Vec<&str>, bool)> =
+            expected.iter().map(|(literals, folded)| (literals.to_vec(), *folded)).collect();
+        assert_eq!(found, expected, "{search:?} {words:?}");
+    }
+
+    #[test]
+    fn keywords() {
+        check(Search::Literal(Anchor::Anywhere), false, false, &["refund"], &[(&["refund"], false)]);
+        check(
+            Search::Literal(Anchor::Anywhere),
+            false,
+            true,
+            &["ReFund", "money"],
+            &[(&["money", "refund"], false)],
+        );
+        check(Search::Literal(Anchor::Anywhere), false, false, &["refund", "fun"], &[(&["fun"], false)]);
+        check(
+            Search::Literal(Anchor::Anywhere),
+            true,
+            false,
+            &["a", "b"],
+            &[(&["a"], false), (&["b"], false)],
+        );
+        check(Search::Literal(Anchor::Start), false, false, &["x", ""], &[]);
+        check(Search::Glob, false, false, &["*.rs"], &[(&[".rs"], false)]);
+        check(Search::Glob, false, true, &["Re?port*Final"], &[(&["port"], false), (&["final"], false)]);
+        check(Search::Glob, false, false, &["*?*"], &[]);
+    }
+
+    #[test]
+    fn expressions() {
+        for (pattern, expected) in [
+            (
+                "show (my|the|this) file",
+                Some((&["show my file", "show the file", "show this file"][..], false)),
+            ),
+            (r"(?i)\b(Invoice|bill)s?\b", Some((&["bill", "invoice"], true))),
+            (r"file [A-Z]{2}-[0-9]{4,8}", Some((&["file "], false))),
+            (r"[A-Z]{2}-[0-9]+", Some((&["-"], false))),
+            (r"\d+", None),
+            ("a*", None),
+            ("(abc)+d", Some((&["abc"], false))),
+            ("x?yz", Some((&["yz"], false))),
+            ("colou?r", Some((&["color", "colour"], false))),
+            ("(a|.)b", Some((&["b"], false))),
+            ("foo|", None),
+            ("[ab]cd", Some((&["acd", "bcd"], false))),
+            ("(?i)straße", Some((&["straße"], true))),
+            ("(", None),
+        ] {
+            let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
+            check(Search::Regex, false, false, &[pattern], &expected);
+        }
+        // All that is required, not what looks rarest: only the whole rule set can say that.
+        check(
+            Search::Regex,
+            false,
+            false,
+            &["^schedule [a-z]+ gaigagebx"],
+            &[(&["schedule "], false), (&[" gaigagebx"], false)],
+        );
+        check(
+            Search::Regex,
+            false,
+            false,
+            &["(find|compress) +fupouplols?"],
+            &[(&["compress", "find"], false), (&["fupouplol"], false)],
+        );
+        check(
+            Search::Regex,
+            false,
+            false,
+            &["部署[0-9]+号?ponaim"],
+            &[(&["部署"], false), (&["ponaim"], false)],
+        );
+        check(
+            Search::Glob,
+            false,
+            false,
+            &["/srv/*/report?final"],
+            &[(&["/srv/"], false), (&["/report"], false), (&["final"], false)],
+        );
+        check(Search::Regex, false, false, &["^查.*订单$"], &[(&["查"], false), (&["订单"], false)]);
+        check(Search::Regex, false, true, &["Refund"], &[(&["refund"], true)]);
+        check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
+    }
+
+    /// Whatever an expression matches holds one of its literals.
+    #[test]
+    fn the_contract_holds_on_random_expressions() {
+        let mut seed = 7_u64;
+        let mut below = |limit: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % limit
+        };
+        let parts =
+            ["a", "b", "Ab", "[aB]", "a?", "b+", ".", "(ab|b)", "(a|)", "(?i:aB)", "\\b", "c{2,3}", "[^a]"];
+        let mut held = 0;
+        for _ in 0..4000 {
+            let pattern: String =
+                (0..1 + below(5)).map(|_| parts[below(parts.len() as u64) as usize]).collect();
+            let ignore_case = below(2) == 0;
+            let required = of_regex(&pattern, ignore_case);
+            let regex = text::regex(&pattern, ignore_case).expect("it compiles");
+            for _ in 0..20 {
+                let text: String =
+                    (0..below(9)).map(|_| ['a', 'b', 'A', 'B', 'c', ' '][below(6) as usize]).collect();
+                if regex.is_match(&text) {
+                    for required in &required {
+                        let read = if required.folded { text::fold(&text) } else { text.clone() };
+                        held += 1;
+                        assert!(
+                            required.literals.iter().any(|literal| read.contains(&**literal)),
+                            "{pattern} {ignore_case} matches {text:?}, {required:?}"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(held > 3000, "{held}");
+    }
+}

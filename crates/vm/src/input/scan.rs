@@ -1,0 +1,280 @@
+//! Strings and numbers of JSON text. `None` is something that JSON does not allow, or this reader
+//! leaves to the tree's.
+
+use super::block::{LARGE, digits, is_plain, plain};
+use bumpalo::Bump;
+use bumpalo::collections::String as BumpString;
+use rulec_lang::value::Value;
+
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    pub at: usize,
+}
+
+/// Powers of ten that a float holds exactly, with the numbers of digits that [`Cursor::number`] reads.
+const TENS: [f64; MOST_DIGITS + 1] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// The same as whole numbers, for the digits that are read at once.
+const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+/// The digits of whole numbers that all are floats.
+const MOST_DIGITS: usize = 15;
+
+impl<'a> Cursor<'a> {
+    pub fn new(text: &'a str) -> Cursor<'a> {
+        Cursor { text, at: 0 }
+    }
+
+    #[inline(always)]
+    pub fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// The text from here on.
+    #[inline(always)]
+    pub fn ahead(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// The next byte that is no white space.
+    #[inline(always)]
+    pub fn token(&mut self) -> Option<u8> {
+        loop {
+            match self.peek()? {
+                byte @ b'!'.. => return Some(byte),
+                b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
+                byte => return Some(byte),
+            }
+        }
+    }
+
+    /// Steps over a byte that must be the next token.
+    #[inline(always)]
+    pub fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.token()? == byte).then(|| self.at += 1)
+    }
+
+    /// Steps over a word that must stand here.
+    #[inline]
+    pub fn word(&mut self, word: &str) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        rest.starts_with(word.as_bytes()).then(|| self.at += word.len())
+    }
+
+    /// Steps to the next quote, backslash or control character.
+    #[inline(always)]
+    fn run(&mut self) -> Option<u8> {
+        let Some(block) = self.ahead().first_chunk() else { return self.last_run() };
+        let before = plain(block);
+        self.at += before;
+        if let Some(stop) = block.get(before) { Some(*stop) } else { self.long_run() }
+    }
+
+    /// The same behind a block of plain characters.
+    #[inline(never)]
+    fn long_run(&mut self) -> Option<u8> {
+        while self.ahead().first_chunk().is_some_and(is_plain) {
+            self.at += LARGE;
+        }
+        while let Some(block) = self.ahead().first_chunk() {
+            let before = plain(block);
+            self.at += before;
+            if let Some(stop) = block.get(before) {
+                return Some(*stop);
+            }
+        }
+        self.last_run()
+    }
+
+    /// The same where less than a block of the text is left.
+    #[inline(never)]
+    fn last_run(&mut self) -> Option<u8> {
+        loop {
+            match self.peek()? {
+                byte @ (b'"' | b'\\' | 0..0x20) => return Some(byte),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// The string whose quote stands here: as it lies in the text, or decoded where it has escapes.
+    #[inline]
+    pub fn string(&mut self, bump: &'a Bump) -> Option<&'a str> {
+        self.at += 1;
+        let start = self.at;
+        match self.run()? {
+            b'"' => {
+                self.at += 1;
+                self.text.get(start..self.at - 1)
+            }
+            b'\\' => self.decoded(start, bump),
+            _ => None,
+        }
+    }
+
+    /// Steps over the string whose quote stands here.
+    #[inline]
+    pub fn skip_string(&mut self) -> Option<()> {
+        self.at += 1;
+        loop {
+            match self.run()? {
+                b'"' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                b'\\' => drop(self.escape()?),
+                _ => return None,
+            }
+        }
+    }
+
+    fn decoded(&mut self, start: usize, bump: &'a Bump) -> Option<&'a str> {
+        let mut text = BumpString::from_str_in(self.text.get(start..self.at)?, bump);
+        loop {
+            let from = self.at;
+            let stop = self.run()?;
+            text.push_str(self.text.get(from..self.at)?);
+            match stop {
+                b'"' => {
+                    self.at += 1;
+                    return Some(text.into_bump_str());
+                }
+                b'\\' => text.push(self.escape()?),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The character of the escape that begins here.
+    fn escape(&mut self) -> Option<char> {
+        let kind = *self.text.as_bytes().get(self.at + 1)?;
+        self.at += 2;
+        Some(match kind {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let unit = self.hex()?;
+                if !(0xd800..0xdc00).contains(&unit) {
+                    return char::from_u32(unit);
+                }
+                self.word("\\u")?;
+                let low = self.hex()?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+                return char::from_u32(0x10000 + ((unit - 0xd800) << 10) + low);
+            }
+            _ => return None,
+        })
+    }
+
+    /// Four hexadecimal digits.
+    fn hex(&mut self) -> Option<u32> {
+        let digits = self.text.as_bytes().get(self.at..self.at + 4)?;
+        self.at += 4;
+        digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
+    }
+
+    /// Steps over digits, and adds them to those of a number that were read before; what is too large wraps.
+    #[inline(always)]
+    fn digits(&mut self, mut sum: u64) -> u64 {
+        if let Some(bytes) = self.ahead().first_chunk() {
+            let (count, value) = digits(bytes);
+            self.at += count;
+            if count < 8 {
+                return if count == 0 {
+                    sum
+                } else {
+                    sum.wrapping_mul(WHOLE_TENS[count]).wrapping_add(value)
+                };
+            }
+            sum = sum.wrapping_mul(WHOLE_TENS[8]).wrapping_add(value);
+        }
+        self.more_digits(sum)
+    }
+
+    #[inline(never)]
+    fn more_digits(&mut self, mut sum: u64) -> u64 {
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            sum = sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.at += 1;
+        }
+        sum
+    }
+
+    /// Steps over digits, of which there must be one.
+    fn some_digits(&mut self) -> Option<()> {
+        let start = self.at;
+        self.more_digits(0);
+        (self.at > start).then_some(())
+    }
+
+    /// The number that begins here, as [`Value::from_json`] would have it, and whether that is all
+    /// there is to it: `-0` and integers beyond 64 signed bits are told apart in a tree.
+    #[inline]
+    pub fn number(&mut self) -> Option<(Value<'a>, bool)> {
+        let start = self.at;
+        let negative = self.peek()? == b'-';
+        self.at += usize::from(negative);
+        let first = self.at;
+        // What wraps is read again below.
+        let sum = self.digits(0);
+        let digits = self.at - first;
+        if digits == 0 || (digits > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
+            return None;
+        }
+        match self.peek() {
+            Some(b'.') if digits < MOST_DIGITS => return self.decimal(start, digits, sum),
+            Some(b'.' | b'e' | b'E') => return self.float(start),
+            _ => {}
+        }
+        if digits > 18 {
+            let text = self.text.get(start..self.at)?;
+            return match text.parse() {
+                Ok(int) => Some((Value::Int(int), true)),
+                Err(_) => finite(text).map(|value| (value, false)),
+            };
+        }
+        let sum = sum as i64;
+        Some((Value::Int(if negative { -sum } else { sum }), !(negative && sum == 0)))
+    }
+
+    /// The number that begins at a place, of so many digits before the point that stands here, and of that value. With
+    /// few behind it both the digits and the power of ten are floats, whose quotient is the nearest float.
+    #[inline]
+    fn decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
+        let point = self.at;
+        self.at += 1;
+        let sum = self.digits(sum);
+        let behind = self.at - point - 1;
+        if behind == 0 || behind > MOST_DIGITS - before || matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at = point;
+            return self.float(start);
+        }
+        let float = sum as i64 as f64 / TENS.get(behind)?;
+        let negative = self.text.as_bytes().get(start) == Some(&b'-');
+        let value = Value::from_float(if negative { -float } else { float });
+        Some((value, matches!(value, Value::Float(_))))
+    }
+
+    fn float(&mut self, start: usize) -> Option<(Value<'a>, bool)> {
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            self.some_digits()?;
+        }
+        let value = finite(self.text.get(start..self.at)?)?;
+        Some((value, matches!(value, Value::Float(_))))
+    }
+}
+
+/// A float in range.
+fn finite<'a>(text: &str) -> Option<Value<'a>> {
+    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::from_float)
+}

@@ -1,0 +1,361 @@
+//! Any `Serialize` value as a source: what slots read is copied, the rest only walked through. What
+//! it accepts is what `serde_json::to_value` would have made of the value.
+
+use super::fill::{Fill, Keys};
+use super::plan::{NONE, ROOT};
+use bumpalo::collections::Vec as BumpVec;
+use rulec_lang::ty::Kind;
+use rulec_lang::value::Value;
+use serde::ser::{
+    Error, Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple,
+    SerializeTupleStruct, Serializer,
+};
+use std::fmt;
+
+/// Takes a value apart that serializes to an object.
+pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> {
+    let done = message.serialize(ValueSerializer { fill, node: ROOT, build: false }).ok()?;
+    done.object.then_some(())
+}
+
+/// In place of a node: the value is a key, which may be less than a value may.
+const KEY: u32 = NONE - 1;
+
+/// Only a tree will do, or a mistake that the tree's serializer will name.
+#[derive(Debug, thiserror::Error)]
+#[error("not taken apart")]
+struct NeedsTree;
+
+impl Error for NeedsTree {
+    fn custom<T: fmt::Display>(_: T) -> NeedsTree {
+        NeedsTree
+    }
+}
+
+struct ValueSerializer<'f, 'a> {
+    fill: &'f mut Fill<'a>,
+    node: u32,
+    /// It is part of a list or dict that is built as a whole.
+    build: bool,
+}
+
+struct Done<'a> {
+    /// The value, where it was to be built.
+    value: Value<'a>,
+    /// The answer of [`Fill::put`].
+    given: u32,
+    /// True when it is an object.
+    object: bool,
+}
+
+impl<'f, 'a> ValueSerializer<'f, 'a> {
+    fn scalar(self, value: Value<'a>) -> Result<Done<'a>, NeedsTree> {
+        let given = if self.build { 0 } else { self.fill.put(self.node, value) };
+        Ok(Done { value, given, object: false })
+    }
+
+    fn float(self, float: f64) -> Result<Done<'a>, NeedsTree> {
+        let value = if float.is_finite() { Value::from_float(float) } else { Value::Missing };
+        if self.build && matches!(value, Value::Int(_)) {
+            // A tree tells `-0` from 0, and an argument may show the list it stands in.
+            return Err(NeedsTree);
+        }
+        self.scalar(value)
+    }
+
+    fn whole(self, int: impl TryInto<i64> + Into<i128>) -> Result<Done<'a>, NeedsTree> {
+        let wide: i128 = int.into();
+        match i64::try_from(wide) {
+            Ok(int) => self.scalar(Value::Int(int)),
+            Err(_) if self.build => Err(NeedsTree),
+            Err(_) => self.scalar(Value::Float(wide as f64)),
+        }
+    }
+
+    /// The end of a list or dict, with its value if it was built as a whole.
+    fn end(self, kind: Kind, value: Option<Value<'a>>) -> Result<Done<'a>, NeedsTree> {
+        let given = match value {
+            None => self.fill.pass(self.node, kind),
+            Some(_) if self.build => 0,
+            Some(value) => self.fill.spread(self.node, value),
+        };
+        Ok(Done { value: value.unwrap_or(Value::Missing), given, object: kind == Kind::Dict })
+    }
+
+    fn list(self) -> List<'f, 'a> {
+        let whole = self.build || self.fill.plan.wants(self.node, Kind::List);
+        let items = whole.then(|| BumpVec::new_in(self.fill.bump));
+        List { place: self, items }
+    }
+
+    fn dict(self) -> Dict<'f, 'a> {
+        let whole = self.build || self.fill.plan.wants(self.node, Kind::Dict);
+        let entries = whole.then(|| BumpVec::new_in(self.fill.bump));
+        let keys = Keys::begin(self.fill);
+        Dict { place: self, entries, keys, key: None, given: 0 }
+    }
+}
+
+/// A list in the making.
+struct List<'f, 'a> {
+    place: ValueSerializer<'f, 'a>,
+    items: Option<BumpVec<'a, Value<'a>>>,
+}
+
+impl<'a> List<'_, 'a> {
+    fn item<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
+        let build = self.items.is_some();
+        let done = item.serialize(ValueSerializer { fill: self.place.fill, node: NONE, build })?;
+        if let Some(items) = &mut self.items {
+            items.push(done.value);
+        }
+        Ok(())
+    }
+
+    fn done(self) -> Result<Done<'a>, NeedsTree> {
+        self.place.end(Kind::List, self.items.map(|items| Value::List(items.into_bump_slice())))
+    }
+}
+
+/// An object in the making.
+struct Dict<'f, 'a> {
+    place: ValueSerializer<'f, 'a>,
+    entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
+    keys: Keys<'a>,
+    key: Option<&'a str>,
+    given: u32,
+}
+
+impl<'a> Dict<'_, 'a> {
+    /// The place behind a key. A key that comes twice is a matter for the tree, which keeps the last.
+    fn inside(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
+        let ValueSerializer { fill, node, .. } = &mut self.place;
+        let build = self.entries.is_some();
+        let node = if build { NONE } else { fill.plan.child(*node, key) };
+        self.keys.add(fill, key, node).ok_or(NeedsTree)?;
+        Ok(ValueSerializer { fill, node, build })
+    }
+
+    fn keep(&mut self, key: &'a str, done: &Done<'a>) {
+        self.given += done.given;
+        if let Some(entries) = &mut self.entries {
+            entries.push((key, done.value));
+        }
+    }
+
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &'a str, value: &T) -> Result<(), NeedsTree> {
+        let done = value.serialize(self.inside(key)?)?;
+        self.keep(key, &done);
+        Ok(())
+    }
+
+    fn done(self) -> Result<Done<'a>, NeedsTree> {
+        let Dict { place, entries, keys, given, .. } = self;
+        keys.end(place.fill);
+        if entries.is_none() {
+            place.fill.end(place.node, given);
+        }
+        let value = entries.map(|mut entries| {
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            Value::Entries(entries.into_bump_slice())
+        });
+        place.end(Kind::Dict, value)
+    }
+}
+
+/// Methods of one value that is read by another method.
+macro_rules! scalars {
+    ($($name:ident($value:ident: $ty:ty) $read:ident $as:expr;)*) => {$(
+        fn $name(self, $value: $ty) -> Result<Self::Ok, NeedsTree> {
+            self.$read($as)
+        }
+    )*};
+}
+
+impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
+    type Ok = Done<'a>;
+    type Error = NeedsTree;
+    type SerializeSeq = List<'f, 'a>;
+    type SerializeTuple = List<'f, 'a>;
+    type SerializeTupleStruct = List<'f, 'a>;
+    // Rare enough to be left to the tree.
+    type SerializeTupleVariant = Impossible<Done<'a>, NeedsTree>;
+    type SerializeMap = Dict<'f, 'a>;
+    type SerializeStruct = Dict<'f, 'a>;
+    type SerializeStructVariant = Impossible<Done<'a>, NeedsTree>;
+
+    scalars! {
+        serialize_i8(value: i8) whole value;
+        serialize_i16(value: i16) whole value;
+        serialize_i32(value: i32) whole value;
+        serialize_i64(value: i64) whole value;
+        serialize_u8(value: u8) whole value;
+        serialize_u16(value: u16) whole value;
+        serialize_u32(value: u32) whole value;
+        serialize_u64(value: u64) whole value;
+        serialize_f32(value: f32) float value.into();
+        serialize_f64(value: f64) float value;
+        serialize_bool(value: bool) scalar Value::Bool(value);
+        serialize_char(value: char) serialize_str value.encode_utf8(&mut [0; 4]);
+        serialize_unit_struct(_name: &'static str) scalar Value::Missing;
+    }
+
+    fn serialize_str(self, value: &str) -> Result<Done<'a>, NeedsTree> {
+        if self.node == NONE && !self.build {
+            return self.scalar(Value::Missing);
+        }
+        let text = self.fill.bump.alloc_str(value);
+        self.scalar(Value::Str(text))
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<Done<'a>, NeedsTree> {
+        Err(NeedsTree)
+    }
+
+    fn serialize_none(self) -> Result<Done<'a>, NeedsTree> {
+        self.scalar(Value::Missing)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Done<'a>, NeedsTree> {
+        if self.node == KEY { Err(NeedsTree) } else { value.serialize(self) }
+    }
+
+    fn serialize_unit(self) -> Result<Done<'a>, NeedsTree> {
+        self.scalar(Value::Missing)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Done<'a>, NeedsTree> {
+        self.scalar(Value::Str(variant))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Done<'a>, NeedsTree> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<Done<'a>, NeedsTree> {
+        let mut dict = self.dict();
+        dict.entry(variant, value)?;
+        dict.done()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'f, 'a>, NeedsTree> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<List<'f, 'a>, NeedsTree> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'f, 'a>, NeedsTree> {
+        Ok(self.list())
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Impossible<Done<'a>, NeedsTree>, NeedsTree> {
+        Err(NeedsTree)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Dict<'f, 'a>, NeedsTree> {
+        Ok(self.dict())
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Dict<'f, 'a>, NeedsTree> {
+        // What only serde_json itself can read, such as raw JSON text.
+        if name.starts_with("$serde_json::") { Err(NeedsTree) } else { Ok(self.dict()) }
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Impossible<Done<'a>, NeedsTree>, NeedsTree> {
+        Err(NeedsTree)
+    }
+}
+
+macro_rules! lists {
+    ($($name:ident $method:ident,)*) => {$(
+        impl<'a> $name for List<'_, 'a> {
+            type Ok = Done<'a>;
+            type Error = NeedsTree;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), NeedsTree> {
+                self.item(item)
+            }
+
+            fn end(self) -> Result<Done<'a>, NeedsTree> {
+                self.done()
+            }
+        }
+    )*};
+}
+
+lists! {
+    SerializeSeq serialize_element,
+    SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field,
+}
+
+impl<'a> SerializeMap for Dict<'_, 'a> {
+    type Ok = Done<'a>;
+    type Error = NeedsTree;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
+        // A text is copied as it is; whatever else may be a key is left to the tree.
+        let fill = &mut *self.place.fill;
+        let done = key.serialize(ValueSerializer { fill, node: KEY, build: true })?;
+        match done.value {
+            Value::Str(key) => self.key = Some(key),
+            _ => return Err(NeedsTree),
+        }
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NeedsTree> {
+        let key = self.key.take().ok_or(NeedsTree)?;
+        self.entry(key, value)
+    }
+
+    fn end(self) -> Result<Done<'a>, NeedsTree> {
+        self.done()
+    }
+}
+
+impl<'a> SerializeStruct for Dict<'_, 'a> {
+    type Ok = Done<'a>;
+    type Error = NeedsTree;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), NeedsTree> {
+        self.entry(key, value)
+    }
+
+    fn end(self) -> Result<Done<'a>, NeedsTree> {
+        self.done()
+    }
+}

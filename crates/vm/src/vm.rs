@@ -1,0 +1,309 @@
+//! The virtual machine: runs verified bytecode over one message.
+//!
+//! Nothing is allocated for a decision once a [`Scratch`] has seen a few: registers, memo cells and
+//! text buffers are kept between decisions, and stamped with the decision's number so that none
+//! needs clearing; what values a decision makes lives in an arena that is reset for the next. (What
+//! host functions return is allocated, and so are texts that are prepared for a predicate whose right side is no
+//! constant.)
+//!
+//! The machine is total: on bytecode that [`verify`](fn@crate::bytecode::verify) would refuse it
+//! gives wrong answers or runs long, but neither panics nor touches memory it should not.
+
+#![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
+
+mod begun;
+mod bound;
+pub mod compiled;
+mod memo;
+mod message;
+mod outcome;
+mod rooted;
+mod scratch;
+mod tables;
+mod test;
+mod value;
+
+use crate::bytecode::chunk::{Loop, Shared};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr};
+use crate::bytecode::{Bytecode, Chunk, Pools};
+use crate::index::lookup::{Lookup, Workspace};
+use crate::index::tombstones::Tombstones;
+use crate::table_search::End;
+use begun::{Basis, Begun};
+use rulec_base::text::PreparedTexts;
+use rulec_eval::host::{Host, HostCalls};
+use rulec_lang::arena::Arena;
+use rulec_lang::value::{Tri, Value, compare, compare_int_float};
+use rulec_sema::hir::SlotId;
+use rulec_sema::normal::PredId;
+use scratch::{Memory, Moment, grow, recycle};
+use serde_json::Value as Json;
+use std::cmp::Ordering;
+
+pub use bound::BoundVm;
+use memo::Memo;
+pub use message::{JsonMessage, Message, Record};
+pub use outcome::Computed;
+pub use rooted::{Rooted, RootedScratch};
+pub use scratch::Scratch;
+
+/// A decision in the making.
+pub struct Vm<'a, M> {
+    chunk: &'a Chunk,
+    pools: &'a Pools,
+    message: M,
+    arena: &'a Arena,
+    hosts: HostCalls<'a>,
+    memo: Memo<'a>,
+    texts: &'a mut PreparedTexts,
+    cached: &'a mut [Moment],
+    /// The number of the element of the innermost loop at hand, 0 outside loops; and the last one given.
+    element: u64,
+    last_element: u64,
+    similarity: &'a mut rulec_base::text::similarity::Scratch,
+    /// The elements of the loops, the cached values, then registers.
+    values: Vec<Value<'a>>,
+    home: &'a mut Vec<Value<'static>>,
+    /// The workspace of the lookups, until they begin.
+    workspace: Option<&'a mut Workspace>,
+    lookup: Option<Lookup<'a>>,
+    always_index: bool,
+    /// The routes that are left out, as of a version.
+    tombstones: Option<(&'a Tombstones, u64)>,
+}
+
+impl<'a> Vm<'a, JsonMessage<'a>> {
+    /// Readies a decision over a JSON message; each field is looked up when first asked for.
+    /// `hosts` stand in the order of the program's host functions.
+    pub fn json(
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        message: &'a Json,
+        scratch: &'a mut Scratch,
+    ) -> Vm<'a, JsonMessage<'a>> {
+        let begun = Begun::json(code, hosts, message, scratch);
+        Vm::new(begun.basis, begun.message, begun.memory)
+    }
+}
+
+impl<'a> Vm<'a, Record<'a>> {
+    /// Readies a decision over a record with the value of each slot of the program, read at the
+    /// slot's kinds.
+    #[inline(always)]
+    pub fn record(
+        code: &'a Bytecode,
+        hosts: &'a [Host],
+        record: Record<'a>,
+        scratch: &'a mut Scratch,
+    ) -> Vm<'a, Record<'a>> {
+        let begun = Begun::over(code, hosts, record, scratch);
+        Vm::new(begun.basis, begun.message, begun.memory)
+    }
+}
+
+impl<'a, M: Message<'a>> Vm<'a, M> {
+    // Moving a machine copies it whole: made where it stays.
+    #[inline(always)]
+    fn new(basis: Basis<'a>, message: M, memory: &'a mut Memory) -> Vm<'a, M> {
+        let Basis { code, hosts, memo } = basis;
+        let chunk = code.chunk();
+        let Memory { arena, texts, cached, similarity, values: home, workspace } = memory;
+        arena.begin(&chunk.limits);
+        texts.grow(chunk.texts.len());
+        grow(cached, chunk.cached as usize);
+        let mut values: Vec<Value<'a>> = recycle(std::mem::take(home));
+        values.resize(chunk.levels as usize + chunk.cached as usize, Value::Missing);
+        Vm {
+            chunk,
+            pools: code.pools(),
+            message,
+            arena,
+            hosts: HostCalls::new(hosts),
+            memo,
+            texts,
+            cached,
+            element: 0,
+            last_element: 0,
+            similarity,
+            values,
+            home,
+            workspace: Some(workspace),
+            lookup: None,
+            always_index: false,
+            tombstones: None,
+        }
+    }
+
+    /// Answers one predicate; at most once a decision when it costs more than a comparison and more
+    /// than one condition asks for it.
+    pub fn test_pred(&mut self, pred: PredId) -> Tri {
+        match self.chunk.preds.get(pred.index()) {
+            Some(lowered) if lowered.memo => self.memoised(pred.index()),
+            Some(_) => self.test(pred.index()),
+            None => Tri::Unknown,
+        }
+    }
+
+    /// The host functions' record of this decision: failures and time.
+    pub fn hosts(&self) -> &HostCalls<'a> {
+        &self.hosts
+    }
+
+    /// The arena of this decision, which tells the limits that were exceeded.
+    pub fn arena(&self) -> &'a Arena {
+        self.arena
+    }
+
+    pub fn slot(&mut self, slot: SlotId) -> Value<'a> {
+        *self.message.slot(slot.index())
+    }
+
+    pub fn slot_value(&mut self, slot: usize) -> Value<'a> {
+        *self.message.slot(slot)
+    }
+
+    fn memoised(&mut self, pred: usize) -> Tri {
+        if let Some(answer) = self.memo.recall(pred) {
+            return answer;
+        }
+        let answer = self.outside(|vm| vm.test(pred));
+        self.memo.keep(pred, answer);
+        answer
+    }
+
+    fn shared(&mut self, id: u32) -> Tri {
+        let Some(Shared { block, memo }) = self.chunk.shared.get(id as usize).copied() else {
+            return Tri::False;
+        };
+        let cell = self.chunk.preds.len() + id as usize;
+        if memo && let Some(answer) = self.memo.recall(cell) {
+            return answer;
+        }
+        if !memo {
+            return self.condition(block).into();
+        }
+        let answer = Tri::from(self.outside(|vm| vm.condition(block)));
+        self.memo.keep(cell, answer);
+        answer
+    }
+
+    fn condition(&mut self, block: BlockId) -> bool {
+        match self.chunk.blocks.get(block as usize) {
+            Some(block) if block.kind == BlockKind::Condition => {
+                matches!(self.run::<false>(block.start as usize, 0), End::Answer(true))
+            }
+            _ => false,
+        }
+    }
+
+    /// Tells whether one element of a list, or every one, satisfies a loop's condition; not without list.
+    pub fn each(&mut self, each: u32) -> Tri {
+        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
+        let list = self.operand(each.list);
+        let all = |vm: &mut Self| {
+            let mut elements = list.elements().into_iter().flatten();
+            elements.all(|element| vm.holds_for(&each, element) == each.all)
+        };
+        self.walk(&each, list, all).map_or(Tri::False, |all| (all == each.all).into())
+    }
+
+    /// True when a loop's condition holds for an element.
+    fn holds_for(&mut self, each: &Loop, element: Value<'a>) -> bool {
+        if let Some(cell) = self.values.get_mut(each.level as usize) {
+            *cell = element.read(each.kinds);
+        }
+        self.last_element += 1;
+        self.element = self.last_element;
+        self.condition(each.body)
+    }
+
+    /// Walks over a loop's list; `None` when there is none, or it is too long.
+    fn walk<T>(&mut self, each: &Loop, list: Value<'a>, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
+        let element = self.element;
+        let made = walk(self);
+        self.element = element;
+        self.arena.leave(entered);
+        Some(made)
+    }
+
+    /// Computes what does not depend on the loops around it.
+    #[inline]
+    fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let walk = self.arena.step_out();
+        let made = compute(self);
+        self.arena.leave(walk);
+        made
+    }
+
+    /// The dispatch loop of condition and table blocks. With `ONE` it stops at `stop`, where a
+    /// single route's code ends.
+    fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> End<usize> {
+        let chunk = self.chunk;
+        let instrs = &*chunk.instrs;
+        let mut pc = start;
+        loop {
+            if ONE && pc == stop {
+                return End::Nothing;
+            }
+            let Some(instr) = instrs.get(pc) else { return End::Nothing };
+            pc += 1;
+            let (jumps, to) = match *instr {
+                Instr::Int { how, slot, to, value } => {
+                    (how.takes(order_int(self.message.slot(slot.into()), value)), to)
+                }
+                Instr::Float { how, slot, to, value } => {
+                    (how.takes(order_float(self.message.slot(slot.into()), value)), to)
+                }
+                Instr::Truth { on, slot, to } => {
+                    let truth = match self.message.slot(slot.into()) {
+                        Value::Bool(value) => Tri::from(*value),
+                        _ => Tri::Unknown,
+                    };
+                    (on.takes(truth), to)
+                }
+                Instr::Missing { on, slot, to } => {
+                    (on.takes(self.message.slot(slot.into()).is_missing().into()), to)
+                }
+                Instr::Text { on, slot, to, string } => {
+                    let equal = match (self.message.slot(slot.into()), chunk.strings.get(string as usize)) {
+                        (Value::Str(text), Some(wanted)) => (*text == &**wanted).into(),
+                        _ => Tri::Unknown,
+                    };
+                    (on.takes(equal), to)
+                }
+                Instr::Test { on, to, pred } => (on.takes(self.test(pred as usize)), to),
+                Instr::Memo { on, to, pred } => (on.takes(self.memoised(pred as usize)), to),
+                Instr::Shared { on, to, shared } => (on.takes(self.shared(shared)), to),
+                Instr::Each { on, to, each } => (on.takes(self.each(each)), to),
+                Instr::Jump { to } => (true, to),
+                _ => return End::at(instr, pc - 1),
+            };
+            if jumps {
+                pc = to as usize;
+            }
+        }
+    }
+}
+
+impl<M> Drop for Vm<'_, M> {
+    fn drop(&mut self) {
+        *self.home = recycle(std::mem::take(&mut self.values));
+    }
+}
+
+/// The order of a value and an integer, as [`compare`] gives it.
+#[inline(always)]
+fn order_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
+    match value {
+        Value::Int(value) => Some(value.cmp(&int)),
+        Value::Float(value) => Some(compare_int_float(int, *value).reverse()),
+        _ => None,
+    }
+}
+
+/// The order of a value and a float, as [`compare`] gives it.
+#[inline(always)]
+fn order_float(value: &Value<'_>, float: f64) -> Option<Ordering> {
+    compare(*value, Value::Float(float))
+}

@@ -1,0 +1,225 @@
+//! The sources of slot values.
+
+use super::scratch::{SlotCells, Stamp, grow, recycle};
+use crate::bytecode::Chunk;
+use crate::bytecode::chunk::NONE;
+use crate::bytecode::fields::{ByName, Fields};
+use rulec_lang::value::Value;
+use serde_json::Value as Json;
+
+/// A source of slot values.
+pub trait Message<'a> {
+    /// The value of the slot of that number, read at the slot's kinds.
+    fn slot(&mut self, slot: usize) -> &Value<'a>;
+
+    /// Reads all slots, so many, whose fields these are, and lists those that the message has a value for, in no order.
+    fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
+        into.extend((0..slots).filter(|slot| !self.slot(*slot as usize).is_missing()));
+    }
+}
+
+/// A message whose slots have been read already.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The values in the order of the program's slots; those that are left out are missing.
+    pub values: &'a [Value<'a>],
+    /// The slots that have a value, in any order, where whoever read them has noted it.
+    pub present: Option<&'a [u32]>,
+}
+
+impl<'a> From<&'a [Value<'a>]> for Record<'a> {
+    fn from(values: &'a [Value<'a>]) -> Record<'a> {
+        Record { values, present: None }
+    }
+}
+
+impl<'a> Message<'a> for Record<'a> {
+    #[inline(always)]
+    fn slot(&mut self, slot: usize) -> &Value<'a> {
+        self.values.get(slot).unwrap_or(&Value::Missing)
+    }
+
+    fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
+        if let Some(present) = self.present {
+            into.extend_from_slice(present);
+            return;
+        }
+        let values = self.values.get(..slots as usize).unwrap_or(self.values);
+        let mut first = 0;
+        // Most are missing: eight at once are looked at without a branch.
+        let (eights, rest) = values.as_chunks::<8>();
+        for eight in eights {
+            if !eight.iter().fold(true, |all, value| all & value.is_missing()) {
+                push_present(eight, first, into);
+            }
+            first += 8;
+        }
+        push_present(rest, first, into);
+    }
+}
+
+/// Lists those of a few slots from one on that have a value.
+#[inline(always)]
+fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
+    for (value, slot) in values.iter().zip(first..) {
+        if !value.is_missing() {
+            into.push(slot);
+        }
+    }
+}
+
+/// A JSON message whose slots are looked up when first asked for.
+pub struct JsonMessage<'a> {
+    chunk: &'a Chunk,
+    message: &'a Json,
+    epoch: u32,
+    slots: &'a mut [Stamp],
+    nodes: &'a mut [Stamp],
+    /// The slots that were read.
+    values: Vec<Value<'a>>,
+    /// The objects on the way that were found, or not.
+    objects: Vec<Option<&'a Json>>,
+    /// True when all slots were read: one without a place is missing.
+    complete: bool,
+    values_home: &'a mut Vec<Value<'static>>,
+    objects_home: &'a mut Vec<Option<&'static Json>>,
+}
+
+impl<'a> JsonMessage<'a> {
+    pub(super) fn new(
+        chunk: &'a Chunk,
+        message: &'a Json,
+        cells: &'a mut SlotCells,
+        epoch: u32,
+    ) -> JsonMessage<'a> {
+        let SlotCells { slots, nodes, values: values_home, objects: objects_home } = cells;
+        grow(slots, chunk.slots.len());
+        grow(nodes, chunk.objects.len());
+        let values = recycle(std::mem::take(values_home));
+        let objects = recycle(std::mem::take(objects_home));
+        JsonMessage {
+            chunk,
+            message,
+            epoch,
+            slots,
+            nodes,
+            values,
+            objects,
+            complete: false,
+            values_home,
+            objects_home,
+        }
+    }
+
+    /// Reads a slot, and returns where its value is kept.
+    #[inline(never)]
+    fn load(&mut self, slot: usize) -> usize {
+        let chunk = self.chunk;
+        let Some(code) = chunk.slots.get(slot).filter(|_| !self.complete) else { return usize::MAX };
+        let mut json = self.node(code.object);
+        for key in &code.rest {
+            json = get(json, key);
+        }
+        let at = self.values.len();
+        self.values.push(json.map_or(Value::Missing, Value::from_json).read(code.kinds));
+        if let Some(stamp) = self.slots.get_mut(slot) {
+            *stamp = Stamp { epoch: self.epoch, at: at as u32 };
+        }
+        at
+    }
+
+    /// Reads the slots that are fields of an object, and lists those with a value.
+    fn read_object(&mut self, object: u32, by_name: &ByName, into: &mut Vec<u32>) {
+        let Some(Json::Object(map)) = self.node(object) else { return };
+        if map.len() > 2 * by_name.names.len() {
+            by_name.slots.iter().for_each(|slot| self.read_slot(*slot, into));
+            return;
+        }
+        for (name, value) in map {
+            for slot in by_name.get(name) {
+                let (Some(code), Some(stamp)) =
+                    (self.chunk.slots.get(*slot as usize), self.slots.get_mut(*slot as usize))
+                else {
+                    continue;
+                };
+                if stamp.epoch != self.epoch {
+                    *stamp = Stamp { epoch: self.epoch, at: self.values.len() as u32 };
+                    self.values.push(Value::from_json(value).read(code.kinds));
+                }
+                if !self.slot(*slot as usize).is_missing() {
+                    into.push(*slot);
+                }
+            }
+        }
+    }
+
+    fn read_slot(&mut self, slot: u32, into: &mut Vec<u32>) {
+        if !self.slot(slot as usize).is_missing() {
+            into.push(slot);
+        }
+    }
+
+    /// The place where a slot's value is kept.
+    #[inline]
+    fn known_or_load(&mut self, slot: usize) -> usize {
+        match self.slots.get(slot) {
+            Some(stamp) if stamp.epoch == self.epoch => stamp.at as usize,
+            _ => self.load(slot),
+        }
+    }
+
+    /// An object that slots share. Recurs to the depth that lowering lets them share.
+    fn node(&mut self, node: u32) -> Option<&'a Json> {
+        if node == NONE {
+            return Some(self.message);
+        }
+        let at = node as usize;
+        match self.nodes.get(at) {
+            Some(stamp) if stamp.epoch == self.epoch => {
+                return self.objects.get(stamp.at as usize).copied().flatten();
+            }
+            _ => {}
+        }
+        let chunk = self.chunk;
+        let code = chunk.objects.get(at).filter(|code| code.parent == NONE || code.parent < node)?;
+        let object = get(self.node(code.parent), &code.key);
+        if let Some(stamp) = self.nodes.get_mut(at) {
+            *stamp = Stamp { epoch: self.epoch, at: self.objects.len() as u32 };
+            self.objects.push(object);
+        }
+        object
+    }
+}
+
+#[inline]
+fn get<'a>(json: Option<&'a Json>, key: &str) -> Option<&'a Json> {
+    match json {
+        Some(Json::Object(map)) => map.get(key),
+        _ => None,
+    }
+}
+
+impl<'a> Message<'a> for JsonMessage<'a> {
+    #[inline]
+    fn slot(&mut self, slot: usize) -> &Value<'a> {
+        let at = self.known_or_load(slot);
+        self.values.get(at).unwrap_or(&Value::Missing)
+    }
+
+    fn present(&mut self, fields: &Fields, _slots: u32, into: &mut Vec<u32>) {
+        for (object, by_name) in &fields.objects {
+            self.read_object(*object, by_name, into);
+        }
+        for slot in &fields.deeper {
+            self.read_slot(*slot, into);
+        }
+        self.complete = true;
+    }
+}
+
+impl Drop for JsonMessage<'_> {
+    fn drop(&mut self) {
+        *self.values_home = recycle(std::mem::take(&mut self.values));
+        *self.objects_home = recycle(std::mem::take(&mut self.objects));
+    }
+}

@@ -1,0 +1,143 @@
+//! The working memory that a thread keeps from decision to decision.
+
+use crate::index::lookup::Workspace;
+use rulec_base::text::PreparedTexts;
+use rulec_base::text::similarity::Scratch as Similarities;
+use rulec_lang::arena::Arena;
+use rulec_lang::value::Value;
+pub(super) use rulec_lang::value::{grow, recycle};
+use serde_json::Value as Json;
+use std::cell::Cell;
+
+/// The memory to decide in: one a thread, for any rule sets and messages in turn.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(super) epoch: u32,
+    pub(super) memo: Vec<u32>,
+    pub(super) memory: Memory,
+    pub(super) slots: SlotCells,
+    pub(super) cells: Cells<'static>,
+}
+
+/// The machine's working memory beside the memo cells.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pub(super) arena: Arena,
+    pub(super) texts: PreparedTexts,
+    pub(super) cached: Vec<Moment>,
+    pub(super) similarity: Similarities,
+    pub(super) values: Vec<Value<'static>>,
+    pub(super) workspace: Workspace,
+}
+
+/// The time that a kept value belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub epoch: u32,
+    /// The number of the element at hand, of all that the decision's loops went over; 0 outside loops, and for what
+    /// depends on none.
+    pub element: u64,
+}
+
+/// A place for the value of each slot, empty until it is read.
+pub type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
+
+/// The parts that a [`super::JsonMessage`] borrows: what was read of the message.
+#[derive(Debug, Default)]
+pub(super) struct SlotCells {
+    pub slots: Vec<Stamp>,
+    pub nodes: Vec<Stamp>,
+    pub values: Vec<Value<'static>>,
+    pub objects: Vec<Option<&'static Json>>,
+}
+
+/// The place of something that was read in the decision of that number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamp {
+    pub epoch: u32,
+    pub at: u32,
+}
+
+impl Scratch {
+    /// Empty; it grows to what the rule sets and messages need.
+    pub fn new() -> Scratch {
+        Scratch::default()
+    }
+
+    /// After a billion decisions the numbers begin anew, so old stamps must go.
+    #[cold]
+    pub(super) fn forget(&mut self) -> u32 {
+        self.slots.forget();
+        let Memory { cached, texts, workspace, .. } = &mut self.memory;
+        forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(workspace))
+    }
+
+    /// Sets the number of the next decision, so that tests reach its overflow.
+    #[doc(hidden)]
+    pub fn set_epoch(&mut self, epoch: u32) {
+        self.epoch = epoch & !3;
+    }
+
+    /// The number of the last decision.
+    #[doc(hidden)]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// The address of the registers, and the number there is room for.
+    #[doc(hidden)]
+    pub fn registers(&self) -> (usize, usize) {
+        (self.memory.values.as_ptr() as usize, self.memory.values.capacity())
+    }
+}
+
+/// Takes the stamps away when the numbers of epochs begin anew, and returns the first.
+#[cold]
+pub(super) fn forget(
+    memo: &[Cell<u32>],
+    cached: &mut [Moment],
+    texts: &mut PreparedTexts,
+    workspace: Option<&mut Workspace>,
+) -> u32 {
+    memo.iter().for_each(|cell| cell.set(0));
+    cached.fill(Moment::default());
+    texts.forget();
+    if let Some(workspace) = workspace {
+        workspace.forget();
+    }
+    4
+}
+
+impl SlotCells {
+    /// Takes the stamps away.
+    pub fn forget(&mut self) {
+        self.slots.fill(Stamp::default());
+        self.nodes.fill(Stamp::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recycling_keeps_the_room() {
+        let text = String::from("x");
+        let mut values: Vec<Value<'_>> = vec![Value::Str(&text); 100];
+        values.reserve(28);
+        let (at, capacity) = (values.as_ptr() as usize, values.capacity());
+        let values: Vec<Value<'static>> = recycle(values);
+        assert_eq!((values.as_ptr() as usize, values.capacity(), values.len()), (at, capacity, 0));
+        let json = Json::Null;
+        let objects = vec![Some(&json); 100];
+        let (at, capacity) = (objects.as_ptr() as usize, objects.capacity());
+        let objects: Vec<Option<&'static Json>> = recycle(objects);
+        assert_eq!((objects.as_ptr() as usize, objects.capacity()), (at, capacity));
+    }
+
+    #[test]
+    fn a_scratch_moves_between_threads() {
+        fn check<T: Send>() {}
+        check::<Scratch>();
+    }
+}

@@ -1,0 +1,199 @@
+//! Searching tables: route by route as their code lies, or with the index, which asks the machine for
+//! values and has it verify what was found.
+
+use super::memo::Memo;
+use super::{Message, Vm};
+use crate::bytecode::chunk::{Operand, RuleCode};
+use crate::bytecode::fields::Fields;
+use crate::bytecode::instr::Instr;
+use crate::index::Index;
+use crate::index::lookup::{Hit, Lookup, Verifier};
+use crate::index::tombstones::Tombstones;
+use crate::table_search::{self, End, Searcher};
+use rulec_base::text::PreparedTexts;
+use rulec_eval::decision::Choice;
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{RuleId, SlotId, TableId};
+use std::ops::Range;
+
+impl<'a, M: Message<'a>> Vm<'a, M> {
+    /// Decides with the help of an index over the same rules, where that is faster, or `always`.
+    #[inline]
+    pub fn use_index(&mut self, index: &'a Index, always: bool) {
+        let Some(workspace) = self.workspace.take() else { return };
+        self.texts.grow(index.texts as usize);
+        (self.lookup, self.always_index) = (Some(workspace.begin(index, self.memo.epoch)), always);
+    }
+
+    /// Leaves out the routes removed up to a version.
+    pub fn leave_out(&mut self, tombstones: &'a Tombstones, version: u64) {
+        self.tombstones = Some((tombstones, version));
+    }
+
+    /// The lookup, where a table is decided with it.
+    #[inline]
+    fn lookup_in(&self, table: TableId) -> Option<Lookup<'a>> {
+        self.lookup.filter(|lookup| self.always_index || lookup.serves(table))
+    }
+
+    /// Decides: the first route of the table that holds, or its default.
+    #[inline(always)]
+    pub fn decide(&mut self, entry: TableId) -> Choice {
+        let end = self.search(self.start(entry));
+        table_search::resolve(self, end)
+    }
+
+    /// The first route of a table that holds, among those of a range of ranks and not left out.
+    pub fn first(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit> {
+        match self.lookup_in(table) {
+            Some(lookup) => lookup.first(self, table, ranks),
+            None => self.verify_in_order(table, ranks),
+        }
+    }
+
+    /// Every route of the table whose condition holds, in the order they are tried.
+    pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
+        self.hits(entry).into_iter().map(|hit| hit.route).collect()
+    }
+
+    /// The same with their ranks, without those left out.
+    pub fn hits(&mut self, entry: TableId) -> Vec<Hit> {
+        if let Some(lookup) = self.lookup_in(entry) {
+            return lookup.all(self, entry);
+        }
+        let routes = self.chunk.tables.get(entry.index()).map_or(0, |table| table.routes.len());
+        (0..routes as u32).filter_map(|rank| self.verify(entry, rank)).collect()
+    }
+
+    /// The route at a position of a table's order, and the table it jumps to, when it holds.
+    #[inline(always)]
+    pub fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
+        let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
+        self.routes(code.start as usize, code.end as usize)
+    }
+
+    /// The first route that holds of code that ends at a place.
+    fn routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
+        match self.run::<true>(start, end) {
+            End::Choose(route) => Some((route, None)),
+            End::Goto { route, table, .. } => Some((route, Some(table))),
+            _ => None,
+        }
+    }
+
+    /// The end of a table in which no route holds.
+    fn without_route(&self, table: TableId) -> End<(TableId, usize)> {
+        let code = self.chunk.tables.get(table.index());
+        let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
+        let last = block.and_then(|block| self.chunk.instrs.get((block.end as usize).wrapping_sub(1)));
+        match last.map(|last| End::at(last, 0)) {
+            Some(End::Default(table)) => End::Default(table),
+            Some(End::Continue(table)) => End::Continue(table),
+            _ => End::Nothing,
+        }
+    }
+
+    #[inline(always)]
+    fn is_left_out(&self, table: TableId, rank: u32) -> bool {
+        self.tombstones.is_some_and(|(tombstones, version)| tombstones.covers(table, rank, version))
+    }
+}
+
+/// A place is one in the code, or with the index a rank.
+impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
+    type Place = (TableId, usize);
+    type Rule = RuleId;
+
+    #[inline]
+    fn start(&self, table: TableId) -> (TableId, usize) {
+        if self.lookup_in(table).is_some() {
+            return (table, 0);
+        }
+        let block = self.chunk.tables.get(table.index()).map(|table| table.block);
+        let block = block.and_then(|block| self.chunk.blocks.get(block as usize));
+        // Past the end is `Nothing`.
+        (table, block.map_or(usize::MAX, |block| block.start as usize))
+    }
+
+    #[inline(always)]
+    fn search(&mut self, (table, from): (TableId, usize)) -> End<(TableId, usize)> {
+        let Some(lookup) = self.lookup_in(table) else {
+            return self.run::<false>(from, 0).map(|at| (table, at));
+        };
+        let from = u32::try_from(from).unwrap_or(u32::MAX);
+        match lookup.first(self, table, from..u32::MAX) {
+            Some(Hit { route, goto: None, .. }) => End::Choose(route),
+            Some(Hit { rank, route, goto: Some(inner) }) => {
+                End::Goto { route, table: inner, resume: (table, rank as usize + 1) }
+            }
+            None => self.without_route(table),
+        }
+    }
+
+    fn is_exhausted(&self, table: TableId) -> bool {
+        self.memo.recall(Memo::table(self.chunk, table)).is_some()
+    }
+
+    fn exhaust(&mut self, table: TableId) {
+        self.memo.keep(Memo::table(self.chunk, table), Tri::False);
+    }
+}
+
+impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
+    #[inline]
+    fn operand(&mut self, operand: Operand) -> Value<'a> {
+        Vm::operand(self, operand)
+    }
+
+    #[inline]
+    fn slot(&mut self, slot: SlotId) -> &Value<'a> {
+        self.message.slot(slot.index())
+    }
+
+    fn present(&mut self, fields: &Fields, into: &mut Vec<u32>) {
+        self.message.present(fields, self.chunk.slots.len() as u32, into);
+    }
+
+    #[inline]
+    fn texts(&mut self) -> &mut PreparedTexts {
+        self.texts
+    }
+
+    // Called for each candidate.
+    #[inline(always)]
+    fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit> {
+        if self.is_left_out(table, rank) {
+            return None;
+        }
+        let (route, goto) = self.route(table, rank as usize)?;
+        Some(Hit { rank, route, goto })
+    }
+
+    fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit> {
+        let all = &self.chunk.tables.get(table.index())?.routes;
+        let (mut from, end) = (ranks.start, (all.len() as u32).min(ranks.end));
+        while from < end {
+            // Their code lies one behind the other: it is run as a whole, up to one that is left out.
+            let gone = match self.tombstones {
+                None => end,
+                Some((tombstones, version)) => tombstones.first(table, from..end, version).unwrap_or(end),
+            };
+            let routes = all.get(from as usize..gone as usize)?;
+            if let (Some(first), Some(last)) = (routes.first(), routes.last())
+                && let Some((route, goto)) = self.routes(first.start as usize, last.end as usize)
+            {
+                let chosen =
+                    |code: &RuleCode| match self.chunk.instrs.get((code.end as usize).wrapping_sub(1)) {
+                        Some(Instr::Choose { route: other } | Instr::Goto { route: other, .. }) => {
+                            *other == route
+                        }
+                        _ => false,
+                    };
+                let rank = from + routes.iter().position(chosen)? as u32;
+                return Some(Hit { rank, route, goto });
+            }
+            from = gone + 1;
+        }
+        None
+    }
+}

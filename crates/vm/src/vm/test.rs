@@ -1,0 +1,164 @@
+//! Predicates: the fast checks, and the operators' own functions for the rest.
+
+use super::{Message, Vm, order_float, order_int};
+use crate::bytecode::chunk::{Check, Keywords, Operand, Pred};
+use crate::bytecode::instr::Cmp;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::implementations;
+use rulec_lang::value::{Tri, Value, identical};
+use rulec_sema::normal::Ask;
+use std::cmp::Ordering;
+
+impl<'a, M: Message<'a>> Vm<'a, M> {
+    /// Answers a predicate anew.
+    pub fn test(&mut self, number: usize) -> Tri {
+        let chunk = self.chunk;
+        let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
+        let left = self.operand(pred.left);
+        match pred.check {
+            Check::Keywords(id) => self.keywords(number, pred, id, &left),
+            Check::Truth => implementations::truth(left),
+            Check::Missing => left.is_missing().into(),
+            Check::Int(cmp, int) => ordered(cmp, order_int(&left, int)),
+            Check::Float(cmp, float) => ordered(cmp, order_float(&left, float)),
+            Check::Length(cmp, length) => match left {
+                Value::Str(text) if !self.arena.is_repeated() => compare_length(cmp, text, length),
+                _ => match Function::Len.call(&[left], self.arena) {
+                    Value::Int(int) => cmp.holds(int.cmp(&length)).into(),
+                    _ => Tri::Unknown,
+                },
+            },
+            Check::Equals(_) | Check::Members(_) if self.prepares_again(pred) => self.generic(pred, left),
+            Check::Equals(string) => match (left, chunk.strings.get(string as usize)) {
+                (Value::Str(text), Some(wanted)) => {
+                    self.prepared(pred, text, |text| text == &**wanted).into()
+                }
+                _ => Tri::Unknown,
+            },
+            Check::HasKey(string) => {
+                let key = chunk.strings.get(string as usize);
+                key.and_then(|key| left.has_key(key)).map_or(Tri::Unknown, Tri::from)
+            }
+            Check::Members(id) => self.members(pred, id, &left),
+            Check::Generic => self.generic(pred, left),
+        }
+    }
+
+    // The value is lent, since inlining would copy it by its bytes.
+    #[inline(always)]
+    fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
+        let (chunk, pools) = (self.chunk, self.pools);
+        let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
+        // Where it might go beyond the limits the operator's own function tells.
+        if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
+            || self.arena.is_repeated() && !self.affords_repeats(pred, id, *left)
+        {
+            return self.generic(pred, *left);
+        }
+        if let (Value::Str(_), Some(lookup)) = (left, &self.lookup)
+            && let Some(answer) = lookup.answer(number)
+        {
+            return answer;
+        }
+        let Some(keywords) = chunk.keywords.get(id as usize) else { return Tri::Unknown };
+        match left {
+            Value::Str(text) if !keywords.search.prepares_texts() => matcher.holds(text).into(),
+            Value::Str(text) => self.prepared(pred, text, |text| matcher.holds(text)).into(),
+            Value::JsonList(_) | Value::List(_) if keywords.search.finds_elements() => {
+                self.list_contains(pred, keywords, *left)
+            }
+            _ => Tri::Unknown,
+        }
+    }
+
+    /// `contains` where a list turns out to stand on the left.
+    fn list_contains(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
+        match keywords.element(pred.mode) {
+            Some(wanted) => has_element(list, wanted),
+            None => self.generic(pred, list),
+        }
+    }
+
+    #[inline(always)]
+    fn members(&mut self, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
+        let Some(set) = self.pools.members.get(id as usize) else { return Tri::Unknown };
+        match left {
+            Value::Str(text) => self.prepared(pred, text, |text| set.has_text(text)).into(),
+            Value::Int(int) => match set.has_int(*int) {
+                Some(has) => has.into(),
+                None => self.generic(pred, *left),
+            },
+            _ => self.generic(pred, *left),
+        }
+    }
+
+    /// Calls with a text prepared for a predicate.
+    #[inline]
+    fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
+        then(self.texts.get(pred.text, self.memo.epoch, pred.mode.text, text))
+    }
+
+    /// The operator's own function.
+    fn generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
+        let op = match pred.ask {
+            Ask::Truth => return implementations::truth(left),
+            Ask::Op(op) => op,
+        };
+        let constant = matches!(pred.right, Operand::Const(_) | Operand::Missing);
+        let how = How { arena: self.arena, constant };
+        budget::test(op, left, self.operand(pred.right), pred.mode, how)
+    }
+
+    /// True when a text is prepared for each element of a list: the operator's own function then tells whether that is
+    /// much.
+    #[inline]
+    fn prepares_again(&self, pred: &Pred) -> bool {
+        !pred.mode.text.is_plain() && self.arena.is_repeated()
+    }
+
+    /// True when searching a text again and again is within the limits. Which of its expressions are searched for is not
+    /// known yet, so nothing is reported for them.
+    #[cold]
+    fn affords_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
+        let how = How { arena: self.arena, constant: true };
+        let keywords = self.chunk.keywords.get(id as usize);
+        let (Ask::Op(op), Value::Str(text), Some(keywords)) = (pred.ask, left, keywords) else {
+            return false;
+        };
+        budget::affords(op, left, Value::Missing, pred.mode, how)
+            && text.len() as u64 <= keywords.most_bytes(|limit| self.arena.left(limit))
+    }
+}
+
+/// Tells whether a list has a text among its elements; of anything else that is unknown.
+#[inline]
+pub fn has_element(list: Value<'_>, wanted: &str) -> Tri {
+    if let Value::JsonList(items) = list {
+        return items.iter().any(|item| item.as_str() == Some(wanted)).into();
+    }
+    let Some(mut elements) = list.elements() else { return Tri::Unknown };
+    let holds = elements.any(|element| match element {
+        Value::Str(text) => text == wanted,
+        other => identical(other, Value::Str(wanted)),
+    });
+    holds.into()
+}
+
+fn ordered(cmp: Cmp, order: Option<Ordering>) -> Tri {
+    order.map_or(Tri::Unknown, |order| cmp.holds(order).into())
+}
+
+/// Compares a text's number of characters, counting them only when the number of bytes, one to four
+/// each, leaves a doubt.
+fn compare_length(cmp: Cmp, text: &str, length: i64) -> Tri {
+    let bytes = text.len() as i64;
+    let order = if bytes < length {
+        Ordering::Less
+    } else if bytes.div_euclid(4) > length {
+        Ordering::Greater
+    } else {
+        (text.chars().count() as i64).cmp(&length)
+    };
+    cmp.holds(order).into()
+}

@@ -1,0 +1,140 @@
+//! The normal form evaluated in the plainest way, by the operators' own functions.
+
+use rulec_eval::host::{Host, HostCalls};
+use rulec_lang::arena::Arena;
+use rulec_lang::operators::budget::{self, How};
+use rulec_lang::operators::implementations;
+use rulec_lang::operators::{Meaning, Op};
+use rulec_lang::ty::KindSet;
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::Program;
+use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, Normal};
+use serde_json::Value as Json;
+
+pub struct Oracle<'a> {
+    pub program: &'a Program,
+    pub normal: &'a Normal,
+    pub message: &'a Json,
+    pub arena: &'a Arena,
+    pub hosts: &'a [Host],
+    pub vars: Vec<Value<'a>>,
+}
+
+impl<'a> Oracle<'a> {
+    pub fn pred(&mut self, pred: &NPred) -> Tri {
+        let left = self.expr(pred.left);
+        let right = pred.right.map_or(Value::Missing, |right| self.expr(right));
+        match pred.ask {
+            Ask::Truth => implementations::truth(left),
+            Ask::Op(op) => {
+                budget::test(op, left, right, pred.mode, How { arena: self.arena, constant: true })
+            }
+        }
+    }
+
+    pub fn cond(&mut self, id: CondId) -> bool {
+        match &self.normal.conds[id.index()] {
+            NCond::Const(holds) => *holds,
+            NCond::Test { pred, want } => {
+                let answer = self.pred(&self.normal.preds[pred.index()]);
+                answer == Tri::from(*want)
+            }
+            NCond::And(parts) => parts.iter().all(|part| self.cond(*part)),
+            NCond::Or(parts) => parts.iter().any(|part| self.cond(*part)),
+            NCond::Not(inner) => !self.cond(*inner),
+            NCond::Each { all, list, kinds, body, level, .. } => {
+                let results = self.each(*list, *kinds, *level, |this| this.cond(*body));
+                results.is_some_and(
+                    |results| {
+                        if *all { !results.contains(&false) } else { results.contains(&true) }
+                    },
+                )
+            }
+        }
+    }
+
+    /// The answer for each element of a list.
+    fn each<T>(
+        &mut self,
+        list: ExprId,
+        kinds: KindSet,
+        level: u32,
+        ask: impl Fn(&mut Self) -> T,
+    ) -> Option<Vec<T>> {
+        let elements: Vec<Value<'a>> = self.expr(list).elements()?.collect();
+        self.vars.resize(self.vars.len().max(level as usize + 1), Value::Missing);
+        let results = elements.iter().map(|element| {
+            self.vars[level as usize] = element.read(kinds);
+            ask(self)
+        });
+        Some(results.collect())
+    }
+
+    fn truth(&mut self, holds: CondId, fails: CondId) -> Tri {
+        match (self.cond(holds), self.cond(fails)) {
+            (true, _) => Tri::True,
+            (false, true) => Tri::False,
+            (false, false) => Tri::Unknown,
+        }
+    }
+
+    fn expr(&mut self, id: ExprId) -> Value<'a> {
+        let normal = self.normal;
+        match &normal.exprs[id.index()] {
+            NExpr::Const(NConst(constant)) => constant.value(),
+            NExpr::Slot(slot) => self.program.slots[slot.index()].load(self.message),
+            NExpr::Var(level) => self.vars[*level as usize],
+            NExpr::Field(base, key) => self.expr(*base).field(key),
+            NExpr::Index(base, key) => {
+                let base = self.expr(*base);
+                base.index(self.expr(*key))
+            }
+            NExpr::List(items) => {
+                let items: Vec<_> = items.iter().map(|item| self.expr(*item)).collect();
+                self.arena.list(items)
+            }
+            NExpr::Op(Op::Coalesce, left, Some(right)) => {
+                let left = self.expr(*left);
+                if left.is_missing() { self.expr(*right) } else { left }
+            }
+            NExpr::Op(op, left, right) => {
+                let left = self.expr(*left);
+                let right = right.map_or(Value::Missing, |right| self.expr(right));
+                match op.info().meaning {
+                    Meaning::Value(meaning) => meaning(left, right),
+                    _ => unreachable!(),
+                }
+            }
+            NExpr::Read(inner, kinds) => self.expr(*inner).read(*kinds),
+            NExpr::Call(function, args) => {
+                let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
+                function.call(&args, self.arena)
+            }
+            NExpr::Extern(function, args) => {
+                let args: Vec<_> = args.iter().map(|arg| self.expr(*arg)).collect();
+                HostCalls::new(self.hosts).call(
+                    *function,
+                    self.arena.bump().alloc_slice_copy(&args),
+                    self.arena,
+                )
+            }
+            NExpr::Count { list, kinds, body, level, .. } => {
+                let results = self.each(*list, *kinds, *level, |this| i64::from(this.cond(*body)));
+                results.map_or(Value::Missing, |results| Value::Int(results.iter().sum()))
+            }
+            NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
+                let results = self.each(*list, *kinds, *level, |this| this.truth(*holds, *fails));
+                let truth = results.map(|results| if *all { Tri::all(results) } else { Tri::any(results) });
+                truth.map_or(Value::Missing, Value::from)
+            }
+            NExpr::If { cond, then, other, .. } => {
+                if self.cond(*cond) {
+                    self.expr(*then)
+                } else {
+                    self.expr(*other)
+                }
+            }
+            NExpr::Cond { holds, fails, .. } => self.truth(*holds, *fails).into(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Conditions that come as texts while the program runs, such as those on the edges of a plan: compiled and
+//! type-checked like the condition of a route, and decided by the same engines.
+
+use crate::engine::{CompileError, Rules};
+use rulec_base::diag::Message;
+use rulec_base::message;
+use serde_json::Value as Json;
+use std::fmt::Write;
+
+/// The most bytes a condition may have.
+const MAX_BYTES: usize = 4096;
+/// The name of the one rule that a condition becomes.
+const RULE: &str = "holds";
+
+/// A compiled condition.
+///
+/// ```
+/// use rulec::condition::Condition;
+/// use serde_json::json;
+///
+/// let enough = Condition::compile("rows > 10 and ${fetch.output.status} == \"ok\"")?;
+/// assert!(enough.holds(&json!({"rows": 12, "fetch": {"output": {"status": "ok"}}})));
+/// // What is missing never matches.
+/// assert!(!enough.holds(&json!({"rows": 12})));
+/// assert!(Condition::compile("rows > ").is_err());
+/// # Ok::<(), rulec::condition::ConditionError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Condition {
+    rules: Rules,
+}
+
+/// Why a text is no condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct ConditionError {
+    /// The mistake, in words.
+    pub message: Message,
+    /// The remedy, where one is known.
+    pub help: Option<Message>,
+}
+
+impl ConditionError {
+    fn new(message: Message, help: Message) -> ConditionError {
+        ConditionError { message, help: Some(help) }
+    }
+
+    /// The first mistake that was found.
+    fn of(error: &CompileError) -> ConditionError {
+        let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
+        first.map_or_else(
+            || {
+                ConditionError::new(
+                    message!("it does not compile"),
+                    message!("write a condition such as `rows > 10`"),
+                )
+            },
+            |found| ConditionError { message: found.message.clone(), help: found.help.clone() },
+        )
+    }
+}
+
+impl Condition {
+    /// Compiles a condition. Its names are fields of the message; `${a.b}` is the path `a.b`, whatever
+    /// characters its names have.
+    ///
+    /// # Errors
+    /// When it is no condition, or uses one name at types that exclude each other.
+    pub fn compile(text: &str) -> Result<Condition, ConditionError> {
+        if text.trim().is_empty() {
+            return Err(ConditionError::new(
+                message!("the condition is empty"),
+                message!("leave it out, or write one"),
+            ));
+        }
+        if text.len() > MAX_BYTES {
+            let message = message!("the condition has {} bytes, more than {MAX_BYTES}", text.len());
+            return Err(ConditionError::new(message, message!("write a shorter one")));
+        }
+        let text = paths_of(text)?;
+        let rules = Rules::from_text(&format!("route {RULE} when (\n{text}\n) -> {RULE}"))
+            .map_err(|error| ConditionError::of(&error))?;
+        let program = rules.program();
+        if program.rules.len() != 1 || program.tables.len() != 1 {
+            return Err(ConditionError::new(
+                message!("it is more than a condition"),
+                message!("write the condition alone"),
+            ));
+        }
+        Ok(Condition { rules })
+    }
+
+    /// True when it holds for the message; what is missing never matches.
+    pub fn holds(&self, message: &Json) -> bool {
+        self.rules.decide(message).chosen().is_some()
+    }
+}
+
+/// The text with each `${a.b}` written as the path it means, also where it is all of a quoted text.
+fn paths_of(text: &str) -> Result<String, ConditionError> {
+    let mut made = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((path, behind)) = after.split_once('}') else {
+            let help = message!("close it, as in `${{fetch.output.status}}`");
+            return Err(ConditionError::new(message!("a `${{` without its `}}`"), help));
+        };
+        let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        let quoted = quote.filter(|quote| behind.starts_with(*quote));
+        made.push_str(&before[..before.len() - quoted.map_or(0, char::len_utf8)]);
+        path_of(path.trim(), &mut made)?;
+        rest = &behind[quoted.map_or(0, char::len_utf8)..];
+    }
+    made.push_str(rest);
+    Ok(made)
+}
+
+fn path_of(path: &str, made: &mut String) -> Result<(), ConditionError> {
+    for (at, name) in path.split('.').enumerate() {
+        if name.is_empty() || name.contains(['`', '\n', '"', '\'']) {
+            let message = message!("`${{{path}}}` names nothing");
+            let help = message!("write names joined by dots: `${{fetch.output.status}}`");
+            return Err(ConditionError::new(message, help));
+        }
+        let dot = if at > 0 { "." } else { "" };
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit());
+        let quote = if plain && at > 0 { "" } else { "`" };
+        let _ = write!(made, "{dot}{quote}{name}{quote}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn placeholders_are_paths_also_in_quotes() {
+        let message = json!({"node-1": {"output": {"status": "ok", "n": 3}}, "when": 1});
+        for (text, expected) in [
+            ("${node-1.output.status} == \"ok\"", true),
+            ("\"${node-1.output.status}\" == \"ok\"", true),
+            ("'${node-1.output.status}' == \"ok\"", true),
+            ("${ node-1.output.n } > 3", false),
+            ("${when} == 1", true),
+            ("${gone.output.n} > 3 or true", true),
+        ] {
+            let condition = Condition::compile(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(condition.holds(&message), expected, "{text}");
+        }
+    }
+
+    /// A text must not bring statements of its own along.
+    #[test]
+    fn what_is_no_condition_is_refused_with_a_reason() {
+        for text in [
+            "",
+            "x >",
+            "x > 3 and x starts_with \"a\"",
+            "x > 1) -> a route b when (true",
+            "x > 1) -> a import \"y\" route b when (true",
+            "${x",
+            "${}",
+            "${a`b}",
+            "x == ${a.b",
+            "x matches \"(\"",
+            &"x".repeat(MAX_BYTES + 1),
+        ] {
+            let error = Condition::compile(text).expect_err(text);
+            assert!(!error.message.is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Rule files on disk, kept inside one root folder.
+
+use rulec_syntax::loader::{LoadError, Loader, MAX_FILE_BYTES};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// Loads files below a root folder; links that lead out of it are refused.
+#[derive(Clone, Debug)]
+pub struct DiskLoader {
+    root: PathBuf,
+}
+
+impl DiskLoader {
+    /// A loader for the files below `root`.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn new(root: &Path) -> Result<Self, LoadError> {
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        let root = root.canonicalize().map_err(|error| refused(&error))?;
+        match root.is_dir() {
+            true => Ok(DiskLoader { root }),
+            false => Err(LoadError::Unreadable("it is no folder".to_owned())),
+        }
+    }
+}
+
+impl DiskLoader {
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl Loader for DiskLoader {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        let path = self.root.join(path).canonicalize().map_err(|error| refused(&error))?;
+        if !path.starts_with(&self.root) {
+            return Err(LoadError::OutsideRoot);
+        }
+        read_limited(&path)
+    }
+}
+
+/// Reads a file unless it is larger than a source file may be.
+pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
+    let (file, size) = open_regular(path)?;
+    if size > MAX_FILE_BYTES {
+        return Err(LoadError::TooLarge(size));
+    }
+    // A file may grow meanwhile, and some tell no size, so the limit holds for what is read as well.
+    let mut bytes = Vec::with_capacity(size as usize);
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refused(&error))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(LoadError::TooLarge(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+/// Opens a regular file, and says how many bytes it has. Anything else may have no end, or keep whoever opens it
+/// waiting: so it is opened without waiting, and what was opened is looked at, in whose place nothing can be put.
+pub fn open_regular(path: &Path) -> Result<(File, u64), LoadError> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = options.read(true).open(path).map_err(|error| refused(&error))?;
+    let metadata = file.metadata().map_err(|error| refused(&error))?;
+    match metadata.is_file() {
+        true => Ok((file, metadata.len())),
+        false if metadata.is_dir() => Err(LoadError::Folder),
+        false => Err(LoadError::NotRegular),
+    }
+}
+
+fn refused(error: &std::io::Error) -> LoadError {
+    match error.kind() {
+        ErrorKind::NotFound => LoadError::NotFound,
+        ErrorKind::PermissionDenied => LoadError::Unreadable("you have no permission to read it".to_owned()),
+        // Some systems do not even open a folder.
+        ErrorKind::IsADirectory => LoadError::Folder,
+        ErrorKind::NotADirectory => {
+            LoadError::Unreadable("a part of the path before the last is no folder".to_owned())
+        }
+        _ => LoadError::Unreadable(error.to_string()),
+    }
+}

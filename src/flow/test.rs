@@ -1,0 +1,97 @@
+//! `test` blocks about flows, where intent flows are asked behind the patterns.
+
+use super::{FlowMatcher, Found, text_of};
+use crate::engine::{Rules, TestOutcome};
+use rulec_eval::decision::Chosen;
+use rulec_sema::hir::{Expect, FLOWS, Program, TableKind, Test};
+
+/// Runs the `test` blocks that say which flow is found, where the rules hold intent flows; the tables decide the others
+/// alone.
+pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
+    let program = rules.program();
+    let about_flows = |test: &&Test| program.tables[test.entry.index()].kind == TableKind::Flows;
+    let mut tests = program.tests.iter().filter(about_flows).peekable();
+    if tests.peek().is_none() || !program.has_intents() {
+        return Vec::new();
+    }
+    let matcher = FlowMatcher::offline(rules);
+    tests
+        .filter_map(|test| {
+            let expected = expected(program, test)?;
+            let (passed, actual) = match &matcher {
+                Ok(matcher) => found(matcher, &expected, test),
+                Err(error) => (false, error.to_string()),
+            };
+            let explain = |matcher: &FlowMatcher| matcher.explain(&test.message, true);
+            Some(TestOutcome {
+                name: test.name.to_string(),
+                span: test.span,
+                passed,
+                expected: match &test.then.score {
+                    Some((sign, bound)) => format!("{} score {sign} {bound}", shown(expected.name())),
+                    None => shown(expected.name()),
+                },
+                actual,
+                explanation: matcher.as_ref().ok().filter(|_| !passed).and_then(explain),
+            })
+        })
+        .collect()
+}
+
+/// The flow that a test expects: by its name where a pattern finds it, by its name and id where its meaning does.
+enum Wanted<'p> {
+    Keyword(&'p str),
+    Intent(&'p str, &'p str),
+    Nothing,
+}
+
+impl<'p> Wanted<'p> {
+    fn name(&self) -> Option<&'p str> {
+        match self {
+            Wanted::Keyword(name) | Wanted::Intent(name, _) => Some(name),
+            Wanted::Nothing => None,
+        }
+    }
+}
+
+fn expected<'p>(program: &'p Program, test: &Test) -> Option<Wanted<'p>> {
+    match test.expect {
+        Expect::Rule(rule) => Some(Wanted::Keyword(Chosen::Rule(rule).name(program))),
+        Expect::Flow(flow) => {
+            let flow = program.flows.get(flow.index())?;
+            Some(Wanted::Intent(&flow.name, &flow.id))
+        }
+        Expect::Nothing => Some(Wanted::Nothing),
+        Expect::Default(_) | Expect::Any | Expect::Judgement { .. } => None,
+    }
+}
+
+fn found(matcher: &FlowMatcher, wanted: &Wanted<'_>, test: &Test) -> (bool, String) {
+    match (matcher.find(text_of(&test.message)), wanted) {
+        (Found::Keyword(hit), Wanted::Keyword(name)) => (hit.name == *name, shown(Some(hit.name))),
+        (Found::Keyword(hit), _) => (false, shown(Some(hit.name))),
+        // Flows of one id count as one.
+        (Found::Intent(hit), Wanted::Intent(name, id)) if hit.id == *id => match &test.then.score {
+            None => (true, shown(Some(name))),
+            Some((sign, bound)) => {
+                (is_within(hit.score, sign, *bound), format!("{} score {:.3}", shown(Some(name)), hit.score))
+            }
+        },
+        (Found::Intent(hit), _) => (false, shown(Some(&hit.name))),
+        (Found::Nothing { .. }, wanted) => (matches!(wanted, Wanted::Nothing), shown(None)),
+    }
+}
+
+fn is_within(score: f64, sign: &str, bound: f64) -> bool {
+    match sign {
+        ">=" => score >= bound,
+        ">" => score > bound,
+        "<=" => score <= bound,
+        _ => score < bound,
+    }
+}
+
+/// A flow the way a test writes it.
+fn shown(name: Option<&str>) -> String {
+    name.map_or_else(|| "none".to_owned(), |name| format!("{FLOWS}.{name}"))
+}

@@ -1,0 +1,351 @@
+//! Payloads: objects that a language model proposes, held against the `payload` statements of a rule
+//! set. Every violation is reported with its place, then mended where the rules say how, and what is
+//! left is judged once more.
+//!
+//! ```
+//! use rulec::{Rules, payload::Judge};
+//! use serde_json::json;
+//!
+//! let rules = Rules::from_text(
+//!     r#"payload respond rank 1 {
+//!          response: string not blank
+//!          confidence: number default 1.0 in 0..=1 clamp
+//!          closed remove
+//!        }"#,
+//! )?;
+//! let judge = Judge::new(&rules, "respond")?;
+//!
+//! let judgement = judge.judge(&json!({"response": "hello", "confidence": 7, "mood": "good"}));
+//! assert_eq!(judgement.corrected(), Some(&json!({"response": "hello", "confidence": 1})));
+//!
+//! let judgement = judge.judge(&json!({"response": " "}));
+//! assert!(!judgement.is_accepted());
+//! assert!(judgement.feedback().contains("`response` must not be blank"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arbitrate;
+mod blind;
+mod compare;
+mod correct;
+mod engine;
+mod judgement;
+mod path;
+mod reads;
+mod run;
+mod schema;
+mod test;
+mod why;
+
+pub use arbitrate::{Arbitration, arbitrate};
+pub use compare::{Change, changes};
+pub use judgement::{Applied, Judgement, Outcome, Unchecked, Violation};
+pub use schema::schema;
+pub(crate) use schema::type_schema;
+pub use test::run_tests;
+pub use why::Why;
+
+use crate::engine::Rules;
+use blind::Blind;
+use judgement::Findings;
+use rulec_base::diag::{Message, listed, nearest};
+use rulec_base::json::{self, JsonError};
+use rulec_base::message;
+use rulec_eval::trace::Truths;
+use rulec_lang::limits;
+use rulec_lang::schema::{Breach, breaches};
+use rulec_lang::ty::Record;
+use rulec_sema::hir::{Payload, Program};
+use run::{Found, Pass};
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, OnceLock};
+
+/// Judges payloads of one kind. Cheap to clone, shared between threads; context and options are
+/// given once.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    rules: Rules,
+    kind: usize,
+    /// The values of the rules' `input`: context, options.
+    input: Arc<Json>,
+    /// True when warnings count as violations.
+    strict: bool,
+    /// The rules that read an input which was not given.
+    blind: OnceLock<Arc<Blind>>,
+}
+
+/// Why there is no judge.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.in_words())]
+#[non_exhaustive]
+pub enum JudgeError {
+    /// No `payload` statement has that name.
+    UnknownKind {
+        /// The name that was asked for.
+        name: String,
+        /// A near name, or the names that there are.
+        hint: Message,
+    },
+    /// The rules declare no such input.
+    UnknownInput {
+        /// The name that was given.
+        name: String,
+        /// A near name, or the names that there are.
+        hint: Message,
+    },
+    /// An option that the rules do not declare.
+    UnknownOption {
+        /// The name that was given.
+        name: String,
+        /// A near name, or the names that there are.
+        hint: Message,
+    },
+    /// An input or option of another type than declared.
+    WrongType {
+        /// The field, such as `options.sandbox`.
+        path: String,
+        /// Its declared type.
+        expected: String,
+        /// The type that was given.
+        found: String,
+    },
+}
+
+impl JudgeError {
+    /// The mistake and the remedy, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        match self {
+            JudgeError::UnknownKind { name, hint } => message!("there is no payload kind `{name}`; {hint}"),
+            JudgeError::UnknownInput { name, hint } => {
+                message!("the rules declare no input `{name}`; {hint}")
+            }
+            JudgeError::UnknownOption { name, hint } => message!("there is no option `{name}`; {hint}"),
+            JudgeError::WrongType { path, expected, found } => {
+                message!("`{path}` must be {expected}, and is {found}")
+            }
+        }
+    }
+}
+
+fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: Message) -> Message {
+    let names: Vec<&str> = names.collect();
+    match nearest(name, names.iter().copied()) {
+        Some(near) => message!("did you mean `{near}`?"),
+        None if names.is_empty() => message!("there are no {what}"),
+        None => message!("the {what} are {}", listed(names)),
+    }
+}
+
+/// Says that the program has no payload kind of that name, and which it has; unstable.
+#[doc(hidden)]
+pub fn unknown_kind(program: &Program, name: &str) -> JudgeError {
+    let names = program.payloads.iter().map(|payload| &*payload.name);
+    JudgeError::UnknownKind { name: name.to_owned(), hint: hint(name, names, message!("kinds")) }
+}
+
+impl Judge {
+    /// A judge of payloads of that kind, without context and options.
+    ///
+    /// # Errors
+    /// When the rules have no payload kind of that name.
+    pub fn new(rules: &Rules, kind: &str) -> Result<Judge, JudgeError> {
+        let program = rules.program();
+        match program.payloads.iter().position(|payload| &*payload.name == kind) {
+            Some(kind) => Ok(Judge {
+                rules: rules.clone(),
+                kind,
+                input: Arc::new(json!({})),
+                strict: false,
+                blind: OnceLock::new(),
+            }),
+            None => Err(unknown_kind(program, kind)),
+        }
+    }
+
+    /// Sets the options: the input `options` of the rules.
+    ///
+    /// # Errors
+    /// When an option is not declared, or of another type than declared.
+    pub fn options(self, mut options: Json) -> Result<Judge, JudgeError> {
+        if let (Some(record), Json::Object(given)) = (self.declared("options")?, &mut options) {
+            if let Some(name) = given.keys().find(|name| record.get(name).is_none()) {
+                let hint = hint(name, record.fields.iter().map(|field| &*field.name), message!("options"));
+                return Err(JudgeError::UnknownOption { name: name.clone(), hint });
+            }
+            // An option given as null is one that is not set.
+            given.retain(|_, value| !value.is_null());
+        }
+        self.fitting("options", options)
+    }
+
+    /// Sets the context: the input `context` of the rules.
+    ///
+    /// # Errors
+    /// When the rules declare no such input, or one of another type.
+    pub fn context(self, context: Json) -> Result<Judge, JudgeError> {
+        self.input("context", context)
+    }
+
+    /// Sets any input of the rules.
+    ///
+    /// # Errors
+    /// When the rules declare no such input, or one of another type.
+    pub fn input(self, name: &str, value: Json) -> Result<Judge, JudgeError> {
+        self.declared(name)?;
+        self.fitting(name, value)
+    }
+
+    /// Makes a violation of every breach of a rule that else only warns.
+    #[must_use]
+    pub fn strict(self) -> Judge {
+        Judge { strict: true, ..self }
+    }
+
+    /// The fields of a declared input, when it is a record.
+    fn declared(&self, name: &str) -> Result<Option<&Record>, JudgeError> {
+        let Some(input) = &self.rules.program().input else { return Ok(None) };
+        match input.get(name) {
+            Some(field) => Ok(field.ty.fields()),
+            None => {
+                let hint = hint(name, input.fields.iter().map(|field| &*field.name), message!("inputs"));
+                Err(JudgeError::UnknownInput { name: name.to_owned(), hint })
+            }
+        }
+    }
+
+    fn fitting(mut self, name: &str, value: Json) -> Result<Judge, JudgeError> {
+        let field = self.rules.program().input.as_ref().and_then(|input| input.get(name)).cloned();
+        let mut message = self.input.as_object().cloned().unwrap_or_default();
+        message.insert(name.to_owned(), value);
+        let message = Json::Object(message);
+        if let Some(field) = field {
+            let record = Record::from_iter([field]);
+            if let Some(Breach { path, expected, found, .. }) = breaches(&record, &message).into_iter().next()
+            {
+                return Err(JudgeError::WrongType { path, expected, found });
+            }
+        }
+        self.input = Arc::new(message);
+        self.blind = OnceLock::new();
+        Ok(self)
+    }
+
+    /// The kind it judges.
+    pub fn kind(&self) -> &str {
+        &self.payload().name
+    }
+
+    /// The compiled statement; unstable.
+    #[doc(hidden)]
+    pub fn payload(&self) -> &Payload {
+        &self.rules.program().payloads[self.kind]
+    }
+
+    /// Judges a payload.
+    pub fn judge(&self, payload: &Json) -> Judgement {
+        let kind = self.payload();
+        let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
+        let Pass { found, mut warned, mut unchecked, mut exceeded } = self.pass(payload, false);
+        let (corrections, corrected) = mended(payload, &found);
+        let mut remaining = Vec::new();
+        if let Some(corrected) = corrected.as_ref().filter(|_| !corrections.is_empty()) {
+            let again = self.pass(corrected, false);
+            (remaining, warned, unchecked) = (again.found, again.warned, again.unchecked);
+            limits::add(&mut exceeded, again.exceeded);
+        }
+        let findings = Findings {
+            violations: violations(found),
+            corrections,
+            remaining: violations(remaining),
+            corrected,
+            warnings: violations(warned),
+            unchecked,
+            exceeded,
+        };
+        Judgement::of(kind, findings)
+    }
+
+    /// One pass over a payload: everything found, by rule, then place, each once.
+    fn pass(&self, payload: &Json, traced: bool) -> Pass {
+        let mut pass = run::run(self, payload, traced, None);
+        if !self.strict {
+            let warns = |found: &mut Found| found.warning;
+            pass.warned = pass.found.extract_if(.., warns).collect();
+        }
+        pass.found = sorted(pass.found);
+        pass.warned = sorted(pass.warned);
+        pass.unchecked.sort_by(|a, b| (&*a.rule, &a.path).cmp(&(&*b.rule, &b.path)));
+        pass.unchecked.dedup_by(|a, b| a.rule == b.rule && a.path == b.path);
+        pass
+    }
+
+    /// Adds the results of all conditions that judging a payload asks, as it was given.
+    #[doc(hidden)]
+    pub fn count(&self, payload: &Json, truths: &mut Truths) {
+        run::run(self, payload, false, Some(truths));
+    }
+
+    /// The rules that read an input which was not given.
+    fn blind(&self) -> &Blind {
+        self.blind.get_or_init(|| Arc::new(Blind::of(self.rules.program(), self.payload(), &self.input)))
+    }
+
+    /// Why each rule that the payload breaks is broken: its condition with the values it was asked of. At last, as in
+    /// the judgement, what the payload is warned of once it is corrected.
+    pub fn why(&self, payload: &Json) -> Vec<Why> {
+        let Pass { found, mut warned, .. } = self.pass(payload, true);
+        let (corrections, corrected) = mended(payload, &found);
+        if let Some(corrected) = corrected.filter(|_| !corrections.is_empty()) {
+            warned = self.pass(&corrected, true).warned;
+        }
+        let why =
+            |warning| move |found: Found| Why { violation: found.violation, when: found.trace, warning };
+        found.into_iter().map(why(false)).chain(warned.into_iter().map(why(true))).collect()
+    }
+
+    /// Judges the text of a payload.
+    ///
+    /// # Errors
+    /// When it is no JSON object, has a key twice, is nested too deep or holds a number out of range.
+    pub fn judge_text(&self, text: &str) -> Result<Judgement, JsonError> {
+        Ok(self.judge(&Json::Object(json::parse_object(text)?)))
+    }
+
+    /// The JSON Schema of the kind; see [`schema`](fn@schema).
+    pub fn schema(&self) -> Json {
+        schema::of(&self.rules, self.payload())
+    }
+}
+
+/// The payload kinds of a rule set, in the order they are declared.
+pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
+    rules.program().payloads.iter().map(|payload| &*payload.name)
+}
+
+/// The corrections of what is wrong, and the payload that they leave where anything is wrong.
+fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
+    if found.is_empty() {
+        return (Vec::new(), None);
+    }
+    let mut corrected = payload.clone();
+    (correct::apply(&mut corrected, found), Some(corrected))
+}
+
+/// By rule, then place, each once.
+fn sorted(mut found: Vec<Found>) -> Vec<Found> {
+    found.sort_by(|a, b| {
+        (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))
+    });
+    found.dedup_by(|a, b| a.violation.rule == b.violation.rule && a.violation.path == b.violation.path);
+    found
+}
+
+impl Rules {
+    /// A judge of payloads of that kind; see [`Judge`].
+    ///
+    /// # Errors
+    /// When there is no such kind.
+    pub fn judge(&self, kind: &str) -> Result<Judge, JudgeError> {
+        Judge::new(self, kind)
+    }
+}

@@ -1,0 +1,185 @@
+//! Breaking changes between versions of payload rules: those after which a payload that was fine may be refused.
+
+use super::{kinds, schema};
+use crate::engine::Rules;
+use rulec_base::diag::{Message, one_of};
+use rulec_base::message;
+use rulec_sema::hir::{Payload, Program, RuleId};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A change after which a payload that was fine may be refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// The payload kind.
+    pub kind: String,
+    /// The place in a payload, such as `$.nodes[].config`.
+    pub path: String,
+    /// The difference, in words.
+    pub message: Message,
+}
+
+impl Change {
+    /// The change with its place, which each language has its own words for.
+    pub fn in_words(&self) -> Message {
+        message!("{} at {}: {}", self.kind, self.path, self.message)
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words())
+    }
+}
+
+/// Everything in the new rules that may refuse what the old ones accepted: by the schemas of the kinds, and by
+/// rules that look further than a schema and were not there before. A rule of the same name is taken to be the
+/// same.
+pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
+    let mut found = Vec::new();
+    for kind in kinds(old) {
+        let mut changes = Changes { kind, found: &mut found };
+        let (Ok(before), Ok(after)) = (schema(old, kind), schema(new, kind)) else {
+            changes.add("$", message!("there is no such kind any more"));
+            continue;
+        };
+        changes.schema("$", &before, &after);
+        let (before, after) = (strict_rules(old.program(), kind), strict_rules(new.program(), kind));
+        for rule in after.difference(&before).filter(|rule| !is_told(rule)) {
+            changes.add("$", message!("the rule `{rule}` is new"));
+        }
+    }
+    found
+}
+
+/// The rules of a kind that refuse.
+fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
+    let warns = |rule: usize| {
+        let requirements = &program.requirements;
+        let at = requirements.binary_search_by_key(&RuleId(rule as u32), |one| one.rule);
+        at.is_ok_and(|at| requirements[at].warning)
+    };
+    let tables =
+        program.payload_named(kind).map(|payload: &Payload| payload.block.tables()).unwrap_or_default();
+    let rules = program.rules.iter().enumerate();
+    rules
+        .filter(|(at, rule)| tables.contains(&rule.table) && !warns(*at))
+        .map(|(_, rule)| &*rule.name)
+        .collect()
+}
+
+/// True for the rules of a field's declaration, which the schemas tell.
+fn is_told(rule: &str) -> bool {
+    const TOLD: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
+    rule.rsplit('.').next().is_some_and(|last| TOLD.contains(&last))
+}
+
+struct Changes<'c> {
+    kind: &'c str,
+    found: &'c mut Vec<Change>,
+}
+
+impl Changes<'_> {
+    fn add(&mut self, path: &str, message: Message) {
+        let (kind, path) = (self.kind.to_owned(), path.to_owned());
+        self.found.push(Change { kind, path, message });
+    }
+
+    /// Notes the values of the old schema that the new one may refuse.
+    fn schema(&mut self, path: &str, old: &Json, new: &Json) {
+        let lost: Vec<String> = types(old).difference(&types(new)).cloned().collect();
+        if !lost.is_empty() {
+            self.add(path, message!("it may no longer be {}", one_of(lost)));
+        }
+        self.values(path, old, new);
+        self.range(path, old, new);
+        if !new["pattern"].is_null() && old["pattern"] != new["pattern"] {
+            self.add(path, message!("it must not be blank any more"));
+        }
+        let required = |schema: &Json| texts(&schema["required"]);
+        for name in required(new).difference(&required(old)) {
+            self.add(&format!("{path}.{name}"), message!("it is required now"));
+        }
+        let closed = |schema: &Json| schema["additionalProperties"] == false;
+        if closed(new) && !closed(old) {
+            self.add(path, message!("fields that nothing declares are refused now"));
+        }
+        let nothing = serde_json::Map::new();
+        let fields =
+            |schema: &Json| schema["properties"].as_object().cloned().unwrap_or_else(|| nothing.clone());
+        let after = fields(new);
+        for (name, before) in fields(old) {
+            let place = format!("{path}.{name}");
+            match after.get(&name) {
+                Some(after) => self.schema(&place, &before, after),
+                None if closed(new) => {
+                    self.add(&place, message!("it is gone, and fields that nothing declares are refused"))
+                }
+                None => {}
+            }
+        }
+        if !new["items"].is_null() {
+            self.schema(&format!("{path}[]"), &old["items"], &new["items"]);
+        }
+        let variants = |schema: &Json| schema["allOf"].as_array().cloned().unwrap_or_default();
+        let before = variants(old);
+        for variant in variants(new).into_iter().filter(|variant| !before.contains(variant)) {
+            let when = variant["if"]["properties"].to_string();
+            let known = before
+                .iter()
+                .find(|other| other["if"] == variant["if"])
+                .map_or(Json::Null, |other| other["then"].clone());
+            self.add(
+                path,
+                message!("where it has {when} it must have {}, and had to have {known}", variant["then"]),
+            );
+        }
+    }
+
+    fn values(&mut self, path: &str, old: &Json, new: &Json) {
+        if !new["const"].is_null() && old["const"] != new["const"] {
+            self.add(path, message!("it must be {} now", new["const"]));
+        }
+        let Some(allowed) = new["enum"].as_array() else { return };
+        match old["enum"].as_array() {
+            None => self.add(path, message!("it must be one of {} now", new["enum"])),
+            Some(before) => {
+                let lost: Vec<String> =
+                    before.iter().filter(|value| !allowed.contains(value)).map(Json::to_string).collect();
+                if !lost.is_empty() {
+                    self.add(path, message!("it may no longer be {}", one_of(lost)));
+                }
+            }
+        }
+    }
+
+    fn range(&mut self, path: &str, old: &Json, new: &Json) {
+        for (bound, narrower) in [("minimum", 1.0), ("maximum", -1.0), ("exclusiveMaximum", -1.0)] {
+            let Some(after) = new[bound].as_f64() else { continue };
+            if old[bound].as_f64().is_none_or(|before| (after - before) * narrower > 0.0) {
+                self.add(path, message!("its {bound} is {} now", new[bound]));
+            }
+        }
+    }
+}
+
+/// The names of the types that a schema allows; all of them where it says nothing.
+fn types(schema: &Json) -> BTreeSet<String> {
+    let all = ["array", "boolean", "integer", "null", "number", "object", "string"];
+    let mut types = match &schema["type"] {
+        Json::String(one) => BTreeSet::from([one.clone()]),
+        Json::Array(_) => texts(&schema["type"]),
+        _ => all.iter().filter(|name| schema["not"]["type"] != **name).map(ToString::to_string).collect(),
+    };
+    if types.contains("number") {
+        types.insert("integer".to_owned());
+    }
+    types
+}
+
+fn texts(list: &Json) -> BTreeSet<String> {
+    list.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}

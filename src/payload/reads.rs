@@ -1,0 +1,113 @@
+//! The fields that the conditions of a payload's rules read, followed through what is named on the way.
+
+use rulec_lang::operators::Op;
+use rulec_sema::hir::{BindingId, Block, CondKind, ExprKind, Part, Payload, Program, RuleId, Slot, ValueId};
+use std::collections::{HashMap, HashSet};
+
+/// A field that a condition reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read<'p> {
+    pub slot: &'p Slot,
+    pub how: How,
+}
+
+/// The use of a field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct How {
+    /// It is only asked whether it is there.
+    pub presence: bool,
+    /// Something else takes its place where it is missing.
+    pub defaulted: bool,
+}
+
+/// A program with the values that a payload names.
+pub(super) struct Reads<'p> {
+    program: &'p Program,
+    named: HashMap<BindingId, ValueId>,
+}
+
+impl<'p> Reads<'p> {
+    /// Follows what `let`s name, and elements to the lists that they stand in.
+    pub fn new(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
+        let mut named = HashMap::new();
+        name(&payload.block, &mut named, true);
+        Reads { program, named }
+    }
+
+    /// Takes each element for an object of its own.
+    pub fn of_objects(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
+        let mut named = HashMap::new();
+        name(&payload.block, &mut named, false);
+        Reads { program, named }
+    }
+
+    /// The fields that a rule's condition reads.
+    pub fn of_rule(&self, rule: RuleId) -> Vec<Read<'p>> {
+        self.of(Part::Cond(&self.program.rules[rule.index()].condition))
+    }
+
+    /// The fields that a value is computed from.
+    pub fn of_value(&self, value: ValueId) -> Vec<Read<'p>> {
+        self.of(Part::Expr(self.program.value(value)))
+    }
+
+    fn of(&self, part: Part<'p>) -> Vec<Read<'p>> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut waiting = vec![(part, How::default())];
+        while let Some((part, how)) = waiting.pop() {
+            match part {
+                Part::Let(id) => {
+                    if seen.insert((id.0, false, how)) {
+                        waiting.push((self.program.let_body(id).part(), how));
+                    }
+                    continue;
+                }
+                Part::Expr(expr) => match &expr.kind {
+                    ExprKind::Slot(id) => {
+                        let slot = &self.program.slots[id.index()];
+                        found.push(Read { slot, how });
+                        let value = slot.root.as_ref().and_then(|root| self.named.get(&root.id));
+                        if let Some(value) = value.filter(|value| seen.insert((value.0, true, how))) {
+                            let how = How { presence: false, ..how };
+                            waiting.push((Part::Expr(self.program.value(*value)), how));
+                        }
+                    }
+                    ExprKind::Op(Op::Coalesce, left, Some(right)) => {
+                        waiting.push((Part::Expr(left), How { defaulted: true, ..how }));
+                        waiting.push((Part::Expr(right), how));
+                        continue;
+                    }
+                    ExprKind::Read(..) => {}
+                    _ => {
+                        let how = How { presence: false, ..how };
+                        waiting.extend(part.parts().into_iter().map(|part| (part, how)));
+                        continue;
+                    }
+                },
+                Part::Cond(cond) => {
+                    let tests = match &cond.kind {
+                        CondKind::Test(test) => test.op,
+                        _ => None,
+                    };
+                    let presence = matches!(tests, Some(Op::IsPresent | Op::IsMissing));
+                    waiting.extend(part.parts().into_iter().map(|part| (part, How { presence, ..how })));
+                    continue;
+                }
+            }
+            waiting.extend(part.parts().into_iter().map(|part| (part, how)));
+        }
+        found
+    }
+}
+
+fn name(block: &Block, named: &mut HashMap<BindingId, ValueId>, elements: bool) {
+    named.extend(block.lets.iter().copied());
+    for each in &block.each {
+        if elements {
+            named.insert(each.element, each.list);
+            named.extend(each.key.map(|key| (key, each.list)));
+        }
+        name(&each.block, named, elements);
+    }
+}

@@ -1,0 +1,373 @@
+//! One pass over a payload: every table of requirements is asked of its object, elements in turn.
+
+use super::Judge;
+use super::blind::Blind;
+use super::engine::Engine;
+use super::judgement::{Unchecked, Violation};
+use super::path::{self, OwnedPath, Path, Step};
+use crate::condition::{Condition, ConditionError};
+use crate::engine::Rules;
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_base::source::SourceMap;
+use rulec_base::text::shortened;
+use rulec_eval::trace::{TraceNode, Tracer, Truths};
+use rulec_lang::arena::Arena;
+use rulec_lang::limits::{Exceeded, Limit};
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{
+    self, BindingId, Block, Correction, Each, Place, Program, Requirement, RuleId, TableId, ValueId,
+};
+use rulec_vm::vm::Rooted;
+use serde_json::Value as Json;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// A violation with what mends it.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub violation: Violation,
+    pub steps: OwnedPath,
+    pub mend: Option<Mend>,
+    /// The trace of the rule's condition, when that was asked for.
+    pub trace: Option<TraceNode>,
+    /// The rule that is broken; none for a payload that is no object.
+    pub id: Option<RuleId>,
+    /// True when the rule only warns.
+    pub warning: bool,
+}
+
+/// The findings of one pass over a payload, in the order of the rules.
+#[derive(Debug, Default)]
+pub(super) struct Pass {
+    pub found: Vec<Found>,
+    /// Of them those that only warn, once they are told apart.
+    pub warned: Vec<Found>,
+    pub unchecked: Vec<Unchecked>,
+    /// The limits that were exceeded on the way, each once.
+    pub exceeded: Vec<Exceeded>,
+}
+
+/// The correction of a violation.
+#[derive(Clone, Debug)]
+pub(super) enum Mend {
+    Default(Json),
+    Clamp(Json),
+    Remove,
+}
+
+/// The most different texts that are compiled as conditions for one payload.
+const MAX_CONDITIONS: usize = 256;
+
+/// Every breach, and what could not be asked. Each condition that is asked is counted where somebody counts.
+pub(super) fn run<'a>(
+    judge: &'a Judge,
+    payload: &'a Json,
+    traced: bool,
+    truths: Option<&'a mut Truths>,
+) -> Pass {
+    let Judge { rules, input, .. } = judge;
+    let kind = judge.payload();
+    if !payload.is_object() {
+        let found = vec![Found {
+            violation: Violation {
+                rule: format!("{}.type", kind.name).into(),
+                path: "$".to_owned(),
+                message: message!("the payload must be an object"),
+                repair: message!("write it as an object"),
+            },
+            steps: Vec::new(),
+            mend: None,
+            trace: None,
+            id: None,
+            warning: false,
+        }];
+        return Pass { found, ..Pass::default() };
+    }
+    Rules::with_workspace(|workspace| {
+        let (program, count) = (rules.program(), kind.bindings as usize);
+        let arena = Arena::new(&program.limits);
+        let slots = Rooted::new(&program.slots, input, count, &mut workspace.rooted);
+        let mut run = Run {
+            program,
+            payload,
+            engine: Engine::new(rules, input, &arena, slots, &mut workspace.machine),
+            sources: traced.then(|| rules.sources()),
+            places: SmallVec::from_elem(None, count),
+            found: Vec::new(),
+            unchecked: Vec::new(),
+            blind: judge.blind(),
+            compiled: HashMap::new(),
+            truths,
+        };
+        run.bind(BindingId(0), Value::from_json(payload), Some(Path::new()));
+        run.block(&kind.block);
+        let exceeded = run.engine.exceeded();
+        Pass { found: run.found, unchecked: run.unchecked, exceeded, ..Pass::default() }
+    })
+}
+
+struct Run<'a> {
+    program: &'a Program,
+    payload: &'a Json,
+    engine: Engine<'a>,
+    sources: Option<&'a SourceMap>,
+    places: SmallVec<[Option<Path<'a>>; 2]>,
+    found: Vec<Found>,
+    unchecked: Vec<Unchecked>,
+    blind: &'a Blind,
+    /// The texts compiled as conditions, each with what is wrong with it.
+    compiled: HashMap<&'a str, Option<ConditionError>>,
+    truths: Option<&'a mut Truths>,
+}
+
+impl<'a> Run<'a> {
+    fn bind(&mut self, binding: BindingId, value: Value<'a>, place: Option<Path<'a>>) {
+        self.engine.bind(binding, value);
+        if let Some(cell) = self.places.get_mut(binding.index()) {
+            *cell = place;
+        }
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        for (binding, value) in &block.lets {
+            self.count_value(*value);
+            let value = self.engine.value(*value);
+            self.bind(*binding, value, None);
+        }
+        if let Some(truths) = &mut self.truths {
+            for rule in &self.program.tables[block.table.index()].order {
+                truths.see_rule(self.engine.explainer(), *rule);
+            }
+        }
+        if !self.program.tables[block.table.index()].order.is_empty() {
+            let matched = self.engine.matched(block.table);
+            if !self.blind.rules.is_empty() {
+                self.unasked(block.table, &matched);
+            }
+            for rule in matched {
+                self.violated(rule);
+            }
+        }
+        for each in &block.each {
+            self.each(each);
+        }
+    }
+
+    /// Counts the conditions inside a value.
+    fn count_value(&mut self, value: ValueId) {
+        if let Some(truths) = &mut self.truths {
+            truths.see_value(self.engine.explainer(), value);
+        }
+    }
+
+    /// Notes the rules of a table that were unknown for want of an input.
+    #[cold]
+    fn unasked(&mut self, table: TableId, matched: &[RuleId]) {
+        let (program, blind) = (self.program, self.blind);
+        for rule in program.tables[table.index()].order.iter().filter(|rule| !matched.contains(rule)) {
+            let Some(input) = blind.rules.get(rule) else { continue };
+            let condition = &program.rules[rule.index()].condition;
+            if self.engine.explainer().cond(condition) == Tri::Unknown {
+                self.unknown(*rule, message!("`{input}` was not given, so this could not be checked"));
+            }
+        }
+    }
+
+    /// Notes a rule that could not be asked.
+    fn unknown(&mut self, rule: RuleId, message: Message) {
+        let Some(requirement) = self.requirement(rule) else { return };
+        let path =
+            self.locate(&requirement.place).map_or_else(|| "$".to_owned(), |(path, _)| path::render(&path));
+        let rule = self.program.rules[rule.index()].name.clone();
+        self.unchecked.push(Unchecked { rule, path, message });
+    }
+
+    fn requirement(&self, rule: RuleId) -> Option<&'a Requirement> {
+        let requirements = &self.program.requirements;
+        requirements
+            .binary_search_by_key(&rule, |requirement| requirement.rule)
+            .ok()
+            .map(|at| &requirements[at])
+    }
+
+    /// The fault of a text that should be a condition; `None` when it is one, or too many were compiled.
+    fn fault(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
+        if let Some(known) = self.compiled.get(text) {
+            return known.clone();
+        }
+        if self.compiled.len() >= MAX_CONDITIONS {
+            self.unknown(
+                rule,
+                message!("more than {MAX_CONDITIONS} different conditions; this one was not checked"),
+            );
+            return None;
+        }
+        let fault = Condition::compile(text).err();
+        self.compiled.insert(text, fault.clone());
+        fault
+    }
+
+    fn each(&mut self, each: &'a Each) {
+        self.count_value(each.list);
+        let list = self.engine.value(each.list);
+        if let (true, Some(input)) = (list.is_missing(), self.blind.lists.get(&each.list)) {
+            let message = message!("`{input}` was not given, so this could not be checked");
+            for table in each.block.tables() {
+                for rule in &self.program.tables[table.index()].order {
+                    self.unknown(*rule, message.clone());
+                }
+            }
+        }
+        let place = each.place.as_ref().and_then(|place| self.locate(place)).map(|(path, _)| path);
+        let entry = |step: Step<&'a str>| {
+            let mut path = place.clone()?;
+            path.push(step);
+            Some(path)
+        };
+        let Some(length) = list.list_len().or(list.dict_len()) else { return };
+        let Some(outer) = self.engine.enter(each.nest, length) else { return };
+        if let Some(entries) = list.entries() {
+            for (key, value) in entries {
+                self.element(each, Value::Str(key), value, entry(Step::Key(key)));
+            }
+        } else if let Some(elements) = list.elements() {
+            for (index, value) in elements.enumerate() {
+                self.element(each, Value::Int(index as i64), value, entry(Step::Index(index)));
+            }
+        }
+        self.engine.stand_in(outer);
+        // What was computed inside, where less is allowed, counts no more.
+        self.bind(each.element, Value::Missing, None);
+    }
+
+    fn element(&mut self, each: &'a Each, key: Value<'a>, value: Value<'a>, place: Option<Path<'a>>) {
+        if let Some(binding) = each.key {
+            self.bind(binding, key, None);
+        }
+        self.bind(each.element, value, place);
+        each.when.into_iter().for_each(|when| self.count_value(when));
+        // What is named inside may take long.
+        if each.when.is_none_or(|when| !matches!(self.engine.value(when), Value::Bool(false))) {
+            self.block(&each.block);
+        }
+    }
+
+    #[cold]
+    fn violated(&mut self, rule: RuleId) {
+        // One is enough to reject it.
+        if !self.found.is_empty() && !self.engine.allows(Limit::Violations, self.found.len() + 1) {
+            return;
+        }
+        let Some(requirement) = self.requirement(rule) else { return };
+        let Some((path, exact)) = self.locate(&requirement.place) else { return };
+        let mend = match &requirement.correction {
+            Some(correction) if exact => self.mend(correction),
+            _ => None,
+        };
+        let sources = self.sources;
+        let trace = sources.map(|sources| Tracer::new(self.engine.explainer(), sources, false).rule(rule));
+        let mut message = requirement.message.clone();
+        let mut advice = requirement.repair.clone();
+        if requirement.compiles {
+            let text = path::at(self.payload, &path).and_then(Json::as_str);
+            let Some(fault) = text.and_then(|text| self.fault(rule, text)) else { return };
+            message = message!("{message}: {}", fault.message);
+            advice = fault.help.unwrap_or(advice);
+        }
+        if requirement.shows_value
+            && let Some(value) = path::at(self.payload, &path)
+        {
+            message = message!("{message}, and is {}", shown(value));
+        }
+        let repair = match &mend {
+            _ if !advice.is_empty() => advice,
+            Some(Mend::Default(value) | Mend::Clamp(value)) => {
+                message!("write {}", shortened(&value.to_string(), SHOWN))
+            }
+            _ => requirement.message.clone(),
+        };
+        self.found.push(Found {
+            violation: Violation {
+                rule: self.program.rules[rule.index()].name.clone(),
+                path: path::render(&path),
+                message,
+                repair,
+            },
+            steps: path::owned(&path),
+            mend,
+            trace,
+            id: Some(rule),
+            warning: requirement.warning,
+        });
+    }
+
+    fn mend(&mut self, correction: &'a Correction) -> Option<Mend> {
+        let mut value = |id: &hir::ValueId| {
+            let value = self.engine.value(*id);
+            (!value.is_missing()).then(|| value.to_json())
+        };
+        match correction {
+            Correction::Default(id) => value(id).map(Mend::Default),
+            Correction::Clamp(id) => value(id).map(Mend::Clamp),
+            Correction::Remove => Some(Mend::Remove),
+        }
+    }
+
+    /// A place as steps from the payload's top, and whether it is exactly where the value stands.
+    fn locate(&mut self, place: &'a Place) -> Option<(Path<'a>, bool)> {
+        let mut path = self.places.get(place.root.index())?.clone()?;
+        for step in &place.steps {
+            path.push(self.step(step)?);
+        }
+        let Some(dotted) = &place.dotted else { return Some((path, true)) };
+        let mut inner = Path::new();
+        for step in &dotted.steps {
+            inner.push(self.step(step)?);
+        }
+        let Some(Json::Object(keys)) = path::at(self.payload, &path) else { return Some((path, false)) };
+        // The longest key that leads towards the place is made last, so it is the one that counts.
+        for length in (0..=inner.len()).rev() {
+            let mut key = dotted.prefix.to_string();
+            for step in &inner[..length] {
+                key.push('.');
+                match step {
+                    Step::Key(name) => key.push_str(name),
+                    Step::Index(index) => key.push_str(&index.to_string()),
+                }
+            }
+            if let Some((key, _)) = keys.get_key_value(&key) {
+                path.push(Step::Key(key));
+                path.extend_from_slice(&inner[length..]);
+                return Some((path, true));
+            }
+        }
+        Some((path, false))
+    }
+
+    fn step(&mut self, step: &'a hir::Step) -> Option<Step<&'a str>> {
+        match step {
+            hir::Step::Key(key) => Some(Step::Key(key)),
+            hir::Step::At(id) => match self.engine.value(*id) {
+                Value::Str(key) => Some(Step::Key(key)),
+                Value::Int(index) => usize::try_from(index).ok().map(Step::Index),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Characters of a value that a message shows.
+const SHOWN: usize = 60;
+
+fn shown(value: &Json) -> Message {
+    let text = match value {
+        Json::Object(_) => return message!("an object"),
+        Json::Array(_) => return message!("a list"),
+        Json::String(text) if text.len() > 4 * SHOWN => {
+            Json::from(text.chars().take(SHOWN).collect::<String>()).to_string()
+        }
+        other => other.to_string(),
+    };
+    Message::verbatim(shortened(&text, SHOWN))
+}

@@ -1,0 +1,124 @@
+//! The JSON Schema of a payload kind, from the same declarations its judge holds it against.
+
+mod variants;
+
+use super::{JudgeError, unknown_kind};
+use crate::engine::Rules;
+use rulec_lang::ty::{Inner, Kind, KindSet, Ty};
+use rulec_sema::hir::{Limits, Object, Payload, PayloadField, Shape};
+use serde_json::{Map, Value as Json, json};
+
+/// The JSON Schema (draft 2020-12) of a payload kind: fields, types, what is required, allowed
+/// values, ranges, and under `if` and `then` what depends on the value of another field. Every payload that is accepted as it is fits the schema; rules that look further
+/// are the judge's alone.
+///
+/// # Errors
+/// When the rules have no payload kind of that name.
+pub fn schema(rules: &Rules, kind: &str) -> Result<Json, JudgeError> {
+    let program = rules.program();
+    let payload = program.payload_named(kind).ok_or_else(|| unknown_kind(program, kind))?;
+    Ok(of(rules, payload))
+}
+
+pub(super) fn of(rules: &Rules, payload: &Payload) -> Json {
+    let mut schema = object(&payload.object);
+    variants::add(&mut schema, rules, payload);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!(&*payload.name);
+    if !payload.docs.is_empty() {
+        schema["description"] = json!(&*payload.docs);
+    }
+    if let Some(version) = &payload.version {
+        schema["$comment"] = json!(format!("version {version}"));
+    }
+    schema
+}
+
+fn object(object: &Object) -> Json {
+    let properties: Map<String, Json> =
+        object.fields.iter().map(|declared| (declared.name.to_string(), field(declared))).collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    let required: Vec<&str> =
+        object.fields.iter().filter(|field| !field.optional).map(|field| &*field.name).collect();
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    if object.closed {
+        schema["additionalProperties"] = json!(false);
+    }
+    schema
+}
+
+fn field(field: &PayloadField) -> Json {
+    let mut schema = match &field.shape {
+        Shape::Plain(ty) => type_schema(ty),
+        Shape::Object(inner) => object(inner),
+        Shape::Objects(inner) => json!({"type": "array", "items": object(inner)}),
+    };
+    if !field.docs.is_empty() {
+        schema["description"] = json!(&*field.docs);
+    }
+    if field.not_blank {
+        // A character that is no blank, as `trim` sees blanks.
+        schema["pattern"] = json!("[^\\s\\u0085]");
+    }
+    match &field.limits {
+        Some(Limits::OneOf(values)) => {
+            schema["enum"] = values.iter().cloned().chain(field.nullable.then_some(Json::Null)).collect();
+        }
+        Some(Limits::Range { least, most, inclusive }) => {
+            schema["minimum"] = least.clone();
+            schema[if *inclusive { "maximum" } else { "exclusiveMaximum" }] = most.clone();
+        }
+        None => {}
+    }
+    if let Some(value) = &field.exactly {
+        schema["const"] = value.clone();
+    }
+    match schema.get_mut("type") {
+        Some(Json::Array(types)) if field.nullable => types.push(json!("null")),
+        Some(ty) if field.nullable => *ty = json!([ty.clone(), "null"]),
+        // Any value, but null is no value.
+        None if !field.nullable && field.exactly.is_none() => schema["not"] = json!({"type": "null"}),
+        _ => {}
+    }
+    if let Some(default) = &field.default {
+        schema["default"] = default.clone();
+    }
+    schema
+}
+
+/// The JSON Schema of a value of a type.
+pub(crate) fn type_schema(ty: &Ty) -> Json {
+    if ty.kinds == KindSet::ALL {
+        return json!({});
+    }
+    let mut types: Vec<&str> = Vec::new();
+    for kind in ty.kinds.iter() {
+        let name = match kind {
+            Kind::Bool => "boolean",
+            Kind::Int => "integer",
+            Kind::Float => "number",
+            Kind::String | Kind::DateTime | Kind::Version => "string",
+            Kind::List => "array",
+            Kind::Dict => "object",
+        };
+        if !types.contains(&name) {
+            types.push(name);
+        }
+    }
+    if types.contains(&"number") {
+        types.retain(|name| *name != "integer");
+    }
+    let mut schema = json!({"type": if types.len() == 1 { json!(types[0]) } else { json!(types) }});
+    if ty.kinds == KindSet::DATETIME {
+        schema["format"] = json!("date-time");
+    }
+    if let Inner::Element(element) = &ty.inner
+        && element.kinds != KindSet::ALL
+    {
+        let key = if ty.kinds == KindSet::LIST { "items" } else { "additionalProperties" };
+        schema[key] = type_schema(element);
+    }
+    schema
+}

@@ -1,0 +1,176 @@
+//! Requirements that depend on the value of another field, such as those of a node's config on the node's type: `if`
+//! and `then` of a schema.
+//!
+//! The rules themselves are asked. For each value that a field may have, an object with that value and empty
+//! dicts is judged. A rule that is broken there, and reads nothing but that field and what is missing, is broken
+//! wherever both are so: one of the fields that it reads must be there.
+
+use super::super::reads::{Read, Reads};
+use super::super::run::{self, Found};
+use super::super::{Judge, path::Step};
+use crate::engine::Rules;
+use rulec_lang::ty::KindSet;
+use rulec_sema::hir::{BindingId, Block, Limits, Object, Payload, PayloadField, Shape};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Adds them to a kind's schema, objects inside it included.
+pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
+    let Ok(judge) = Judge::new(rules, &payload.name) else { return };
+    let reads = Reads::of_objects(rules.program(), payload);
+    let site = Site { root: BindingId(0), keys: Vec::new(), steps: Vec::new(), block: &payload.block };
+    Walk { judge: &judge, reads: &reads }.object(schema, &payload.object, &site);
+}
+
+/// An object in a payload.
+struct Site<'p> {
+    /// The binding that its fields are read from, and the keys from there.
+    root: BindingId,
+    keys: Vec<Arc<str>>,
+    /// Its place in the probes.
+    steps: Vec<Step<String>>,
+    /// The rules around it.
+    block: &'p Block,
+}
+
+impl Site<'_> {
+    /// The payload with an object here.
+    fn holding(&self, object: Map<String, Json>) -> Json {
+        self.steps.iter().rev().fold(Json::Object(object), |inner, step| match step {
+            Step::Key(key) => json!({ key: inner }),
+            Step::Index(_) => json!([inner]),
+        })
+    }
+}
+
+struct Walk<'w, 'p> {
+    judge: &'w Judge,
+    reads: &'w Reads<'p>,
+}
+
+impl Walk<'_, '_> {
+    fn object(&self, schema: &mut Json, object: &Object, site: &Site<'_>) {
+        for field in &object.fields {
+            let inner = |items: bool, schema: &mut Json, inner: &Object, site: &Site<'_>| {
+                let within = &mut schema["properties"][&*field.name];
+                self.object(if items { &mut within["items"] } else { within }, inner, site);
+            };
+            let mut steps = site.steps.clone();
+            steps.push(Step::Key(field.name.to_string()));
+            let mut keys = site.keys.clone();
+            keys.push(field.name.clone());
+            match &field.shape {
+                Shape::Plain(_) => {}
+                Shape::Object(object) => {
+                    inner(false, schema, object, &Site { root: site.root, keys, steps, block: site.block });
+                }
+                Shape::Objects(object) => {
+                    let each = site.block.each.iter().find(|each| {
+                        each.place.as_ref().is_some_and(|place| {
+                            let named = matches!(place.steps.last(), Some(rulec_sema::hir::Step::Key(key)) if *key == field.name);
+                            place.root == site.root && place.steps.len() == keys.len() && named
+                        })
+                    });
+                    let Some(each) = each else { continue };
+                    steps.push(Step::Index(0));
+                    let site = Site { root: each.element, keys: Vec::new(), steps, block: &each.block };
+                    inner(true, schema, object, &site);
+                }
+            }
+        }
+        let variants: Vec<Json> =
+            object.fields.iter().flat_map(|field| self.variants(object, field, site)).collect();
+        if !variants.is_empty() {
+            schema["allOf"] = Json::Array(variants);
+        }
+    }
+
+    /// The requirements under each value of a field.
+    fn variants(&self, object: &Object, field: &PayloadField, site: &Site<'_>) -> Vec<Json> {
+        let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
+        let is_dict =
+            |field: &&PayloadField| matches!(&field.shape, Shape::Plain(ty) if ty.kinds == KindSet::DICT);
+        let dicts: Vec<&PayloadField> = object.fields.iter().filter(is_dict).collect();
+        let variant = |value: &Json| {
+            let mut wanted = BTreeSet::new();
+            // Once without the dicts, and once with empty ones.
+            for dicts in [&[][..], dicts.as_slice()] {
+                let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
+                let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
+                probe.insert(field.name.to_string(), value.clone());
+                let found = run::run(self.judge, &site.holding(probe), false, None).found;
+                wanted.extend(found.iter().filter_map(|found| self.wanted(found, field, dicts, site)));
+            }
+            let then = then(wanted);
+            (!then.is_empty()).then(|| {
+                json!({
+                    "if": {"properties": {&*field.name: {"const": value}}, "required": [&*field.name]},
+                    "then": then,
+                })
+            })
+        };
+        values.iter().filter_map(variant).collect()
+    }
+
+    /// The fields of which a broken rule wants one, and the dict they are in unless it is the object itself. `dicts` are
+    /// those that were there.
+    fn wanted(
+        &self,
+        found: &Found,
+        field: &PayloadField,
+        dicts: &[&PayloadField],
+        site: &Site<'_>,
+    ) -> Option<(Option<&str>, BTreeSet<&str>)> {
+        let rule = found.id.filter(|_| !found.warning)?;
+        let depth = site.keys.len();
+        let mut reads_field = false;
+        let mut places = BTreeSet::new();
+        for Read { slot, how } in self.reads.of_rule(rule) {
+            let mut keys = slot.path.iter().map(|key| &**key);
+            let same = slot.root.as_ref()?.id == site.root
+                && keys.by_ref().take(depth).eq(site.keys.iter().map(|key| &**key));
+            match (keys.next().filter(|_| same)?, keys.next()) {
+                (name, None) if name == &*field.name => reads_field = true,
+                (name, None) if how.presence && dicts.iter().any(|dict| *dict.name == *name) => {}
+                (name, None) => drop(places.insert((None, name))),
+                (name, Some(key)) => drop(places.insert((Some(name), key))),
+            }
+        }
+        let dict = places.first()?.0;
+        let one = places.iter().all(|(name, _)| *name == dict);
+        let known = dict.is_none_or(|name| dicts.iter().any(|dict| *dict.name == *name));
+        (reads_field && one && known).then(|| (dict, places.into_iter().map(|(_, key)| key).collect()))
+    }
+}
+
+fn then(wanted: BTreeSet<(Option<&str>, BTreeSet<&str>)>) -> Map<String, Json> {
+    let mut then = Map::new();
+    let mut dicts: Map<String, Json> = Map::new();
+    for (dict, keys) in wanted {
+        let target = match dict {
+            None => &mut then,
+            Some(dict) => {
+                let inner = dicts.entry(dict).or_insert_with(|| json!({}));
+                let Json::Object(inner) = inner else { continue };
+                inner
+            }
+        };
+        let mut add = |list: &str, value: Json| {
+            if let Json::Array(items) = target.entry(list).or_insert_with(|| json!([])) {
+                items.push(value);
+            }
+        };
+        match keys.first() {
+            Some(only) if keys.len() == 1 => add("required", json!(only)),
+            _ => {
+                let any: Vec<Json> = keys.iter().map(|key| json!({"required": [key]})).collect();
+                add("allOf", json!({"anyOf": any}));
+            }
+        }
+    }
+    if !dicts.is_empty() {
+        then.insert("properties".to_owned(), Json::Object(dicts));
+    }
+    then
+}

@@ -1,0 +1,69 @@
+//! `test` blocks about payloads: what a judge says against what the test expects.
+
+use super::Judge;
+use crate::engine::{Rules, TestOutcome};
+use rulec_sema::hir::{Expect, Test};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// A rule that was broken, and the place.
+type Broken = (Arc<str>, String);
+
+/// Runs the `test` blocks that say how a payload is judged.
+pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
+    rules.program().tests.iter().filter_map(|test| run_test(rules, test)).collect()
+}
+
+fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
+    let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
+    let expected = shown(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
+    // Where the places count they are told as well.
+    let placed = breaks.iter().any(|(_, place)| place.is_some());
+    let (passed, actual) = match judged(rules, kind, &test.message) {
+        Ok((found, broken)) => {
+            let same = *found == **outcome && (breaks.is_empty() || are(breaks, &broken));
+            let mut told: Vec<(&str, Option<&str>)> =
+                broken.iter().map(|(rule, place)| (&**rule, placed.then_some(&**place))).collect();
+            told.dedup();
+            (same, shown(kind, found, told.into_iter()))
+        }
+        Err(error) => (false, error),
+    };
+    let (name, span) = (test.name.to_string(), test.span);
+    Some(TestOutcome { name, span, passed, expected, actual, explanation: None })
+}
+
+/// True if the rules broken are those expected, at the places that are named.
+fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
+    let expects = |rule: &str, at: &str| {
+        expected
+            .iter()
+            .any(|(name, place)| **name == *rule && place.as_ref().is_none_or(|place| **place == *at))
+    };
+    let breaks = |(name, place): &(Arc<str>, Option<Arc<str>>)| {
+        broken.iter().any(|(rule, at)| rule == name && place.as_ref().is_none_or(|place| **place == **at))
+    };
+    broken.iter().all(|(rule, at)| expects(rule, at)) && expected.iter().all(breaks)
+}
+
+/// The outcome, and the rules that were broken with the place of each, in the order of their names.
+fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Broken>), String> {
+    let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
+    for (name, value) in message.as_object().into_iter().flatten() {
+        if name != "payload" {
+            judge = judge.input(name, value.clone()).map_err(|error| error.to_string())?;
+        }
+    }
+    let judgement = judge.judge(message.get("payload").unwrap_or(&Json::Null));
+    let broken = judgement.violations().iter().map(|broken| (broken.rule.clone(), broken.path.clone()));
+    let broken: Vec<Broken> = broken.collect();
+    Ok((judgement.outcome().name(), broken))
+}
+
+fn shown<'a>(kind: &str, outcome: &str, breaks: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> String {
+    let rules = breaks.map(|(rule, place)| match place {
+        Some(place) => format!(" \"{rule}\" at \"{place}\""),
+        None => format!(" \"{rule}\""),
+    });
+    format!("{kind}.{outcome}{}", rules.collect::<String>())
+}

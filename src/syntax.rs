@@ -1,9 +1,0 @@
-//! Text to syntax tree: tokens (lossless), the split into statements, the grammar, the tree; and back, the formatter.
-
-pub mod ast;
-pub mod format;
-pub mod lex;
-pub mod parse;
-pub mod write;
-
-pub use parse::{Parsed, parse};
