@@ -4,12 +4,12 @@
 use super::{Engine, Ready, Sample};
 use crate::view::View;
 use ::rulec::Rules;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memmem::Finder;
+use rulec_base::text::{Form, regex, word_edges_ok};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, SlotId};
 use rulec_sema::normal::{Ask, ExprId, NCond, NExpr, NPred, Normal};
-use rulec_base::text::{Form, regex, word_edges_ok};
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use memchr::memmem::Finder;
 use serde_json::Value as Json;
 use std::cell::Cell;
 use std::rc::Rc;

@@ -2,8 +2,8 @@
 
 use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
-use rulec_eval::decision::Chosen;
 use ::rulec::{Indexing, Record, Rules, Session, Tier};
+use rulec_eval::decision::Chosen;
 use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

@@ -1,0 +1,10 @@
+//! The systems' cases on every engine.
+
+#[path = "../../../../tests/support/decisions.rs"]
+mod decisions;
+#[path = "../../../../tests/support/engines.rs"]
+mod engines;
+mod payload;
+#[path = "../../../../tests/support/shared.rs"]
+mod shared;
+mod systems;

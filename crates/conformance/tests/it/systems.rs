@@ -1,0 +1,89 @@
+//! The systems' cases: from the original's JSON through the importer and the compiler to a decision,
+//! by every engine. A few dozen of each kind lie here; all of them are run where the folder with the
+//! whole collection is at hand.
+
+use crate::shared;
+use rulec::Tier;
+use rulec_conformance::{KINDS, Kind, Report, Setting, kind};
+use std::fs;
+use std::path::Path;
+
+/// The kinds whose cases need nothing but themselves.
+const SYSTEMS: [&str; 3] = ["route", "choice", "flow"];
+
+fn setting() -> Setting {
+    Setting { tiers: Tier::ALL.to_vec(), context: None }
+}
+
+/// Runs the cases of one kind that lie in a folder.
+fn run(folder: &Path, name: &str) -> Report {
+    let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).expect("the cases lie there");
+    let kind: &Kind = kind(name).expect("the kind is known");
+    kind.run(&text, &setting())
+}
+
+#[track_caller]
+fn all_hold(name: &str, report: &Report) {
+    assert!(report.passed > 0, "{name}: there is no case");
+    assert!(report.failures.is_empty(), "{name}: {:#?}", &report.failures[..report.failures.len().min(5)]);
+}
+
+#[test]
+fn the_cases_that_lie_here_hold_on_every_engine() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/systems");
+    for name in SYSTEMS {
+        all_hold(name, &run(&folder, name));
+    }
+}
+
+#[test]
+fn all_cases_hold_on_every_engine() {
+    let Some(folder) = shared::shared("cases") else { return };
+    for name in SYSTEMS {
+        all_hold(name, &run(&folder, name));
+    }
+}
+
+/// The files lie beside the other tests of workflows; payloads have theirs in `tests/payload.rs`.
+#[test]
+fn workflow_cases_hold_on_every_engine() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/tests/it/workflow/cases");
+    let kind = kind("workflow").expect("the kind is known");
+    for name in ["workflow.jsonl", "workflow_more.jsonl"] {
+        let text = fs::read_to_string(folder.join(name)).expect("the cases lie here");
+        all_hold(name, &kind.run(&text, &setting()));
+    }
+}
+
+#[test]
+fn what_does_not_hold_is_reported_with_its_line_and_name() {
+    let case = |expected: &str| {
+        format!(
+            r#"{{"name": "one", "flows": [{{"flow_id": "a", "type": "keyword", "trigger_patterns": ["hi"]}}], "message": "hi", "expected": {expected}}}"#
+        )
+    };
+    let flow = kind("flow").expect("flows are a kind");
+    let right = case(r#"{"flow": "a", "pattern": "hi"}"#);
+    let wrong = case(r#"{"flow": null, "pattern": null}"#);
+    let refuses = case(r#"{"load_error": true}"#);
+    let text = format!("{right}\n\n{wrong}\n{refuses}\nnonsense\n{{\"name\": \"bare\"}}\n");
+    let report = flow.run(&text, &setting());
+    let found: Vec<(usize, &str)> =
+        report.failures.iter().map(|failure| (failure.line, failure.message.as_str())).collect();
+    assert_eq!(report.passed, 1);
+    assert_eq!(found[0].0, 3);
+    assert!(found[0].1.starts_with("expected {\"flow\":null"), "{}", found[0].1);
+    assert_eq!(found[1], (4, "expected an error on loading, and there is none"));
+    assert!(found[2].0 == 5 && found[2].1.contains("expected a JSON value"), "{}", found[2].1);
+    assert_eq!(found[3], (6, "the case has no `message`"));
+    assert_eq!(report.failures[3].name, "bare");
+}
+
+#[test]
+fn kinds_have_names_of_their_own() {
+    for (at, one) in KINDS.iter().enumerate() {
+        assert!(KINDS[at + 1..].iter().all(|other| other.name != one.name));
+        assert_eq!(kind(one.name).map(|kind| kind.name), Some(one.name));
+    }
+    assert!(kind("nothing").is_none());
+}

@@ -1,0 +1,8 @@
+//! The studio over loopback, through a plain HTTP client.
+
+mod decide;
+mod edit;
+mod guard;
+mod language;
+mod replay;
+mod support;

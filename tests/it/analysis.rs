@@ -1,0 +1,272 @@
+//! The findings of `Rules::analyse` about random small programs, held against brute force: every input over a domain that tells
+//! apart all that the programs can ask. A finding that some input contradicts is a false alarm, a witness that shows
+//! something else is a wrong one; how much of what brute force finds the analysis sees is printed, by kind.
+
+use crate::support::held::{Shares, hold};
+use crate::support::random::Random;
+use crate::support::small::program;
+use crate::support::trials::{each, seeds};
+use rulec::{Code, Finding, Rules};
+
+const PROGRAMS: u64 = 10_000;
+
+#[test]
+fn findings_are_those_of_brute_force() {
+    let shares = each(
+        seeds(PROGRAMS),
+        |seed, shares: &mut Shares| hold(seed, &program(&mut Random::new(seed)), shares),
+        |shares, other| {
+            for (kind, (all, seen)) in other {
+                let sum = shares.entry(kind).or_default();
+                *sum = (sum.0 + all, sum.1 + seen);
+            }
+        },
+    );
+    for (kind, (all, seen)) in &shares {
+        println!("{kind}: {seen} of {all} seen ({:.1}%)", 100.0 * *seen as f64 / (*all).max(1) as f64);
+        let least = if kind.ends_with("functions") { 60 } else { 98 };
+        assert!(*seen * 100 >= *all * least, "of `{kind}` too few are seen: {seen} of {all}");
+    }
+}
+
+/// The code and the underlined text of each finding, and the input that shows it.
+fn found(text: &str) -> Vec<String> {
+    let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let shown = |finding: &Finding| {
+        let span = finding.diagnostic.span().expect("a place");
+        let witness = finding.witness.as_ref().map_or_else(String::new, |witness| format!(" by {witness}"));
+        format!("{} `{}`{witness}", finding.diagnostic.code, &text[span.range()])
+    };
+    rules.analyse().iter().map(shown).collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    assert_eq!(found(text), expected, "{text}");
+}
+
+/// The mistakes of a new author that once passed as "all well".
+#[test]
+fn mistakes_of_new_authors_are_found() {
+    let one = |condition: &str, expected: &[&str]| {
+        check(&format!("route one when {condition} -> h\ndefault -> d"), expected);
+    };
+    one("n > 5 and n < 3", &["W0210 `n > 5`"]);
+    one(r#"role == "a" and role == "b""#, &[r#"W0210 `role == "a"`"#]);
+    one("n in 5..1", &["W0211 `n in 5..1`"]);
+    one("hour(at as datetime) == 24", &["W0212 `hour(at as datetime) == 24`"]);
+    one("(count x in l: x) < 1 and (count x in l: x) > -1", &["W0209 `(count x in l: x) > -1`"]);
+    one(r#"lower(text) == "ABC""#, &[r#"W0212 `lower(text) == "ABC"`"#]);
+    one("n > 3 and n > 5", &["W0209 `n > 3`"]);
+    one("n > 3 or n > 5", &["W0209 `n > 5`"]);
+    one(r#"text contains "refund" and text contains "fun""#, &[r#"W0209 `text contains "fun"`"#]);
+    one(r#"text contains "a" and not (text contains any ["a", "b"])"#, &[r#"W0210 `text contains "a"`"#]);
+    one(r#"text matches "^a+$" and text contains "b""#, &[r#"W0210 `text matches "^a+$"`"#]);
+    one(r#"tags contains "x" and tags contains none ["x", "y"]"#, &[r#"W0210 `tags contains "x"`"#]);
+    one("ctx.user is missing and ctx.user.role == \"a\"", &["W0210 `ctx.user is missing`"]);
+    one("n is present and n > 3", &[]);
+}
+
+#[test]
+fn routes_hidden_by_one_or_several_are_found() {
+    let rest = "\ndefault -> d";
+    check(&format!("route wide when n > 1 -> a\nroute some when n > 2 -> b{rest}"), &["W0213 `n > 2`"]);
+    check(
+        &format!(
+            "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute three when n == 3 or n == 7 -> c{rest}"
+        ),
+        &["W0213 `n == 3 or n == 7`"],
+    );
+    // What is missing is taken by neither.
+    check(
+        &format!(
+            "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute rest when n is missing -> c{rest}"
+        ),
+        &[],
+    );
+    // A jump may choose nothing.
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ route x when text == \"x\" -> c }}"
+        ),
+        &[],
+    );
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ default -> c }}"
+        ),
+        &["W0213 `n > 2`"],
+    );
+    // It may choose for the message that was tried, and choose nothing for another.
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ route x when n < 10 -> c }}"
+        ),
+        &[],
+    );
+    // What stands behind a jump that chooses nothing hides it no more than the jump does.
+    check(
+        &format!(
+            "route jump when n > 1 -> goto t\nroute some when n > 0 -> b{rest}\ntable t {{ route x when n > 5 -> c }}"
+        ),
+        &[],
+    );
+    check(
+        "choice c { default branch rest  branch some { s.n > 2 }  branch more { s.n > 1 } }",
+        &["W0213 `branch some { s.n > 2 }`"],
+    );
+}
+
+#[test]
+fn inputs_that_fall_through_are_shown() {
+    check("route one when n > 3 -> h", &["W0216 `route one when n > 3 -> h` by {}"]);
+    check(
+        "input { staff?: bool }\nroute guests when not staff -> h\ndefault -> d",
+        &["W0215 `not staff` by {}"],
+    );
+    let guarded =
+        "input { staff?: bool }\nroute guests when staff is missing or not staff -> h\ndefault -> d";
+    check(guarded, &[]);
+    check(
+        "input { text: string, staff?: bool }\nroute guests when text == \"a\" unless staff -> h\ndefault -> d",
+        &[],
+    );
+}
+
+#[test]
+fn equal_priorities_and_unused_declarations_are_found() {
+    check(
+        "route a priority 10 when n > 5 -> a\nroute b priority 10 when n > 3 -> b\ndefault -> d",
+        &[r#"W0214 `n > 5` by {"n":6}"#],
+    );
+    check("route a when n > 5 -> a\nroute b when n > 3 -> b\ndefault -> d", &[]);
+    check("handler a()\nhandler b()\nroute one when n > 5 -> a\ndefault -> a", &["W0103 `b`"]);
+    check("route one when n > 5 -> a\ndefault -> a\ntable t { default -> a }", &["W0103 `t`"]);
+    check(
+        "route one when n > 5 -> a\ndefault -> a\ntest \"x\" { given n = 6 expect one }\ntest \"x\" { given n = 1 expect default }",
+        &["W0104 `\"x\"`"],
+    );
+}
+
+#[test]
+fn comments_allow_findings_and_must_be_of_use() {
+    check("# rulec: allow W0210 a joke\nroute one when n > 5 and n < 3 -> h\ndefault -> d", &[]);
+    check(
+        "# rulec: allow W0210 a joke\nroute one when n > 5 -> h\ndefault -> d",
+        &["W0003 `# rulec: allow W0210 a joke`"],
+    );
+}
+
+/// A warning of compiling speaks for a finding at the same place with the same code, and for no other.
+#[test]
+fn warnings_of_compiling_hide_no_findings_of_their_own() {
+    check(
+        "route one when 1 > 2 -> a\nroute two when not (n > 3 or n <= 3) -> b\ndefault -> d",
+        &["W0201 `not (n > 3 or n <= 3)`"],
+    );
+    let name = "p\u{430}ypal";
+    check(
+        &format!("handler a()\nhandler {name}()\nroute one when n > 5 -> a\ndefault -> a"),
+        &[&format!("W0103 `{name}`")],
+    );
+}
+
+/// A function of the program takes nobody knows how long and counts as a call; what `request` finds out counts in steps.
+#[test]
+fn calls_of_functions_of_the_program_are_counted_apart() {
+    let compiler = rulec::Compiler::new().allow_missing_functions();
+    let source = "extern fn f(a: string) -> int\nintent refund { examples [\"money back\"] }\n\
+                  route a when f(text) > 3 and f(other) > 3 -> a\nroute b when request.intent == \"refund\" -> b";
+    let cost = compiler.compile_text(source).expect("it compiles").cost().remove(0);
+    let of = |name: &str| cost.statements.iter().find(|one| one.name == name).expect("a statement");
+    assert_eq!((of("a").calls, of("a").steps), (2, 4));
+    assert_eq!(of("b").calls, 0);
+    assert!(of("b").steps > 1_000_000, "{cost:?}");
+    assert_eq!((cost.calls, cost.steps), (2, 4 + of("b").steps));
+}
+
+#[test]
+fn fields_and_imports_that_nothing_uses_are_found() {
+    let rest = "route one when n > 5 -> a\ndefault -> a";
+    check(&format!("input {{ n: int, m: int }}\n{rest}"), &["W0105 `m: int`"]);
+    // The outermost of each is told, `o.q` and `r`, in one finding; what is read in part is read.
+    check(
+        &format!(
+            "input {{ n: int, o: {{ p: int, q: int }}, r: {{ s?: int }} }}\n{rest}\nroute two when o.p == 1 -> b"
+        ),
+        &["W0105 `q: int`"],
+    );
+    check(
+        &format!(
+            "input {{ n: int, phone: string @private, whole: any }}\n{rest}\nroute two when whole.x == 1 -> b"
+        ),
+        &[],
+    );
+    check(&format!("# rulec: allow W0105 a joke\ninput {{ n: int, m: int }}\n{rest}"), &[]);
+    let files = |main: &str, other: &str| {
+        let loader = rulec::MemoryLoader::new().with("main.rules", main).with("b.rules", other);
+        let rules = rulec::Compiler::new().compile_with(&loader, "main.rules").expect("it compiles");
+        rules.analyse().iter().map(|finding| finding.diagnostic.code.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(files(&format!("import \"b.rules\"\n{rest}"), "let big = n < 2"), ["W0106"]);
+    assert!(
+        files(&format!("import \"b.rules\"\n{rest}\nroute two when big -> b"), "let big = n < 2").is_empty()
+    );
+    assert!(files(&format!("import \"b.rules\"\n{rest}"), "handler a()\nlet big = n > 9").is_empty());
+}
+
+#[test]
+fn branches_that_win_without_a_condition_are_found() {
+    let choice = |input: &str, conditions: &str| {
+        format!("input {{ {input} }}\nchoice c {{ default branch rest  branch some {{ {conditions} }} }}")
+    };
+    check(&choice("s?: string, n: int", "s == \"paid\"; n > 0"), &[r#"W0217 `s == "paid"` by {"n":1}"#]);
+    check(&choice("s: string, n: int", "s == \"paid\"; n > 0"), &[]);
+    check(&choice("s?: string, n: int", "s is present; s == \"paid\"; n > 0"), &[]);
+}
+
+/// Texts are compared in a form of their own, which the texts of the rules are not written in.
+#[test]
+fn normalized_texts_are_no_contradiction() {
+    let source = "settings { normalize: nfkc }\nroute one when text starts_with \"Ａx\" and text starts_with \"Axy\" \
+                  and text ends_with \"Ｂ\" -> h\ndefault -> d";
+    check(source, &[]);
+    let rules = Rules::from_text(source).expect("it compiles");
+    assert_eq!(rules.decide(&serde_json::json!({"text": "AxyB"})).chosen(), Some("one"));
+}
+
+/// The values that a function gives are told beside the constant that none of them is.
+#[test]
+fn values_that_functions_never_give_are_told() {
+    for (condition, help) in [
+        ("hour(at) == 24", "`hour` gives 0 to 23"),
+        ("60 == minute(at)", "`minute` gives 0 to 59"),
+        ("weekday(at) == 0", "`weekday` gives 1 for Monday to 7 for Sunday"),
+        ("day(at) == 32", "`day` gives 1 to 31"),
+        ("month(at) == 13", "`month` gives 1 to 12"),
+        ("bucket(user, \"s\") == 100", "`bucket` gives 0 to 99"),
+        ("len(user) < 0", "`len` is never below 0"),
+        ("abs(n) < 0", "`abs` is never below 0"),
+    ] {
+        let input = "input { at: datetime, user: string, n: int }";
+        let rules = Rules::from_text(&format!("{input}\nroute one when {condition} -> h\ndefault -> d"));
+        let found = rules.unwrap_or_else(|error| panic!("{condition}: {error}")).analyse();
+        let told = found.iter().any(|finding| finding.diagnostic.message.as_str().contains(help));
+        assert!(told, "{condition}: {found:#?}");
+    }
+}
+
+/// Routes that any one input satisfies both of are told where ties are strict, and only there.
+#[test]
+fn strict_ties_are_found_where_they_are_asked_for() {
+    let text = "route a when n > 5 -> a\nroute b when m > 3 -> b\ndefault -> d";
+    check(text, &[]);
+    let options = rulec::AnalysisOptions::default().strict_ties(true);
+    let rules = Rules::from_text(text).expect("it compiles");
+    let found = rules.analyse_with(options);
+    assert_eq!(found[0].diagnostic.code, Code::EqualPriority);
+    assert_eq!(rules.main().matched(found[0].witness.as_ref().expect("a message")), ["a", "b"]);
+    let apart = Rules::from_text("route a when n > 5 -> a\nroute b when n < 3 -> b\ndefault -> d")
+        .expect("it compiles");
+    assert!(apart.analyse_with(options).is_empty());
+}

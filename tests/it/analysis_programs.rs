@@ -1,0 +1,65 @@
+//! The findings of an analysis about programs of the differential test, which use all of the language: none of random
+//! messages contradicts one.
+
+use crate::support::generate::{Generator, message};
+use crate::support::random::Random;
+use crate::support::trials::seeds;
+use rulec::{Code, Compiler, Finding, Rules};
+use serde_json::Value as Json;
+
+const PROGRAMS: u64 = 120;
+const MESSAGES: usize = 60;
+
+fn compile(source: &str) -> Option<Rules> {
+    let compiler = Compiler::new().function("is_long", |text: String| text.len() > 6);
+    let compiler =
+        compiler.function("score", |text: String, n: i64| text.len() as f64 / 3.0 + (n % 100) as f64);
+    compiler.compile_text(source).ok()
+}
+
+/// The route that a finding is about as a whole, by its number.
+fn route(rules: &Rules, finding: &Finding) -> Option<usize> {
+    let span = finding.diagnostic.span()?;
+    rules.program().rules.iter().position(|rule| rule.condition.span == span)
+}
+
+/// Fails when a message contradicts a finding.
+fn check(rules: &Rules, finding: &Finding, messages: &[Json], context: &str) {
+    let Some(at) = route(rules, finding) else { return };
+    let rule = &rules.program().rules[at];
+    let entry = rules.table(rule.table);
+    for message in messages {
+        let matched = entry.matched(message);
+        let (holds, first) = (matched.contains(&&*rule.name), entry.decide(message));
+        let contradicted = match finding.diagnostic.code {
+            Code::NeverMatches | Code::EmptyRange | Code::OutOfRange => holds,
+            Code::AlwaysMatches => !holds,
+            Code::RouteHidden => {
+                first.path().is_empty() && first.chosen() == Some(&*rule.name) && matched.len() == 1
+            }
+            _ => false,
+        };
+        assert!(
+            !contradicted,
+            "{}: {}\n{message}\n{context}",
+            finding.diagnostic.code, finding.diagnostic.message
+        );
+    }
+}
+
+#[test]
+fn no_message_contradicts_what_is_found_about_programs_of_the_whole_language() {
+    let (mut analysed, mut found) = (0, 0);
+    // Small limits make predicates unknown; an analysis is about messages within them.
+    for seed in seeds(PROGRAMS).filter(|seed| seed % 4 != 1) {
+        let mut random = Random::new(seed);
+        let program = Generator::program(&mut random);
+        let Some(rules) = compile(&program.source) else { continue };
+        let messages: Vec<Json> = (0..MESSAGES).map(|_| message(&mut random)).collect();
+        let findings = rules.analyse();
+        analysed += 1;
+        found += findings.len();
+        findings.iter().for_each(|finding| check(&rules, finding, &messages, &program.source));
+    }
+    assert!(analysed > 60 && found > 30, "{analysed} programs, {found} findings");
+}

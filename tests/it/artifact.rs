@@ -1,0 +1,442 @@
+//! Artifacts: what is loaded decides, explains and judges like what was compiled, on every engine;
+//! and a file that is not what was written is refused or, where its hash was mended, all engines agree by it.
+
+use crate::forge;
+use crate::support::engines::COLUMNS;
+use crate::support::generate::payload::Payloads;
+use crate::support::generate::{Generator, message};
+use crate::support::random::Random;
+use crate::support::trials::{each, is_long, seeds};
+use forge::{READING, agree, hash_at, rehashed};
+use rulec::artifact;
+use rulec::payload;
+use rulec::{Backend, Code, CompileError, Compiler, Rules};
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+
+fn compiler() -> Compiler {
+    Compiler::new()
+        .function(
+            "is_long",
+            |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) },
+        )
+        .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
+}
+
+fn reload(compiler: &Compiler, rules: &Rules) -> Rules {
+    compiler.load_artifact(&rules.to_artifact(false)).expect("an artifact loads")
+}
+
+/// Everything that can be seen of a decision.
+fn seen(rules: &Rules, entry: &str, message: &Json) -> Json {
+    let entry = rules.entry(entry).expect("the entry is there");
+    let mut decision = serde_json::to_value(entry.decide(message)).expect("a decision is JSON");
+    decision.as_object_mut().expect("an object").remove("failures");
+    json!({
+        "decision": decision,
+        "matched": entry.matched(message),
+        "possible": entry.possible(message),
+        "skipped": format!("{:?}", entry.skipped(message)),
+        "explained": entry.explain(message, true),
+        "masked": rules.masked_message(message),
+    })
+}
+
+#[track_caller]
+fn alike(compiled: &Rules, loaded: &Rules, messages: &[Json]) {
+    assert_eq!(format!("{:?}", compiled.warnings()), format!("{:?}", loaded.warnings()));
+    assert_eq!(format!("{:?}", compiled.plan()), format!("{:?}", loaded.plan()));
+    assert_eq!(compiled.targets(), loaded.targets());
+    let outcomes = |rules: &Rules| format!("{:?}", rulec::run_tests(rules));
+    assert_eq!(outcomes(compiled), outcomes(loaded));
+    let both = |column: &crate::support::engines::Column| (column.of(compiled), column.of(loaded));
+    let columns = COLUMNS.iter().map(both).chain([(compiled.clone(), loaded.clone())]);
+    for (compiled, loaded) in columns {
+        for entry in compiled.entries() {
+            let engine = |rules: &Rules| rules.entry(entry).map(|entry| entry.backend(false));
+            assert_eq!(engine(&loaded), engine(&compiled));
+            for message in messages {
+                let (expected, found) = (seen(&compiled, entry, message), seen(&loaded, entry, message));
+                assert_eq!(found, expected, "{:?} {entry} {message}", engine(&compiled));
+            }
+        }
+    }
+}
+
+fn rule_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            rule_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rules") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_rules_of_this_repository_come_back() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["examples", "rules", "tests"] {
+        rule_files(&root.join(folder), &mut files);
+    }
+    let mut random = Random::new(7);
+    let mut messages: Vec<Json> = (0..6).map(|_| message(&mut random)).collect();
+    messages.push(json!({"text": "please refund my last order, it is urgent", "user": {"tier": "gold"}}));
+    messages.push(json!({}));
+    let compiler = Compiler::new().allow_missing_functions();
+    let mut tried = 0;
+    for file in &files {
+        let Ok(rules) = compiler.compile_path(file) else { continue };
+        tried += 1;
+        let loaded = reload(&compiler, &rules);
+        println!("{}", file.display());
+        alike(&rules, &loaded, &messages);
+        let again = compiler.compile_path(file).expect("it compiled before").to_artifact(false);
+        assert!(again == rules.to_artifact(false), "{} gives other bytes each time", file.display());
+        assert!(again == loaded.to_artifact(false), "{} changes by being loaded", file.display());
+    }
+    assert!(tried > 20, "only {tried} of {} compile", files.len());
+}
+
+#[test]
+fn generated_programs_come_back() {
+    let compiler = compiler();
+    let mut tried = 0;
+    for seed in 0..150 {
+        let mut random = Random::new(seed);
+        let program = Generator::program(&mut random);
+        let Ok(rules) = compiler.compile_text(&program.source) else { continue };
+        tried += 1;
+        let messages: Vec<Json> = (0..4).map(|_| message(&mut random)).collect();
+        alike(&rules, &reload(&compiler, &rules), &messages);
+    }
+    assert!(tried > 140, "only {tried}");
+}
+
+#[test]
+fn payloads_are_judged_alike() {
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let payloads = Payloads::rules(&mut random);
+        let rules = Rules::from_text(&payloads.source).expect("the generator makes rules that compile");
+        let loaded = Rules::from_artifact(&rules.to_artifact(false)).expect("an artifact loads");
+        let kinds: Vec<&str> = payload::kinds(&rules).collect();
+        assert!(!kinds.is_empty());
+        for kind in kinds {
+            let (one, other) = (rules.judge(kind).expect("a kind"), loaded.judge(kind).expect("a kind"));
+            assert_eq!(one.schema(), other.schema());
+            for _ in 0..6 {
+                let payload = payloads.payload(&mut random);
+                let judged =
+                    |judge: &payload::Judge| format!("{:?} {:?}", judge.judge(&payload), judge.why(&payload));
+                assert_eq!(judged(&one), judged(&other), "seed {seed} {payload}\n{}", payloads.source);
+            }
+        }
+    }
+}
+
+/// Enough rules for an index, with keys of each kind.
+fn many() -> String {
+    let mut source =
+        String::from("input {\n  text: string\n  ctx: { n: int, role?: string, tags?: list<string> }\n}\n");
+    for n in 0..300 {
+        let condition = match n % 6 {
+            0 => format!("text contains \"word{n}\""),
+            1 => format!("text matches r\"(?i)nr{n}\\b\" and ctx.n > {}", n % 7),
+            2 => format!("ctx.n == {n} or ctx.n == -{n}"),
+            3 => format!("ctx.role == \"a rather long role of number {n}\" or ctx.role == \"r{n}\""),
+            4 => format!("\"tag{n}\" in ctx.tags"),
+            _ => format!("text starts_with \"Start{n}\" ignoring case and not (ctx.n in [1, 2.5, {n}])"),
+        };
+        source.push_str(&format!(
+            "route r{n} when {condition} -> handler{}(n: ctx.n, k: {n}) {{ of: \"{n}\" }}\n",
+            n % 9
+        ));
+    }
+    source + "default -> nobody\n"
+}
+
+fn many_messages() -> Vec<Json> {
+    (0..60)
+        .map(|n| {
+            let n = n * 5;
+            json!({
+                "text": format!("start{n} word{} NR{}", n + 6, n + 1),
+                "ctx": {"n": if n % 2 == 0 { n } else { 3 }, "role": format!("r{n}"), "tags": [format!("tag{}", n + 4)]},
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn the_index_is_loaded_with_the_rules() {
+    let rules = Rules::from_text(&many()).expect("it compiles");
+    let bytes = rules.to_artifact(false);
+    let loaded = Rules::from_artifact(&bytes).expect("it loads");
+    // Only an index that was loaded serves by itself; nothing builds one later.
+    assert_eq!(loaded.main().backend(false), Backend::Index);
+    alike(&rules, &loaded, &many_messages()[..12]);
+    let without = Rules::from_artifact(&rules.to_artifact(true)).expect("it loads without sources");
+    assert_eq!(without.main().backend(false), Backend::Index);
+    for message in many_messages() {
+        assert_eq!(
+            serde_json::to_value(without.decide(&message)).expect("JSON"),
+            serde_json::to_value(rules.decide(&message)).expect("JSON")
+        );
+    }
+}
+
+#[test]
+fn without_the_text_explanations_say_where() {
+    let rules =
+        Rules::from_text("# first\nroute a\n  when text == \"x\" -> h\ndefault -> d").expect("it compiles");
+    let bytes = rules.to_artifact(true);
+    assert!(!bytes.windows(5).any(|bytes| bytes == b"first"), "the text is left out");
+    let loaded = Rules::from_artifact(&bytes).expect("it loads");
+    let why = loaded.explain(&json!({"text": "y"})).to_string();
+    assert!(why.contains("<text>:3:8"), "{why}");
+}
+
+#[test]
+fn host_functions_are_checked_when_loading() {
+    let source = "extern fn score(text: string) -> int\nroute long when score(text) > 10 -> h";
+    let offering = Compiler::new().function("score", |text: String| text.len() as i64);
+    let bytes = offering.compile_text(source).expect("it compiles").to_artifact(false);
+    let loaded = offering.load_artifact(&bytes).expect("it loads");
+    assert_eq!(loaded.decide(&json!({"text": "a rather long text"})).chosen(), Some("long"));
+    let wrong = Compiler::new().function("score", |text: String| text);
+    for compiler in [Compiler::new(), wrong] {
+        let error =
+            compiler.load_artifact(&bytes).expect_err("the function is missing or another").to_string();
+        let code = Code::HostFunction.as_str();
+        assert!(error.starts_with("<text>:1:11: ") && error.contains(code), "{error}");
+    }
+    assert!(Compiler::new().allow_missing_functions().load_artifact(&bytes).is_ok());
+}
+
+fn code(result: Result<Rules, CompileError>) -> Option<Code> {
+    result.err().map(|error| error.diagnostics()[0].code)
+}
+
+#[test]
+fn what_is_no_artifact_of_this_version_is_refused() {
+    let bytes = Rules::from_text("route a when text == \"x\" -> h").expect("it compiles").to_artifact(false);
+    assert!(artifact::is_artifact(&bytes) && artifact::content_hash(&bytes).is_some());
+    let changed = |at: usize| {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    for (bytes, expected) in [
+        (Vec::new(), Code::NoArtifact),
+        (b"route a when text == \"x\" -> h".to_vec(), Code::NoArtifact),
+        (bytes[..7].to_vec(), Code::NoArtifact),
+        (changed(0), Code::NoArtifact),
+        (changed(8), Code::ArtifactVersion),
+        (changed(12), Code::ArtifactVersion),
+        (bytes[..8].to_vec(), Code::ArtifactDamaged),
+        (bytes[..30].to_vec(), Code::ArtifactDamaged),
+        (changed(bytes.len() - 1), Code::ArtifactDamaged),
+        ([&bytes[..], b"x"].concat(), Code::ArtifactDamaged),
+    ] {
+        assert_eq!(code(Rules::from_artifact(&bytes)), Some(expected), "{} bytes", bytes.len());
+    }
+}
+
+/// Loads a forged file: it is refused, or all engines agree by it.
+fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) -> bool {
+    match compiler.load_artifact(bytes) {
+        Err(error) => {
+            assert!(!error.diagnostics().is_empty());
+            let _ = error.render();
+            false
+        }
+        Ok(rules) => {
+            agree(&rules, messages, thorough);
+            true
+        }
+    }
+}
+
+/// Loads what a mutation makes of each number; returns how many were refused and loaded. One in `thorough` is explained and
+/// compiled to machine code as well, which takes longer.
+fn forge(
+    compiler: &Compiler,
+    messages: &[Json],
+    numbers: std::ops::Range<u64>,
+    thorough: u64,
+    mutate: &(dyn Fn(u64) -> Vec<u8> + Sync),
+) -> (usize, usize) {
+    let one = |number: u64, counts: &mut (usize, usize)| {
+        let bytes = rehashed(mutate(number));
+        let load = || forged(compiler, &bytes, messages, (number / 2).is_multiple_of(thorough));
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)) {
+            Ok(false) => counts.0 += 1,
+            Ok(true) => counts.1 += 1,
+            Err(_) => panic!("mutation {number}"),
+        }
+    };
+    each(numbers, one, |counts, (refused, loaded)| *counts = (counts.0 + refused, counts.1 + loaded))
+}
+
+/// A rule set for each kind of statement, with messages that decide by it.
+fn small() -> Vec<(&'static str, Vec<Json>)> {
+    vec![
+        (
+            r##"
+            input { n: int, s?: string, l: list<string>, m?: float }
+            let big = n > 5 and l contains "x"
+            route deny when big or not (s starts_with "ab" ignoring case) -> h(n: n + 1, s: s ?? "none")
+            route allow priority 3 when any e in l: len(e) > 2 -> goto inner
+            table inner { route in1 when n in 1..=4 or m is missing -> one  default -> two }
+            route last when s matches r"^a.c$" or n in [1, 2.5, 7] -> three { k: [1] }
+            default -> nobody"##,
+            vec![
+                json!({"n": 7, "s": "abc", "l": ["x"]}),
+                json!({"n": 2, "s": "xyz", "l": ["abc", "x"], "m": 1.5}),
+                json!({"s": "Abx", "l": 4}),
+            ],
+        ),
+        (
+            r##"
+            extern fn score(text: string, n: int) -> float
+            extern fn is_long(text: string) -> bool
+            route a when is_long(x.t) and score(x.t, 3) > 2 -> h
+            route b when (count e in x.l: e == 3) >= 1 and all f in x.l: f as int > 1 -> g(a: x.l[0], b: [x.t, "k"])
+            route c disabled when x.t contains word any ["aa", "bb"] -> i
+            route d when x.t contains word any ["bb", "cc"] and x.t in ["bb", x.l[1]] -> i(k: x.l[1] == 5)"##,
+            vec![
+                json!({"x": {"t": "aaaa bbbb cccc", "l": [3, 3]}}),
+                json!({"x": {"t": "bb", "l": [1, 5, "a"]}}),
+            ],
+        ),
+        (
+            r##"
+            choice size { default branch small  branch large { steps.a.n as number > 3; steps.a.p has_key "k" } }
+            flow refund "pays back" keyword contains ["refund", "money back"] -> "refund"
+            router after(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }"##,
+            vec![
+                json!({"steps": {"a": {"n": 4, "p": {"k": 1}}}, "text": "money back", "output": {"ok": true}, "next": ["x"]}),
+                json!({"steps": {"a": {"n": 4}}, "text": "no", "output": {"to": ["y", "z"]}}),
+            ],
+        ),
+        (
+            r##"
+            payload plan rank 6 {
+              name: string not blank
+              count?: int in 0..=4 clamp
+              nodes: list<string>
+              closed remove
+            }
+            payload other { id: string in ["a", "b"] default "a" }"##,
+            vec![
+                json!({"name": " ", "count": 9, "nodes": [{"id": "x"}, "i"], "z": 1}),
+                json!({"name": "n", "nodes": [], "id": "b"}),
+            ],
+        ),
+    ]
+}
+
+/// Loads an artifact of each rule set with each of its bits flipped.
+#[track_caller]
+fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
+    for (number, (source, messages)) in sources.iter().enumerate() {
+        let rules = compiler().compile_text(source).expect("it compiles");
+        agree(&rules, messages, true);
+        let bytes = rules.to_artifact(true);
+        let start = hash_at(&bytes) + 32;
+        let flip = |at: u64| {
+            let (mut bytes, at) = (bytes.clone(), at as usize);
+            bytes[start + at / 8] ^= 1 << (at % 8);
+            bytes
+        };
+        let count = (bytes.len() - start) as u64 * 8;
+        let (refused, loaded) = forge(&compiler(), messages, 0..count, thorough, &flip);
+        println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
+        assert!(refused > 100 && loaded > 100, "{refused} refused, {loaded} loaded");
+    }
+}
+
+/// One bit had `run` answer `allow` where `why` and the reference said `deny`, another had compiled code differ from the
+/// VM: they lay in the bytecode and the index, which stood in the file beside the program.
+#[test]
+fn a_forged_bit_parts_neither_run_from_why_nor_compiled_code_from_the_vm() {
+    let source = "route deny when n > 5 and not s contains \"ok\" -> h\nroute allow when n is present -> g";
+    let messages = vec![json!({"n": 7, "s": "no"}), json!({"n": 7, "s": "ok"}), json!({"n": 5.5})];
+    flip_each_bit(&[(source, messages)], 1);
+}
+
+#[test]
+fn a_forged_bit_is_refused_or_all_engines_agree() {
+    flip_each_bit(&small(), 16);
+}
+
+/// A file that says it has more tables than it has, and a rule that stands in one of those, ended the program: the rules were put
+/// into their tables before the counts were held against what was read.
+#[test]
+fn numbers_within_forged_counts_are_refused() {
+    let compiler = compiler();
+    let (mut tried, mut loaded) = (0, 0);
+    for (source, _) in small() {
+        let bytes = compiler.compile_text(source).expect("it compiles").to_artifact(true);
+        let start = hash_at(&bytes) + 32;
+        // The counts come first, a byte each here.
+        for count in start..start + 8 {
+            for at in start + 8..bytes.len() {
+                let mut bytes = bytes.clone();
+                bytes[count] += 40;
+                bytes[at] = bytes[at].wrapping_add(32);
+                tried += 1;
+                loaded += usize::from(compiler.load_artifact(&rehashed(bytes)).is_ok());
+            }
+        }
+    }
+    assert!(tried > 10_000 && loaded < tried / 100, "{loaded} of {tried} loaded");
+}
+
+#[test]
+fn random_forgeries_are_refused_or_all_engines_agree() {
+    let compiler = compiler();
+    let mut sources: Vec<(String, Vec<Json>)> = vec![(many(), many_messages()[..2].to_vec())];
+    sources.push((READING.to_owned(), vec![json!({"n": 7}), json!({"text": "show", "more": {"x": 1}})]));
+    sources.extend((0..12).map(|seed| {
+        let mut random = Random::new(seed);
+        (Generator::program(&mut random).source, vec![message(&mut random), json!({})])
+    }));
+    sources.extend((0..4).map(|seed| {
+        let mut random = Random::new(seed);
+        let payloads = Payloads::rules(&mut random);
+        let messages = vec![payloads.payload(&mut random), payloads.payload(&mut random)];
+        (payloads.source, messages)
+    }));
+    sources.extend(small().into_iter().map(|(source, messages)| (source.to_owned(), messages)));
+    for (number, (source, messages)) in sources.iter().enumerate() {
+        let rules = compiler.compile_text(source).expect("it compiles");
+        agree(&rules, messages, true);
+        let bytes = rules.to_artifact(number % 2 == 0);
+        let start = hash_at(&bytes) + 32;
+        let mutate = |seed: u64| {
+            let (mut random, mut bytes) = (Random::new(seed), bytes.clone());
+            for _ in 0..1 + random.below(3) {
+                let at = start + random.below(bytes.len() - start);
+                match random.below(5) {
+                    0 => bytes[at] = random.below(256) as u8,
+                    1 => bytes[at] = random.below(12) as u8,
+                    2 => bytes[at] = bytes[start + random.below(bytes.len() - start)],
+                    _ => bytes[at] ^= 1 << random.below(8),
+                }
+            }
+            bytes
+        };
+        let numbers = seeds(if number == 0 { 60 } else { 600 });
+        let count = (numbers.end - numbers.start) as usize;
+        let thorough = if is_long() { 1 } else { 16 };
+        let (refused, loaded) = forge(&compiler, messages, numbers, thorough, &mutate);
+        println!("{number}: {} bytes, {refused} refused, {loaded} loaded", bytes.len());
+        assert!(refused > count / 20 && loaded > count / 20, "{refused} refused, {loaded} loaded");
+    }
+}

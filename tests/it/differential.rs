@@ -1,0 +1,383 @@
+//! The differential test: random programs, random messages, every engine held against the
+//! reference evaluator. A difference found is a bug even when rare.
+
+use crate::support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
+use crate::support::generate::{Generator, message};
+use crate::support::random::Random;
+use crate::support::trials::{each, seeds};
+use rulec::{Compiler, Decision, Rules, Session};
+use rulec_lang::limits::{Limit, TABLE};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+const PROGRAMS: u64 = 2_200;
+const MESSAGES: usize = 50;
+/// Conditions that stand alone.
+const LIMITED: u64 = 400;
+
+fn compiler() -> Compiler {
+    Compiler::new()
+        .function(
+            "is_long",
+            |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) },
+        )
+        .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
+}
+
+fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
+    compiler().compile_text(source)
+}
+
+/// The rules as they come back from a file without their text, of which nothing can be compiled.
+fn reload(rules: &Rules) -> Rules {
+    compiler().load_artifact(&rules.to_artifact(true)).expect("an artifact loads")
+}
+
+/// Everything a caller can see of a decision but the time it took.
+fn seen(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
+    let entry = rules.entry(entry).expect("the generator names the entries");
+    let matched = entry.matched(message).into_iter().map(str::to_owned).collect();
+    (shown(&entry.decide(message)), matched)
+}
+
+/// The same of a decision through a session, by the message as a line.
+fn by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
+    let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
+    (shown(&decision), session.matched(message).into_iter().map(str::to_owned).collect())
+}
+
+fn shown(decision: &Decision) -> String {
+    let mut json = serde_json::to_value(decision).expect("a decision is JSON");
+    // Which host functions are asked depends on the order of operands, which engines may choose.
+    let fields = json.as_object_mut().expect("an object");
+    fields.remove("failures");
+    // So does which limits are met; conditions that stand alone are held against that below.
+    fields.remove("exceeded");
+    json.to_string()
+}
+
+/// Counts of the pairs of a program and a message, by which a test can tell that they meant something.
+#[derive(Debug, Default)]
+struct Tally {
+    pairs: usize,
+    /// Those in which a route holds, and those whose message lacks a field.
+    hits: usize,
+    lacking: usize,
+    /// Of the decisions looked at, those that chose a route, and those whose route the index found.
+    chose: usize,
+    found: usize,
+    rejected: usize,
+    /// Programs that were loaded from an artifact as well, by the engine that decided by it.
+    loaded: BTreeMap<String, usize>,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.pairs += other.pairs;
+        self.hits += other.hits;
+        self.lacking += other.lacking;
+        self.chose += other.chose;
+        self.found += other.found;
+        self.rejected += other.rejected;
+        for (engine, count) in other.loaded {
+            *self.loaded.entry(engine).or_default() += count;
+        }
+    }
+}
+
+/// A program by an engine that is held against the reference, with a session for each entry.
+struct Engine {
+    name: String,
+    rules: Rules,
+    sessions: Vec<Session>,
+}
+
+impl Engine {
+    fn new(name: String, rules: Rules, entries: &[String]) -> Engine {
+        let session = |entry: &String| rules.entry(entry).expect("the generator names the entries").session();
+        let sessions = entries.iter().map(session).collect();
+        Engine { name, rules, sessions }
+    }
+
+    /// Asserts that it answers so, in each of the ways to ask.
+    fn assert(
+        &mut self,
+        entry: (usize, &str),
+        message: &Json,
+        expected: &(String, Vec<String>),
+        decided: &Decision,
+        context: &dyn Fn() -> String,
+    ) {
+        let (name, (at, entry)) = (&self.name, entry);
+        assert_eq!(seen(&self.rules, entry, message), *expected, "{name}: {}", context());
+        let handle = self.rules.entry(entry).expect("the generator names the entries");
+        let record = self.rules.prepare(message);
+        let prepared = handle.decide_record(&record);
+        assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
+        assert_eq!(prepared.args(), decided.args(), "{name}, prepared: {}", context());
+        let session = &mut self.sessions[at];
+        assert_eq!(by_session(session, message), *expected, "{name}, session: {}", context());
+        let bare = session.choose(&record);
+        let chosen = bare.chosen.map(|chosen| chosen.name(self.rules.program()));
+        assert_eq!(chosen, decided.chosen(), "{name}, bare: {}", context());
+    }
+}
+
+/// True when a message lacks one of the fields that programs ask for most.
+fn lacks_a_field(message: &Json) -> bool {
+    ["/text", "/ctx/s", "/ctx/n", "/ctx/user/role", "/ctx/tags"]
+        .iter()
+        .any(|place| message.pointer(place).is_none_or(Json::is_null))
+}
+
+/// Decides messages by the program of a seed, in all ways that there are.
+fn compare(seed: u64, tally: &mut Tally) {
+    let mut random = Random::new(seed);
+    // Under limits so small that messages go beyond them the engines choose alike too.
+    let program = match seed % 4 {
+        1 => Generator::under_limits(&mut random),
+        _ => Generator::program(&mut random),
+    };
+    let source = &program.source;
+    let rules = match compile(source) {
+        Ok(rules) => rules,
+        Err(error) => {
+            tally.rejected += 1;
+            let few = tally.rejected < 5 + tally.pairs / MESSAGES / 500;
+            assert!(few, "the generator makes programs that do not compile: {error}\n{source}");
+            return;
+        }
+    };
+    let reference = REFERENCE.of(&rules);
+    let others = COLUMNS.iter().filter(|column| column.engine != REFERENCE.engine);
+    let engine = |name, rules| Engine::new(name, rules, &program.entries);
+    let mut engines: Vec<Engine> =
+        others.map(|column| engine(format!("{:?}", column.engine), column.of(&rules))).collect();
+    // Every fifth, and every twenty another engine, so that programs under limits meet each as well.
+    if seed.is_multiple_of(5) {
+        let loaded = reload(&rules);
+        assert_eq!(loaded.sources().iter().map(|(_, file)| file.text.len()).sum::<usize>(), 0);
+        let column = COLUMNS[(seed / 20) as usize % COLUMNS.len()];
+        let name = format!("artifact by {:?}", column.engine);
+        *tally.loaded.entry(name.clone()).or_default() += 1;
+        engines.push(engine(name, column.of(&loaded)));
+    }
+    let findable = seed.is_multiple_of(8).then(|| Findable::of(&rules));
+    for at in 0..MESSAGES {
+        let message = message(&mut random);
+        let number = at % program.entries.len();
+        let entry = &*program.entries[number];
+        let expected = seen(&reference, entry, &message);
+        let context = || format!("seed {seed}, entry {entry}, message {message}\n{source}");
+        let handle = rules.entry(entry).expect("the generator names the entries");
+        let decided = handle.decide(&message);
+        for engine in &mut engines {
+            engine.assert((number, entry), &message, &expected, &decided, &context);
+        }
+        if let Some(findable) = &findable {
+            tally.chose += usize::from(decided.chosen().is_some() && !decided.is_default());
+            tally.found += usize::from(findable.led_to(decided.statement()));
+        }
+        if at % 10 == 0 {
+            let explained =
+                serde_json::to_value(handle.explain(&message, true)).expect("an explanation is JSON");
+            assert_eq!(explained["chosen"].as_str(), decided.chosen(), "explanation: {}", context());
+        }
+        tally.pairs += 1;
+        tally.hits += usize::from(!expected.1.is_empty());
+        tally.lacking += usize::from(lacks_a_field(&message));
+    }
+}
+
+#[test]
+fn every_engine_answers_like_the_reference() {
+    let tally = each(seeds(PROGRAMS), compare, Tally::add);
+    println!("{tally:?}");
+    let Tally { pairs, hits, lacking, chose, found, ref loaded, .. } = tally;
+    assert!(pairs >= 100_000 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
+    assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 80), "{tally:?}");
+    assert!(chose > 5_000 && found * 100 >= chose * 21, "{tally:?}");
+}
+
+/// Pieces of the language that predicates of random programs are made of, as they are told in a text.
+const PIECES: &[&str] = &[
+    " < \"",
+    " in_network \"",
+    " in_network any ",
+    "version(",
+    "bucket(",
+    "\"unleash\"",
+    "\"growthbook_1\"",
+    ", \"Asia/Kolkata\"",
+    "zone: \"America",
+    "number(",
+    "substring(",
+    "replace(",
+    "index_of(",
+    "first(",
+    "last(",
+    "sum(",
+    "strip_prefix(",
+    "nonblank(",
+    "url_host(",
+    "without(",
+    "keys(",
+    "values(",
+    "pluck(",
+    "placeholders(",
+    "json_size(",
+    "ctx.tags in [",
+    "ctx.nums in [",
+    " like any [",
+    "similarity(",
+    " ?? ",
+    "2w)",
+    "3d)",
+    "(if ",
+    "request.intent",
+    "request.heat",
+    "is_long(",
+];
+/// Statements and settings, which have no truth of their own.
+const STATEMENTS: &[&str] = &[
+    "flow tool ",
+    "\" intent [",
+    "keyword regex ",
+    "zone: \"Asia/S",
+    "loopback",
+    "goto ",
+    "to_user",
+    " disabled ",
+];
+
+/// Counts the forms that hold in an explanation: predicates by the pieces in them, and what is made of conditions.
+fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
+    let (text, holds) = (node["text"].as_str().unwrap_or_default(), node["result"] == "true");
+    let mut count = |form| *counts.entry(form).or_default() += usize::from(holds);
+    let of_kind = |node: &Json, kind| node["kind"] == kind;
+    match node["kind"].as_str() {
+        Some("test") => {
+            PIECES.iter().filter(|piece| text.contains(**piece)).for_each(|piece| count(piece));
+            if text.trim_start_matches('(').starts_with("if ") {
+                count("if");
+            }
+        }
+        Some("and")
+            if node["children"]
+                .as_array()
+                .is_some_and(|parts| parts.iter().any(|part| of_kind(part, "unless"))) =>
+        {
+            count("unless");
+        }
+        Some("let") if node["name"].as_str().is_some_and(|name| name.starts_with('w')) => count("where"),
+        _ => {}
+    }
+    match node {
+        Json::Array(items) => items.iter().for_each(|item| count_holding(item, counts)),
+        Json::Object(fields) => fields.values().for_each(|field| count_holding(field, counts)),
+        _ => {}
+    }
+}
+
+/// A piece that no program has, or that never makes anything true, is compared in vain.
+#[test]
+fn every_piece_of_the_language_is_written_and_holds_somewhere() {
+    let mut counts: BTreeMap<&str, usize> = PIECES.iter().map(|piece| (*piece, 0)).collect();
+    let others = STATEMENTS.iter().chain(&["unless", "where", "if", "choice", "ask", "flows", "router"]);
+    counts.extend(others.map(|form| (*form, 0)));
+    for seed in seeds(PROGRAMS / 2) {
+        let mut random = Random::new(seed);
+        let program = Generator::program(&mut random);
+        let Ok(rules) = compile(&program.source) else { continue };
+        for form in STATEMENTS.iter().filter(|form| program.source.contains(**form)) {
+            *counts.entry(form).or_default() += 1;
+        }
+        for at in 0..2 * program.entries.len() {
+            let name = &program.entries[at % program.entries.len()];
+            let entry = rules.entry(name).expect("the generator names the entries");
+            let explanation = entry.explain(&message(&mut random), true);
+            let form = match &**name {
+                "c0" => "choice",
+                "c1" => "ask",
+                "flows" => "flows",
+                "n0" => "router",
+                _ => "routes",
+            };
+            *counts.entry(form).or_default() += usize::from(explanation.chosen.is_some());
+            count_holding(&serde_json::to_value(&explanation).expect("an explanation is JSON"), &mut counts);
+        }
+    }
+    println!("{counts:?}");
+    let rare: Vec<_> = counts.iter().filter(|(_, count)| **count < 3).collect();
+    assert!(rare.is_empty(), "hardly ever: {rare:?}");
+}
+
+/// The answer to a condition that stands alone, and the limits exceeded: the same by every engine, unless one need not
+/// look at all that the reference looks at.
+fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'static str, u64, u64)>) {
+    let mut answers = engines.iter().map(|rules| {
+        let decision = rules.decide(message);
+        let exceeded = decision.exceeded().iter();
+        let exceeded = exceeded.map(|exceeded| (exceeded.limit(), exceeded.amount(), exceeded.most()));
+        (decision.chosen().is_some(), exceeded.collect::<Vec<_>>())
+    });
+    let first = answers.next().expect("there are engines");
+    // The reference goes on behind an element of which nothing is known, in search of one that decides.
+    let goes_on = ["any e", "all e", "any o"].iter().any(|quantifier| context.contains(quantifier));
+    // It asks the condition of an `if` first, also between two ways that turn out to be one; the others ask what is
+    // cheapest first, and may come to a value that it never looks at.
+    let asks_first = context.contains("(if ");
+    for (answer, column) in answers.zip(&COLUMNS[1..]) {
+        // The index need not try the route at all.
+        let untried = column.engine == INDEX.engine && answer == (false, vec![]) && !first.0;
+        let names = |(_, exceeded): &(bool, Vec<(&'static str, u64, u64)>)| -> Vec<&'static str> {
+            exceeded.iter().map(|(name, ..)| *name).collect()
+        };
+        let less = goes_on && names(&answer).iter().all(|name| names(&first).contains(name));
+        assert!(
+            untried || answer.0 == first.0 && (less || asks_first) || answer == first,
+            "{column:?}: {answer:?}, not {first:?}: {message}\n{context}"
+        );
+    }
+    first
+}
+
+/// Each limit is set to what a condition asks of it, to one less and to one more: the amount that a decision under a
+/// smaller limit reports.
+#[test]
+fn every_engine_applies_the_limits_at_the_same_place() {
+    // For each limit the decisions beyond it, and those that one more made stay within.
+    // What bounds payloads alone is tried where they are.
+    let rows = || TABLE.iter().filter(|row| row.limit != Limit::Violations);
+    let mut met = vec![(0_usize, 0_usize); rows().count()];
+    for seed in seeds(LIMITED) {
+        let mut random = Random::new(seed);
+        let (head, condition) = Generator::alone(&mut random);
+        let messages: Vec<Json> = (0..8).map(|_| message(&mut random)).collect();
+        for (row, (beyond, within)) in rows().zip(&mut met) {
+            let (mut values, mut at) = (vec![0_u64], 0);
+            while let Some(&value) = values.get(at).filter(|_| at < 10) {
+                at += 1;
+                let source =
+                    format!("settings {{ {}: {value} }}\n{head}route r when {condition} -> h", row.name);
+                let rules = compile(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+                let engines: Vec<Rules> = COLUMNS.iter().map(|column| column.of(&rules)).collect();
+                for message in &messages {
+                    let (_, exceeded) = answered(&engines, message, &source);
+                    let Some((.., amount, _)) = exceeded.iter().find(|(name, ..)| *name == row.name) else {
+                        *within += usize::from(value > 0);
+                        continue;
+                    };
+                    *beyond += 1;
+                    let more = [amount - 1, *amount, amount + 1];
+                    values
+                        .extend(more.into_iter().filter(|value| !values.contains(value)).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+    for (row, (beyond, within)) in rows().zip(met) {
+        println!("{}: {beyond} beyond, {within} within", row.name);
+        assert!(beyond > 30 && within > 30, "{}: {beyond} beyond, {within} within", row.name);
+    }
+}

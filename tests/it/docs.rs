@@ -1,0 +1,222 @@
+//! The pages show what is right: every `rules` block of the README and of `docs/` compiles and its
+//! tests pass, and the table of statements is one program that knows every statement.
+
+use crate::support::golden;
+use rulec::{Code, Compiler, MemoryLoader, run_tests};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The README and the pages of `docs/`; those of codes have a test of their own.
+fn pages() -> Vec<PathBuf> {
+    let folder = fs::read_dir(root().join("docs")).expect("the folder of pages");
+    let mut pages: Vec<PathBuf> = folder
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    pages.push(root().join("README.md"));
+    pages.sort();
+    pages
+}
+
+/// The blocks fenced as `rules`, each with the line it begins at.
+fn blocks(page: &str) -> Vec<(usize, String)> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        if line.starts_with("```") {
+            let text: Vec<&str> =
+                lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
+            if line == "```rules" {
+                blocks.push((number + 1, text.join("\n")));
+            }
+        }
+    }
+    blocks
+}
+
+/// The faults of a program: its errors, and its tests that fail.
+fn faults(loader: &MemoryLoader) -> Vec<String> {
+    match Compiler::new().allow_missing_functions().compile_with(loader, "main.rules") {
+        Err(error) => vec![error.to_string()],
+        Ok(rules) => {
+            let failed = run_tests(&rules).into_iter().filter(|test| !test.passed);
+            failed.map(|test| format!("the test `{}` comes to {}", test.name, test.actual)).collect()
+        }
+    }
+}
+
+#[test]
+fn the_rules_on_the_pages_compile_and_pass_their_tests() {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for path in pages() {
+        let page = fs::read_to_string(&path).expect("a page can be read");
+        for (line, text) in blocks(&page) {
+            tried += 1;
+            let faults = faults(&MemoryLoader::new().with("main.rules", text));
+            wrong.extend(faults.into_iter().map(|fault| format!("{}:{line}: {fault}", path.display())));
+        }
+    }
+    assert!(tried >= 6, "only {tried} blocks were found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A block of rules without its language would be tried by nobody: so stood `closed ["id"]` on a page.
+#[test]
+fn each_block_says_its_language() {
+    let mut wrong = Vec::new();
+    for path in pages() {
+        let page = fs::read_to_string(&path).expect("a page can be read");
+        let fences = page.lines().enumerate().filter(|(_, line)| line.starts_with("```"));
+        let bare = fences.step_by(2).filter(|(_, line)| *line == "```");
+        wrong.extend(bare.map(|(number, _)| format!("{}:{}", path.display(), number + 1)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A blank line in a table ends it, and what follows is shown as text.
+#[test]
+fn no_table_is_broken_by_a_blank_line() {
+    let mut wrong = Vec::new();
+    for path in pages() {
+        let page = fs::read_to_string(&path).expect("a page can be read");
+        let lines: Vec<&str> = page.lines().collect();
+        for (number, three) in lines.windows(3).enumerate() {
+            let [above, blank, row] = three else { continue };
+            let head = lines.get(number + 3).is_some_and(|below| below.starts_with("|-"));
+            if above.starts_with('|') && blank.trim().is_empty() && row.starts_with('|') && !head {
+                wrong.push(format!("{}:{}", path.display(), number + 2));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The site shows what its summary lists, and nothing else. The pages of codes stand there by the table of codes.
+#[test]
+fn the_summary_of_the_site_names_each_page() {
+    let path = root().join("docs/SUMMARY.md");
+    let summary = fs::read_to_string(&path).expect("the page can be read");
+    let names = pages().into_iter().filter(|path| path.starts_with(root().join("docs")));
+    let names = names.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let missing: Vec<String> =
+        names.filter(|name| name != "SUMMARY.md" && !summary.contains(&format!("({name})"))).collect();
+    assert_eq!(missing, Vec::<String>::new());
+
+    let codes = "- [Errors and warnings](codes/README.md)\n";
+    let (before, _) = summary.split_once(codes).expect("the pages of codes are listed");
+    let all: String =
+        Code::ALL.iter().map(|code| format!("  - [{code}: {}](codes/{code}.md)\n", code.title())).collect();
+    golden::assert_file(&path, &format!("{before}{codes}{all}"));
+}
+
+/// The name that a heading has in an address, as both the site and code hosts give it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase();
+    kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>().replace(' ', "-")
+}
+
+/// The lines outside of fenced blocks.
+fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    page.lines().enumerate().filter(move |(_, line)| {
+        let fence = line.starts_with("```");
+        fenced ^= fence;
+        !fence && !fenced
+    })
+}
+
+/// The targets of the links of a page, each with its line.
+fn links(page: &str) -> Vec<(usize, String)> {
+    let line_links = |(number, line): (usize, &str)| {
+        let targets = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+        targets.map(|target| (number + 1, target.to_owned())).collect::<Vec<_>>()
+    };
+    prose(page).flat_map(line_links).collect()
+}
+
+/// Each link leads to a page that is there and a heading on it; those of the site stay on the site.
+#[test]
+fn every_link_leads_somewhere() {
+    let codes = Code::ALL.iter().map(|code| root().join(format!("docs/codes/{code}.md")));
+    let all: Vec<PathBuf> =
+        pages().into_iter().chain(codes).chain([root().join("docs/codes/README.md")]).collect();
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for path in &all {
+        let page = fs::read_to_string(path).expect("a page can be read");
+        for (line, target) in links(&page).into_iter().filter(|(_, target)| !target.starts_with("https://")) {
+            tried += 1;
+            let (file, heading) = target.split_once('#').unwrap_or((&target, ""));
+            let to = if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
+            let to = to.canonicalize().unwrap_or_default();
+            let text = fs::read_to_string(&to).unwrap_or_default();
+            let mut headings = prose(&text).filter_map(|(_, line)| line.strip_prefix('#'));
+            let found = heading.is_empty()
+                || headings.any(|text| anchor(text.trim_start_matches('#').trim_start()) == heading);
+            let docs = root().join("docs").canonicalize().expect("the folder of pages");
+            let leaves = path.starts_with(root().join("docs")) && !to.starts_with(docs);
+            if to.as_os_str().is_empty() || !found || leaves {
+                wrong.push(format!("{}:{line}: {target}", path.display()));
+            }
+        }
+    }
+    assert!(tried > 200, "only {tried} links were found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every page of the site says near its top for whom it is.
+#[test]
+fn every_page_says_for_whom_it_is() {
+    let silent: Vec<PathBuf> = pages()
+        .into_iter()
+        .filter(|path| !path.ends_with("README.md") && !path.ends_with("SUMMARY.md"))
+        .filter(|path| {
+            let page = fs::read_to_string(path).expect("a page can be read");
+            !page.lines().take(5).any(|line| line.starts_with("*For "))
+        })
+        .collect();
+    assert_eq!(silent, Vec::<PathBuf>::new());
+}
+
+/// The table of features is held against the manifest.
+#[test]
+fn the_readme_names_each_feature() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).expect("it can be read");
+    let (manifest, readme) = (read("Cargo.toml"), read("README.md"));
+    let features = manifest.split("[features]").nth(1).and_then(|rest| rest.split("\n[").next());
+    let names = features.expect("features").lines().filter_map(|line| Some(line.split_once(" = ")?.0));
+    for name in names.filter(|name| *name != "default") {
+        assert!(readme.contains(&format!("| `{name}` |")), "the README's table lacks `{name}`");
+    }
+}
+
+#[test]
+fn the_table_of_statements_is_one_program_and_complete() {
+    let page = fs::read_to_string(root().join("docs/statements.md")).expect("the page can be read");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix("` |"));
+    let rows: Vec<(&str, &str)> = rows
+        .map(|row| {
+            let (statement, _) = row.split_once('`').expect("a statement");
+            (statement, row.rsplit_once(" | `").expect("an example").1)
+        })
+        .collect();
+    let program: String = rows.iter().map(|(_, example)| format!("{example}\n")).collect();
+    let loader =
+        MemoryLoader::new().with("main.rules", program).with("words.rules", "list shared_words = [\"a\"]");
+    assert_eq!(faults(&loader), Vec::<String>::new());
+
+    for (statement, example) in &rows {
+        let word = statement.split(' ').next().unwrap_or(statement);
+        assert!(example.starts_with(word), "`{example}` is no example of `{statement}`");
+    }
+    let shown: BTreeSet<&str> =
+        rows.iter().filter_map(|(statement, _)| statement.split(' ').next()).collect();
+    let grammar = fs::read_to_string(root().join("grammar/rules.pest")).expect("the grammar can be read");
+    let known = grammar.lines().filter_map(|line| Some(line.split_once("_statement ")?.0));
+    let known: BTreeSet<&str> = known.filter(|word| word.chars().all(char::is_alphabetic)).collect();
+    assert_eq!(shown, known);
+}

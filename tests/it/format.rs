@@ -1,0 +1,223 @@
+//! The formatter moves white space and nothing else: over every rules file of the repository, the rules that the
+//! pages show, random programs, and files with tokens lost, doubled and put in, the tokens, the comments and the program
+//! stay the same, and formatting twice changes nothing more.
+
+use crate::support::generate::Generator;
+use crate::support::generate::payload::Payloads;
+use crate::support::layout::formatted;
+use crate::support::random::Random;
+use crate::support::trials::seeds;
+use crate::workload;
+use rulec::{Compiler, DiskLoader, LoadError, Loader, Rules};
+use rulec_sema::hir::{Condition, Program};
+use rulec_syntax::format::format;
+use rulec_syntax::lex::{Token, TokenKind, tokens};
+use std::fs;
+use std::path::{Path, PathBuf};
+use workload::detection::Detection;
+use workload::{Density, Shape, Variant, Workload};
+
+const PROGRAMS: u64 = 150;
+const MUTATIONS: u64 = 3_000;
+/// The size of the large files, about.
+const BYTES: u64 = 100_000;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Each rules file of the repository with its text, and each block of rules on a page.
+fn corpus() -> Vec<(PathBuf, String)> {
+    let mut corpus = Vec::new();
+    for folder in ["examples", "rules", "tests", "src", "crates", "docs"] {
+        walk(&root().join(folder), &mut corpus);
+    }
+    corpus.sort();
+    assert!(corpus.len() > 100, "only {} texts were found", corpus.len());
+    corpus
+}
+
+fn walk(folder: &Path, corpus: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        match ending {
+            _ if path.is_dir() => walk(&path, corpus),
+            Some("rules") => {
+                let bytes = fs::read(&path).expect("a file");
+                corpus.extend(String::from_utf8(bytes).ok().map(|text| (path, text)));
+            }
+            Some("md") => {
+                let page = fs::read_to_string(&path).expect("a page");
+                for block in page.split("```rules\n").skip(1) {
+                    corpus.push((path.clone(), block.split("```").next().unwrap_or("").to_owned()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One file in place of what lies on disk, the others beside it.
+struct Instead<'a> {
+    name: &'a str,
+    text: &'a str,
+    disk: DiskLoader,
+}
+
+impl Loader for Instead<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        if path == self.name { Ok(self.text.into()) } else { self.disk.load(path) }
+    }
+}
+
+/// The program without places; or the findings about it.
+fn meaning(path: &Path, text: &str) -> String {
+    let folder = path.parent().expect("files lie in folders");
+    let disk = DiskLoader::new(folder).expect("the folder is there");
+    let compiler = Compiler::new().allow_missing_functions();
+    let rules = compiler.compile_with(&Instead { name: "this one.rules", text, disk }, "this one.rules");
+    match rules {
+        Ok(rules) => without_places(&rules),
+        Err(error) => {
+            let findings = error.diagnostics().iter();
+            findings.map(|finding| format!("{} {}\n", finding.code, finding.message)).collect()
+        }
+    }
+}
+
+fn without_places(rules: &Rules) -> String {
+    let program: &Program = rules.program();
+    let mut patterns: Vec<_> = program.patterns.keys().collect();
+    patterns.sort();
+    let warnings: Vec<_> = rules.warnings().iter().map(|warning| warning.code).collect();
+    // A map has no order of its own, and conditions are kept as bytes.
+    let mut program = Program { patterns: Default::default(), ..program.clone() };
+    for rule in &mut program.rules {
+        rule.condition = Condition::from((*rule.condition).clone());
+    }
+    let shown = without(&format!("{program:?}"), "Span {", "}");
+    // Nor has the index of a record by names; a hint names a line.
+    let shown = without(&without(&shown, "by_name: OnceLock(", ")"), "this one.rules:", " ");
+    // A requirement quotes its condition as the author wrote it; the tokens are compared elsewhere.
+    let shown: String = shown.split_whitespace().collect();
+    format!("{patterns:?} {warnings:?} {shown}")
+}
+
+/// A text without what stands between two marks.
+fn without(text: &str, from: &str, to: &str) -> String {
+    let mut parts = text.split(from);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once(to).map_or("", |(_, rest)| rest));
+    }
+    out
+}
+
+#[track_caller]
+fn check(path: &Path, text: &str) {
+    let once = formatted(&path.display().to_string(), text);
+    let (old, new) = (meaning(path, text), meaning(path, &once));
+    assert!(
+        old == new,
+        "{} means something else:\n{text}\n--- formatted:\n{once}\n{old}\n{new}",
+        path.display()
+    );
+}
+
+#[test]
+fn every_file_of_the_repository_keeps_its_meaning() {
+    for (path, text) in corpus() {
+        check(&path, &text);
+    }
+}
+
+#[test]
+fn random_programs_keep_their_meaning() {
+    let here = root().join("random.rules");
+    let (mut bytes, programs) = (0, seeds(PROGRAMS));
+    for seed in programs.clone() {
+        let mut random = Random::new(seed);
+        for text in [Generator::program(&mut random).source, Payloads::rules(&mut random).source] {
+            bytes += text.len();
+            check(&here, &text);
+        }
+    }
+    eprintln!("{bytes} bytes of programs were formatted");
+    assert!(bytes as u64 > (programs.end - programs.start) * 3_000, "only {bytes} bytes were formatted");
+}
+
+/// The same tokens with other white space between them, line breaks among it, where there was some.
+fn scattered(random: &mut Random, text: &str) -> String {
+    let scattered = |token: Token| match token.kind {
+        TokenKind::White | TokenKind::Newline => {
+            random.pick(&[" ", "\n", "   ", " \n\n\n  ", "\t"]).to_owned()
+        }
+        // A comment ends with its line.
+        kind if kind.is_trivia() => format!("{}\n", token.text(text)),
+        _ => token.text(text).to_owned(),
+    };
+    tokens(text, 0).map(scattered).collect()
+}
+
+/// Two files, at once.
+#[test]
+fn large_files_keep_their_meaning() {
+    let here = root().join("large.rules");
+    let sizes = seeds(BYTES);
+    let bytes = (sizes.end - sizes.start) as usize;
+    let shape =
+        |routes| Shape { routes, variant: Variant::Mixed, density: Density::Rare, no_key: 5, seed: 3 };
+    let of_routes = |routes| Workload::new(shape(routes)).source();
+    let of_detection = |rules| Detection::new(rules, 5).source();
+    for source in [&of_routes as &dyn Fn(usize) -> String, &of_detection] {
+        let text = source(bytes * 200 / source(200).len());
+        assert!(text.len() > bytes / 2, "only {} bytes", text.len());
+        let text = scattered(&mut Random::new(1), &text);
+        let began = std::time::Instant::now();
+        let formatted = format(&text).unwrap_or_else(|changed| panic!("{changed}")).text;
+        eprintln!("{} bytes laid out as {} in {:?}", text.len(), formatted.len(), began.elapsed());
+        check(&here, &text);
+    }
+}
+
+/// A text with tokens lost, doubled, put in and moved, and white space changed.
+fn mutilated(random: &mut Random, text: &str, other: &str) -> String {
+    let mut pieces: Vec<&str> = tokens(text, 0).map(|token| token.text(text)).collect();
+    let others: Vec<&str> = tokens(other, 0).map(|token| token.text(other)).collect();
+    const ODD: [&str; 24] = [
+        "(", ")", "[", "]", "{", "}", ";", ",", ":", "->", "\n", " ", "\n\n\n", "# a\n", " ## b\n", "\"",
+        "`", "route", "list", "default", "each", "\r\n", "\u{feff}", "if",
+    ];
+    for _ in 0..1 + random.below(6) {
+        let at = random.below(pieces.len().max(1));
+        match random.below(6) {
+            0 if at < pieces.len() => drop(pieces.remove(at)),
+            1 if at < pieces.len() => pieces.insert(at, pieces[at]),
+            2 if !others.is_empty() => {
+                pieces.insert(at.min(pieces.len()), others[random.below(others.len())])
+            }
+            3 if at + 1 < pieces.len() => pieces.swap(at, at + 1),
+            4 if at < pieces.len() && pieces[at].trim().is_empty() => {
+                pieces[at] = random.pick(&["\n", " ", "\n  \n\n"])
+            }
+            _ => pieces.insert(at.min(pieces.len()), random.pick(&ODD)),
+        }
+    }
+    pieces.concat()
+}
+
+#[test]
+fn mutilated_files_keep_their_tokens_and_their_findings() {
+    let corpus = corpus();
+    for seed in seeds(MUTATIONS) {
+        let mut random = Random::new(seed);
+        let (path, text) = &corpus[random.below(corpus.len())];
+        if text.len() > 8_000 {
+            continue;
+        }
+        let other = &corpus[random.below(corpus.len())].1;
+        let text = mutilated(&mut random, text, other);
+        check(path, &text);
+    }
+}

@@ -1,0 +1,415 @@
+//! The index over rule sets of many sizes: every answer is the reference evaluator's.
+
+use crate::bench_rules as workload;
+use crate::support::engines;
+use engines::{Findable, INDEX, REFERENCE, VM};
+use rulec::Backend;
+use rulec::Rules;
+use rulec_vm::index::atom::LAST;
+use workload::messages::messages;
+use workload::rules::{self, Kind};
+
+const SIZES: [usize; 7] = [1, 3, 10, 64, 65, 400, 2_000];
+
+#[test]
+fn rule_sets_of_every_size_are_decided_alike() {
+    let (mut pairs, mut hits) = (0, 0);
+    // Choices, those whose route the index found, and the sizes at which `auto` takes it.
+    let (mut chose, mut found, mut by_itself) = (0, 0, Vec::new());
+    for (seed, size) in (0..).zip(SIZES) {
+        for kind in [Kind::Mixed, Kind::Fields] {
+            let routes = rules::routes(size, kind, 100 + seed);
+            let source = rules::file(&routes, seed % 2 == 0);
+            let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+            let reference = REFERENCE.of(&compiled);
+            let engines =
+                [("index", INDEX.of(&compiled)), ("vm", VM.of(&compiled)), ("auto", compiled.clone())];
+            by_itself.extend((compiled.main().backend(false) == Backend::Index).then_some(size));
+            let findable = Findable::of(&compiled);
+            let count = if size > 1_000 { 60 } else { 300 };
+            for message in messages(count, &rules::phrases(&routes), 200 + seed) {
+                let expected = reference.main().matched(&message);
+                let chosen = reference.decide(&message);
+                for (name, rules) in &engines {
+                    let context = || format!("{name}, {size} routes, {message}");
+                    assert_eq!(rules.decide(&message).chosen(), chosen.chosen(), "{}", context());
+                    let record = rules.prepare(&message);
+                    let prepared = rules.main().decide_record(&record);
+                    assert_eq!(prepared.chosen(), chosen.chosen(), "prepared, {}", context());
+                    assert_eq!(rules.main().matched(&message), expected, "all, {}", context());
+                }
+                pairs += 1;
+                hits += usize::from(!expected.is_empty());
+                chose += usize::from(chosen.chosen().is_some() && !chosen.is_default());
+                found += usize::from(findable.led_to(chosen.statement()));
+            }
+        }
+    }
+    println!("{pairs} pairs, {hits} with a route; of {chose} choices the index found {found}; {by_itself:?}");
+    assert!(hits * 3 > pairs, "only {hits} of {pairs} messages have a route");
+    assert!(chose > 2_000 && found * 100 >= chose * 89, "of {chose} choices the index found {found}");
+    assert!(by_itself.ends_with(&[400, 400, 2_000, 2_000]), "`auto` takes the index at {by_itself:?}");
+}
+
+/// One route of every kind, and what the compiler says of it.
+#[test]
+fn the_plan_says_how_each_route_is_found_and_why() {
+    let rules = Rules::from_text(
+        r#"
+input { text: string, tags?: list<string>, ctx: { role?: string, n?: int, name?: string } }
+route plain when text contains "refund" and ctx.n > 3 -> h
+route either when text contains any ["invoice", "bill"] or ctx.name == "Ada" -> h
+route pattern when text matches r"(?i)order [0-9]+" -> h
+route element when tags contains "beta tester" -> h
+route value when ctx.name in ["Ada", "Grace"] -> h
+route range when ctx.n in 3..9 and ctx.role != "guest" -> h
+route flipped when 3 < ctx.n -> h
+route negation when not (text contains "spam") -> h
+route walk when any tag in tags: len(tag) > 30 -> h
+route globs when text like any ["card*", "*transfer*", "the whole text"] -> h
+route excepted when text contains "parcel" unless text contains "spam" -> h
+route only_exception when ctx.n is present unless text contains "spam" -> h
+route ways when if ctx.n > 3 then text contains "letter" else text contains "packet" -> h
+route edge when text ends_with ".exe" -> h
+"#,
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let plans = rules.plan();
+    let found: Vec<String> = plans[0]
+        .routes
+        .iter()
+        .map(|route| serde_json::to_string(&route.found).expect("plain data"))
+        .collect();
+    let expected = [
+        r#"{"by":"key","keys":["text holds \"refund\""],"posting":1"#,
+        r#"{"by":"key","keys":["text holds \"bill\"","text holds \"invoice\"","ctx.name is \"Ada\""]"#,
+        r#"{"by":"key","keys":["text holds \"order \""]"#,
+        r#"{"by":"key","keys":["tags has \"beta tester\""]"#,
+        r#"{"by":"bits","values":["ctx.name"]}"#,
+        r#"{"by":"bits","values":["ctx.n","ctx.role"]}"#,
+        r#"{"by":"bits","values":["ctx.n"]}"#,
+        r#"{"by":"always","because":"it says only what must not be; "#,
+        r#"{"by":"always","because":"it walks over the elements of a list; "#,
+        r#"{"by":"key","keys":["text holds \"card\"","text holds \"the whole text\"","text holds \"transfer\""]"#,
+        r#"{"by":"key","keys":["text holds \"parcel\""],"posting":1"#,
+        r#"{"by":"bits","values":["ctx.n"]}"#,
+        r#"{"by":"key","keys":["text holds \"letter\"","text holds \"packet\""]"#,
+        r#"{"by":"key","keys":["text ends with \".exe\""],"posting":1"#,
+    ];
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}\n{expected}");
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+#[test]
+fn a_number_that_few_messages_have_is_a_key() {
+    let rules = Rules::from_text(
+        "input { text: string, ctx: { id?: int, score?: float } }\nroute number when ctx.id == 7 -> h\n\
+         route several when ctx.id in [1, 2, 3] -> h\nroute float when ctx.score == 2.5 and ctx.id != 3 -> h",
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let plans = rules.plan();
+    let found = |at: usize| serde_json::to_string(&plans[0].routes[at].found).expect("plain data");
+    assert!(found(0).starts_with(r#"{"by":"key","keys":["ctx.id is 7"]"#), "{}", found(0));
+    assert_eq!(found(1), r#"{"by":"bits","values":["ctx.id"]}"#);
+    assert_eq!(found(2), r#"{"by":"bits","values":["ctx.score","ctx.id"]}"#);
+}
+
+/// The longest literal of an expression used to be its key, however many rules shared it; and whether the others stand
+/// in the text was not asked before the expression was run.
+#[test]
+fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
+    let route = |n: usize| format!("route r{n} when text matches \"^schedule [a-z]+ thing{n}x\" -> h\n");
+    let source: String = (0..60).map(route).collect();
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    for (n, route) in rules.plan()[0].routes.iter().enumerate() {
+        let found = serde_json::to_string(&route.found).expect("plain data");
+        let expected = format!(r#"{{"by":"key","keys":["text holds \" thing{n}x\""],"posting":1"#);
+        assert!(found.starts_with(&expected), "{found}\n{expected}");
+    }
+    let index = rules.index();
+    for answer in &index.answers {
+        let numbers = &index.numbers[answer.start as usize..answer.end as usize];
+        assert_eq!(numbers.len(), 2, "the verb and the thing: {answer:?} {numbers:?}");
+        assert!(!answer.exact && numbers.iter().all(|number| number & LAST != 0), "each is needed");
+    }
+    assert_eq!(index.literal_count, 61);
+}
+
+/// A literal of a few bytes has every text looked at more often: that pays for a key alone.
+#[test]
+fn short_literals_are_looked_for_where_they_are_keys() {
+    for (condition, literals) in [
+        (r#"text contains "xy""#, 1),
+        (r#"text not contains "xy" and ctx.id == "p1""#, 0),
+        (r#"text not contains "refunds" and ctx.id == "p1""#, 1),
+        (r#"text not starts_with "xy" and ctx.id == "p1""#, 1),
+        (r#"text matches "(find|list) +gaigagebx""#, 1),
+        (r#"text matches "(convert|compress) +gaigagebx""#, 3),
+    ] {
+        let rules = Rules::from_text(&format!("route a when {condition} -> h")).expect("it compiles");
+        assert_eq!(rules.index().literal_count, literals, "{condition}");
+    }
+}
+
+/// A value was looked up in every message for the keys of a route or two. Where many texts are looked up, the fields that a
+/// message has are gone over, and a value that it lacks costs little.
+#[test]
+fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
+    // The bits of its values, which others ask for too, leave few messages over for which it is tried.
+    let by_bits = r#"{"by":"bits","values":["ctx.channel","ctx.total","ctx.level"]}"#;
+    for (texts, few) in [(1, by_bits), (30, r#"{"by":"key","keys":["ctx.channel is \"phone"#)] {
+        let fields: String = (0..texts).map(|n| format!("t{n}?: string, ")).collect();
+        let mut source = format!(
+            "input {{ ctx: {{ {fields}channel: string, level: string, product: string, total: int, tags: list<string> }} }}\n\
+             route few when ctx.channel == \"phone\" and ctx.total > 40 and ctx.level == \"l1\" -> h\n\
+             route alone when ctx.tags contains \"beta tester\" -> h\n"
+        );
+        for n in 0..70 {
+            source += &format!(
+                "route r{n} when ctx.t{} contains \"thing{n}\" and ctx.total > {n} and ctx.level == \"l{}\" and ctx.channel != \"c{n}\" -> h\n\
+                 route p{n} when ctx.product == \"p{n}\" and ctx.total > {n} -> h\n",
+                n % texts,
+                n % 5
+            );
+        }
+        source += "route others when ctx.total > 90 and ctx.level != \"l3\" -> h\n";
+        let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+        let expected = [
+            few,
+            r#"{"by":"key","keys":["ctx.tags has \"beta tester"#,
+            r#"{"by":"key","keys":["ctx.t0 holds \"thing0"#,
+            r#"{"by":"key","keys":["ctx.product is \"p0"#,
+        ];
+        for (route, expected) in rules.plan()[0].routes.iter().zip(expected) {
+            let found = serde_json::to_string(&route.found).expect("plain data");
+            assert!(found.starts_with(expected), "{found}");
+        }
+    }
+}
+
+/// A third of all rules behind one value: it was taken to be as rare as any other, and made the key of rules
+/// that name a far rarer literal as well.
+#[test]
+fn a_value_that_many_rules_name_is_no_rare_key() {
+    let mut source = String::new();
+    for n in 0..90 {
+        let (category, level) = (if n % 3 == 0 { 0 } else { n }, n % 5);
+        source += &format!(
+            "route r{n} when ctx.category == \"c{category}\" and ctx.level == \"l{level}\" and ctx.q contains \"=={n}.\" -> h\n"
+        );
+    }
+    let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    for (n, route) in rules.plan()[0].routes.iter().enumerate().filter(|(n, _)| n % 3 == 0) {
+        let found = serde_json::to_string(&route.found).expect("plain data");
+        assert!(found.contains("ctx.q holds"), "{n}: {found}");
+    }
+}
+
+/// Beginnings and endings are looked up at the edges of texts, and so told for negations too; the same words
+/// anywhere, longer ones, words and other forms of the text are told apart from them.
+#[test]
+fn edges_of_texts_are_decided_alike() {
+    let words =
+        ["a", ".exe", "\\RUN.exe", "run", "eightchr", "订单", "sixteen bytes ok", "seventeen bytes ok"];
+    let operators = [
+        "starts_with",
+        "ends_with",
+        "contains",
+        "not (f starts_with W)",
+        "not (f ends_with W)",
+        "starts_with word",
+    ];
+    let mut source = String::new();
+    for (at, word) in words.iter().enumerate() {
+        for (by, operator) in operators.iter().enumerate() {
+            for (form, suffix) in ["", " ignoring case"].iter().enumerate() {
+                // Over many fields, so that those of the message are gone over, and over one.
+                for field in [format!("ctx.f{}", (at + by) % 31), "text".to_owned()] {
+                    let (word, name) = (format!("{word:?}"), format!("r{at}_{by}_{form}_{}", field.len()));
+                    let test = match operator.strip_prefix("not ") {
+                        Some(test) => format!("not {}", test.replace("W)", &format!("{word}{suffix})"))),
+                        None => format!("f {operator} {word}{suffix}"),
+                    };
+                    let test =
+                        test.replace("(f ", &format!("({field} ")).replacen("f ", &format!("{field} "), 1);
+                    source += &format!("route {name} when {test} and ctx.n == {} -> h\n", at % 3);
+                }
+            }
+        }
+    }
+    source += "route both when text starts_with any [\"a\", \"run\"] and text ends_with all [\"e\", \"exe\"] -> h\n";
+    (0..31).for_each(|at| source += &format!("route w{at} when ctx.f{at} == \"x{at}\" -> h\n"));
+    let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let mut session = index.session();
+    let pieces =
+        ["", "a", " ", ".EXE", ".exe", "\\run.exe", "Run", "eightchr", "订单", "sixteen bytes ok", "é"];
+    for at in 0..1_500_usize {
+        let text =
+            |by: usize| -> String { [by, by / 11, by / 121].map(|by| pieces[by % pieces.len()]).concat() };
+        let mut ctx = serde_json::Map::new();
+        ctx.insert("n".into(), (at % 4).into());
+        for field in 0..3 {
+            // Some are null, of another type, or read by no rule.
+            let value = match (at + field) % 13 {
+                0 => serde_json::Value::Null,
+                1 => 7.into(),
+                _ => text(at * 7 + field * 131).into(),
+            };
+            ctx.insert(format!("f{}", (at * 5 + field * 11) % 40), value);
+        }
+        if at % 50 == 0 {
+            (0..200).for_each(|other| drop(ctx.insert(format!("other{other}"), "a".into())));
+        }
+        let message = serde_json::json!({ "text": text(at), "ctx": ctx });
+        let (expected, chosen) = (reference.main().matched(&message), reference.decide(&message));
+        assert_eq!(session.matched(&message), expected, "{message}");
+        assert_eq!(session.decide(&message).chosen(), chosen.chosen(), "{message}");
+        let line =
+            session.decide_line(message.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(line.chosen(), chosen.chosen(), "{message}");
+        assert_eq!(session.decide_record(&index.prepare(&message)).chosen(), chosen.chosen(), "{message}");
+    }
+}
+
+/// A text is looked at at every byte to every fourth, as the shortest word allows, a block at a time: words of every
+/// length are found at every offset from both, in either case, and no others.
+#[test]
+fn words_of_every_length_are_found_wherever_they_stand() {
+    for shortest in 1..=8 {
+        let word = |at: usize| -> String {
+            let letters = ["x", "Q", "7", "é", "订", "-", "k", "ß", "Z"];
+            let mut word = String::new();
+            while word.len() < shortest + at % 6 {
+                word += letters[(at * 5 + word.len() * 3 + shortest) % letters.len()];
+            }
+            word
+        };
+        let words: Vec<String> = (0..40).map(word).collect();
+        let mut source = String::new();
+        for (at, word) in words.iter().enumerate() {
+            let (not, suffix) = (["", "not "][usize::from(at % 7 == 6)], ["", " ignoring case"][at % 2]);
+            source +=
+                &format!("route r{at} when text {not}contains {word:?}{suffix} and n == {} -> h\n", at % 4);
+        }
+        let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+        let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+        let mut session = index.session();
+        let mut hits = 0;
+        for before in (0..9).chain(216..236).chain(250..260) {
+            for (at, word) in words.iter().enumerate().skip(before % 3).step_by(3) {
+                let word = if at % 4 < 2 { word.to_uppercase() } else { word.clone() };
+                let text = format!("{}{word}{}", ".".repeat(before), ".".repeat(at % 5));
+                let message = serde_json::json!({ "text": text, "n": at % 4 });
+                let expected = reference.main().matched(&message);
+                hits += usize::from(!expected.is_empty());
+                assert_eq!(session.matched(&message), expected, "{message}");
+                let chosen = reference.decide(&message);
+                assert_eq!(session.decide(&message).chosen(), chosen.chosen(), "{message}");
+            }
+        }
+        assert!(hits > 150, "only {hits} messages have a route");
+    }
+}
+
+/// A table's first routes take no longer to be tried in order than the index takes, and are few: rules of everyday words
+/// have more of them than rules with rare words of their own.
+#[test]
+fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
+    let words = ["how", "say", "card", "bill", "book", "time", "much", "need"];
+    let any = |n: usize, own: &str| -> String {
+        let own = (0..12).map(|at| format!("{own}{}", n * 12 + at));
+        let all: Vec<String> =
+            words.iter().map(|word| (*word).to_owned()).chain(own).map(|word| format!("{word:?}")).collect();
+        format!("text contains word any [{}]", all.join(", "))
+    };
+    let everyday = |n: usize| format!("route r{n} when {} and {} -> h\n", any(n, "a"), any(n, "b"));
+    let rare = |n: usize| format!("route r{n} when text contains \"gaigagebx{n}\" and ctx.n > {n} -> h\n");
+    let first = |route: &dyn Fn(usize) -> String, routes: usize| {
+        let source: String = (0..routes).map(route).collect();
+        let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+        rules.index().tables[0].first
+    };
+    let firsts = first(&everyday, 1_500);
+    assert!((20..=64).contains(&firsts), "{firsts}");
+    for routes in [20, 100, 1_000] {
+        assert_eq!(first(&rare, routes), 10, "{routes} routes");
+    }
+}
+
+/// Routes without a key are so many here that they are sorted by what rules them out; the first that holds is still the first.
+#[test]
+fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
+    let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
+    let mut source = "input { a?: int, b?: int, c?: int, ok?: bool }\n".to_owned();
+    for n in 0..20_000 {
+        let field = ["a", "b", "c"][below(n, 3) as usize];
+        let more = ["", " and ok == true", " and a != 7", " and b < 90"][below(n + 1, 4) as usize];
+        let limit = below(n + 2, 30);
+        let range = match n % 2 {
+            0 => format!("{field} > {}", 100 - limit / 6),
+            _ => format!("{field} in {limit}..{}", limit + 1),
+        };
+        source.push_str(&format!("route r{n} when {range}{more} -> h\n"));
+    }
+    let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let mut hits = 0;
+    for seed in 0..60 {
+        let value = |of: u32| match below(seed * 5 + of, 8) {
+            0 => serde_json::Value::Null,
+            1..4 => below(seed + of, 40).into(),
+            _ => (40 + below(seed * 3 + of, 62)).into(),
+        };
+        let ok = below(seed, 2) == 0;
+        let message = serde_json::json!({"a": value(1), "b": value(2), "c": value(3), "ok": ok});
+        let expected = reference.main().matched(&message);
+        assert_eq!(index.main().matched(&message), expected, "{message}");
+        assert_eq!(index.decide(&message).chosen(), expected.first().copied(), "{message}");
+        hits += usize::from(!expected.is_empty());
+    }
+    assert!((20..60).contains(&hits), "{hits}");
+}
+
+/// Those values that a message has are looked up where rules ask for many: in its own fields or, where these are more, in
+/// those that rules ask for.
+#[test]
+fn fields_that_no_rule_asks_for_change_nothing() {
+    let mut source = String::new();
+    for n in 0..400 {
+        let (field, other) = (n % 50, (n * 7 + 1) % 50);
+        let condition = match field % 3 {
+            0 => format!("ctx.f{field} == \"v{}\"", n % 11),
+            1 => format!("ctx.f{field} contains \"w{}\" and ctx.f{other} is present", n % 13),
+            _ => format!("ctx.f{field} > {}", n % 9),
+        };
+        source.push_str(&format!("route r{n} when {condition} -> h\n"));
+    }
+    let compiled = Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}"));
+    let (reference, index) = (REFERENCE.of(&compiled), INDEX.of(&compiled));
+    let mut hits = 0;
+    for seed in 0..80_u32 {
+        let mut ctx = serde_json::Map::new();
+        for of in 0..6 {
+            let field = (seed * 13 + of * 17) % 50;
+            let value = match field % 3 {
+                0 => serde_json::json!(format!("v{}", (seed + of) % 11)),
+                1 => serde_json::json!(format!("a text with w{}", (seed + of) % 13)),
+                _ => serde_json::json!((seed + of) % 12),
+            };
+            ctx.insert(format!("f{field}"), value);
+        }
+        // Half of the messages have far more fields than rules ask for.
+        for n in 0..(seed % 2) * 300 {
+            ctx.insert(format!("other{n}"), n.into());
+        }
+        let message = serde_json::json!({ "ctx": ctx });
+        let expected = reference.main().matched(&message);
+        assert_eq!(index.main().matched(&message), expected, "{seed}");
+        assert_eq!(index.decide(&message).chosen(), expected.first().copied(), "{seed}");
+        hits += usize::from(!expected.is_empty());
+    }
+    assert!(hits > 40, "{hits}");
+}

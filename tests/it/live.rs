@@ -1,0 +1,378 @@
+//! Live rules: after any inserts, replacements, removals and merges they answer as a fresh compile of
+//! the edited text does by the reference evaluator; and while threads decide and others edit, every
+//! answer is that of a state that existed.
+
+use crate::support::engines::{COLUMNS, Column, REFERENCE};
+use crate::support::generate::{Generator, message};
+use crate::support::random::Random;
+use crate::support::trials::seeds;
+use rulec::{CompileError, Compiler, EditError, LiveRules, Rules};
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn compiler() -> Compiler {
+    Compiler::new()
+        .function(
+            "is_long",
+            |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) },
+        )
+        .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
+}
+
+/// The edited text, as an author would keep it: each route stands on a line of its own.
+#[derive(Clone)]
+struct Text {
+    lines: Vec<String>,
+    /// Before the routes of tables.
+    indent: &'static str,
+}
+
+/// The name of the route on a line.
+fn name(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("route ")?.split_whitespace().next()
+}
+
+impl Text {
+    fn new(source: &str, indent: &'static str) -> Text {
+        let mut inside = false;
+        let lines = source.lines().map(|line| {
+            inside = (inside || line.starts_with("table ")) && line != "}";
+            let indent = if inside && !line.starts_with("table ") { indent } else { "" };
+            format!("{indent}{line}")
+        });
+        Text { lines: lines.collect(), indent }
+    }
+
+    fn source(&self) -> String {
+        self.lines.join("\n")
+    }
+
+    /// The lines of a table; those outside any end with the text.
+    fn range(&self, entry: &str) -> std::ops::Range<usize> {
+        if entry == "routes" {
+            return 0..self.lines.len();
+        }
+        let head = format!("table {entry} {{");
+        let start = self.lines.iter().position(|line| *line == head).expect("the table is there");
+        let length = self.lines[start..].iter().position(|line| line == "}").expect("it ends");
+        start..start + length
+    }
+
+    /// The routes of an entry: line number and name.
+    fn routes(&self, entry: &str) -> Vec<(usize, String)> {
+        let mut inside = false;
+        let range = self.range(entry);
+        let mut routes = Vec::new();
+        for at in range {
+            let line = &self.lines[at];
+            inside = (inside || line.starts_with("table ") && entry == "routes") && line != "}";
+            if let Some(name) = name(line).filter(|_| !inside) {
+                routes.push((at, name.to_owned()));
+            }
+        }
+        routes
+    }
+
+    fn insert(&mut self, entry: &str, line: &str) {
+        let end = self.range(entry).end;
+        let indent = if entry == "routes" { "" } else { self.indent };
+        self.lines.insert(end, format!("{indent}{line}"));
+    }
+
+    fn compile(&self) -> Result<Rules, CompileError> {
+        if self.lines.iter().all(|line| line.trim().is_empty()) {
+            // Nothing is no program to the compiler, and nothing to decide by is the same.
+            return compiler().compile_text("let nothing = 1");
+        }
+        compiler().compile_text(&self.source())
+    }
+}
+
+/// Everything that a caller sees, but the host functions that are asked: that is the engine's choice. Of types that are
+/// inferred what is reported is what the base knows, which later routes change with the next merge.
+fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
+    let mut json = serde_json::to_value(decision).expect("a decision is JSON");
+    let object = json.as_object_mut().expect("an object");
+    object.remove("failures");
+    if !declared {
+        object.remove("breaches");
+    }
+    json
+}
+
+/// The number of times that something happened in a run.
+#[derive(Debug, Default)]
+struct Tally {
+    decided: usize,
+    chosen: usize,
+    edits: usize,
+    refused: usize,
+    merges: usize,
+    /// Decisions while nothing was edited, by the engine of the base.
+    by_base: BTreeMap<String, usize>,
+    /// Decisions while edits were not merged, and those of them that chose a route the base lacks.
+    edited: usize,
+    later: usize,
+    /// Decisions that were made while a merge ran.
+    beside_merges: usize,
+}
+
+/// One random edit, on the live rules and on the text. Whatever is refused must not compile either,
+/// unless types come from uses, where it may.
+fn edit(
+    random: &mut Random,
+    live: &LiveRules,
+    text: &mut Text,
+    entries: &[String],
+    spares: &[(String, String)],
+    tally: &mut Tally,
+) {
+    let (entry, line) = &spares[random.below(spares.len())];
+    let mut edited = text.clone();
+    let of = &entries[random.below(entries.len())];
+    let routes = text.routes(of);
+    let result = match random.below(10) {
+        0..=4 => {
+            if text.routes(entry).iter().any(|(_, other)| Some(&**other) == name(line)) {
+                let result = live.insert_into(entry, line);
+                assert!(matches!(result, Err(EditError::Duplicate(_))), "{result:?}");
+                return;
+            }
+            // Now and then into another table, from where its jumps may lead in a circle.
+            let entry = if random.chance(10) { of } else { entry };
+            if text.routes(entry).iter().any(|(_, other)| Some(&**other) == name(line)) {
+                return;
+            }
+            edited.insert(entry, line);
+            live.insert_into(entry, line)
+        }
+        5 | 6 if !routes.is_empty() => {
+            let (at, old) = &routes[random.below(routes.len())];
+            let spare = name(line).expect("a spare is a route");
+            let line = line.replacen(spare, old, 1);
+            edited.lines[*at] = format!("{}{line}", if of == "routes" { "" } else { text.indent });
+            live.replace_in(of, &line)
+        }
+        _ if !routes.is_empty() => {
+            let (at, old) = &routes[random.below(routes.len())];
+            edited.lines.remove(*at);
+            live.remove_from(of, old)
+        }
+        _ => {
+            let result = live.remove_from(of, "nobody");
+            assert!(matches!(result, Err(EditError::UnknownStatement(_))), "{result:?}");
+            return;
+        }
+    };
+    tally.edits += 1;
+    match result {
+        Ok(()) => *text = edited,
+        Err(error) => {
+            tally.refused += 1;
+            let declared = text.lines.iter().any(|line| line.starts_with("input "));
+            assert!(matches!(error, EditError::Compile(_)), "{error}");
+            if declared {
+                assert!(edited.compile().is_err(), "{error}\n{}", edited.source());
+            }
+        }
+    }
+}
+
+fn compare(
+    (live, column): (&LiveRules, Column),
+    text: &Text,
+    entries: &[String],
+    messages: &[Json],
+    context: &str,
+    tally: &mut Tally,
+) {
+    let fresh = match text.compile() {
+        Ok(rules) => REFERENCE.of(&rules),
+        Err(error) => panic!("{context}: what was accepted does not compile: {error}\n{}", text.source()),
+    };
+    let (base, pending) = (live.rules(), live.pending() > 0);
+    assert_eq!(base.main().backend(false), column.engine, "{context}");
+    let of_base: BTreeSet<&str> = base.program().rules.iter().map(|rule| &*rule.name).collect();
+    for message in messages {
+        for entry in entries {
+            let context = || format!("{context}, entry {entry}, message {message}\n{}", text.source());
+            let Ok(expected) = fresh.entry(entry) else { continue };
+            let decision = expected.decide(message);
+            let given = live.decide_in(entry, message).expect("the entry is there");
+            let declared = base.program().input.is_some();
+            assert_eq!(seen(&given, declared), seen(&decision, declared), "{}", context());
+            assert_eq!(given.chosen(), decision.chosen());
+            let matched = live.matched_in(entry, message).expect("the entry is there");
+            assert_eq!(matched, expected.matched(message), "matched: {}", context());
+            tally.decided += 1;
+            tally.chosen += usize::from(decision.chosen().is_some());
+            if pending {
+                tally.edited += 1;
+                let chosen = decision.chosen().filter(|_| !decision.is_default());
+                tally.later += usize::from(chosen.is_some_and(|name| !of_base.contains(name)));
+            } else {
+                *tally.by_base.entry(format!("{:?}", column.engine)).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// Merges while the messages are decided over and over: each answer is that of the text, which the merge leaves.
+fn merge_beside(
+    live: &LiveRules,
+    text: &Text,
+    entries: &[String],
+    messages: &[Json],
+    context: &str,
+    tally: &mut Tally,
+) {
+    let fresh = REFERENCE.of(&text.compile().expect("what was accepted compiles"));
+    let declared = live.rules().program().input.is_some();
+    let mut cases = Vec::new();
+    for entry in entries {
+        let Ok(handle) = fresh.entry(entry) else { continue };
+        cases
+            .extend(messages.iter().map(|message| (entry, message, seen(&handle.decide(message), declared))));
+    }
+    let begun = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let merging = scope.spawn(|| {
+            begun.store(true, Ordering::SeqCst);
+            live.merge()
+        });
+        while !merging.is_finished() {
+            for (entry, message, expected) in &cases {
+                // Nobody edits: as long as edits are left to be merged, the merge has not ended.
+                let begun = begun.load(Ordering::SeqCst);
+                let given = live.decide_in(entry, message).expect("the entry is there");
+                tally.beside_merges += usize::from(begun && live.pending() > 0);
+                assert_eq!(seen(&given, declared), *expected, "{context}, entry {entry}, message {message}");
+            }
+        }
+        let merged = merging.join().expect("it does not panic");
+        merged.unwrap_or_else(|error| panic!("{context}: {error}\n{}", text.source()));
+    });
+    tally.merges += 1;
+}
+
+/// Runs random programs through random edits.
+fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally) {
+    // Compiling the text anew takes longest; where that is quick more is asked.
+    let asked = if size < 100 { 12 } else { 6 };
+    for seed in seeds {
+        let mut random = Random::new(seed);
+        let (program, spares) = Generator::with_spares(&mut random, size + 12);
+        let mut text = Text::new(&program.source, if random.chance(50) { "  " } else { "" });
+        for (entry, line) in &spares[..size] {
+            let mut grown = text.clone();
+            grown.insert(entry, line);
+            text = grown;
+        }
+        let column = COLUMNS[seed as usize % COLUMNS.len()];
+        let compiler = compiler().tier(column.tier).index(column.indexing);
+        let Ok(live) = LiveRules::from_text(compiler, &text.source()) else { continue };
+        let live = live.merge_after(if random.chance(50) { 3 + random.below(8) } else { usize::MAX });
+        let entries: Vec<String> = program
+            .entries
+            .iter()
+            .filter(|entry| *entry == "routes" || entry.starts_with('t'))
+            .cloned()
+            .collect();
+        for step in 0..steps {
+            for _ in 0..1 + random.below(3) {
+                edit(&mut random, &live, &mut text, &entries, &spares, tally);
+            }
+            let merges = random.chance(15);
+            let messages: Vec<Json> = (0..asked).map(|_| message(&mut random)).collect();
+            let at = format!("seed {seed}, step {step}");
+            if merges {
+                merge_beside(&live, &text, &program.entries, &messages, &at, tally);
+            }
+            compare((&live, column), &text, &program.entries, &messages, &at, tally);
+        }
+        live.wait_for_merge();
+        assert!(live.merge_error().is_none(), "seed {seed}: {:?}", live.merge_error());
+        let messages: Vec<Json> = (0..4).map(|_| message(&mut random)).collect();
+        let at = format!("seed {seed}, at the end");
+        compare((&live, column), &text, &program.entries, &messages, &at, tally);
+        if seed % 4 == 0 {
+            let why = live.explain(&messages[0]).expect("the edits compile");
+            assert_eq!(why.chosen.as_deref(), live.decide(&messages[0]).chosen(), "seed {seed}");
+            // The texts it keeps mean the same.
+            let [(_, kept)] = live.texts().try_into().expect("there is one file");
+            let (text, at) = (Text::new(&kept, ""), format!("seed {seed}, kept"));
+            compare((&live, column), &text, &program.entries, &messages, &at, tally);
+        }
+    }
+}
+
+#[test]
+fn after_any_edits_live_rules_answer_like_the_edited_text() {
+    let mut tally = Tally::default();
+    run(seeds(220), 0, 12, &mut tally);
+    run(seeds(60), 20, 8, &mut tally);
+    run(seeds(8), 300, 6, &mut tally);
+    run(seeds(2), 2000, 3, &mut tally);
+    println!("{tally:?}");
+    assert!(tally.decided > 100_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
+    // Both ways to decide are taken: by the base on each engine, and by the base and its edits.
+    assert!(
+        tally.by_base.len() == COLUMNS.len() && tally.by_base.values().all(|count| *count > 1_000),
+        "{tally:?}"
+    );
+    assert!(tally.edited > 20_000 && tally.later > 2_000, "{tally:?}");
+    assert!(tally.edits > 3_000 && tally.refused * 3 < tally.edits && tally.merges > 100, "{tally:?}");
+    assert!(tally.beside_merges > 1_000, "{tally:?}");
+}
+
+/// A writer moves the rules through states of which each has one answer to each message, while others
+/// decide: every answer must be one that was right between the begin and the end of the decision.
+#[test]
+fn threads_see_states_that_existed() {
+    const STATES: usize = 400;
+    let live = LiveRules::from_text(
+        compiler(),
+        "route at priority 5 when n >= 0 -> s0(at: n)\ndefault -> none_left",
+    )
+    .expect("it compiles")
+    .merge_after(37);
+    // Only one of the two targets is right at a time, and never is there none: a replacement is one step.
+    let (done, start) = (AtomicBool::new(false), Barrier::new(3));
+    let state = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                start.wait();
+                let mut answers = 0_usize;
+                while !done.load(Ordering::Relaxed) || answers == 0 {
+                    let from = state.load(Ordering::SeqCst);
+                    let decision = live.decide(&json!({"n": 1}));
+                    let to = state.load(Ordering::SeqCst);
+                    let target = decision.target().expect("a route is there").to_owned();
+                    let number: usize = target[1..].parse().expect("its number");
+                    // The writer may have made a step that it has not counted yet.
+                    assert!((from..=to + 1).contains(&number), "{target}, between {from} and {to}");
+                    answers += 1;
+                }
+            });
+        }
+        start.wait();
+        for at in 1..=STATES {
+            live.replace(&format!("route at priority 5 when n >= 0 -> s{at}(at: n)")).expect("it compiles");
+            state.store(at, Ordering::SeqCst);
+            if at % 7 == 0 {
+                live.insert(&format!("route extra{at} when n > 9 -> x")).expect("it compiles");
+            }
+            if at % 50 == 0 {
+                live.merge().expect("it compiles");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    live.wait_for_merge();
+    assert!(live.merge_error().is_none());
+    assert_eq!(live.decide(&json!({"n": 1})).target(), Some(&*format!("s{STATES}")));
+    assert_eq!(live.matched(&json!({"n": 10})).len(), 1 + STATES / 7);
+}

@@ -1,0 +1,58 @@
+//! The suites of the language as a whole, in one program: it links the library once. Suites that need an allocator or a
+//! process of their own lie next to this folder.
+
+#[path = "../../benches/support/mod.rs"]
+mod bench_rules;
+#[path = "../support/chinese.rs"]
+mod chinese;
+#[path = "../support/decisions.rs"]
+mod decisions;
+#[path = "../support/findings.rs"]
+mod findings;
+#[path = "../support/forge.rs"]
+mod forge;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/textmate.rs"]
+mod textmate;
+#[allow(clippy::duplicate_mod, reason = "the workload includes the same random numbers")]
+#[path = "../../benches/peers/src/workload/mod.rs"]
+mod workload;
+#[path = "../support/worst.rs"]
+mod worst_cases;
+
+mod analysis;
+mod analysis_programs;
+mod artifact;
+mod classifier_clinc150;
+mod clinc150;
+mod codes;
+mod conformance;
+mod dependencies;
+mod diff;
+mod differential;
+mod docs;
+mod format;
+mod golden;
+mod house;
+mod index;
+mod language;
+mod layers;
+mod limits;
+mod live;
+mod live_statements;
+mod messages;
+mod payload;
+mod payload_differential;
+mod payload_schema;
+mod public;
+mod regressions;
+mod regressions_of_systems;
+mod request;
+mod signatures;
+mod streams;
+mod tables;
+mod test_blocks;
+mod ui;
+mod why_not;
+mod worst;

@@ -1,0 +1,189 @@
+//! Messages in Chinese: every template of the sources has its text in the catalogue, which has no other, and what the
+//! files of `tests/ui` are told reads as Chinese throughout.
+
+use crate::chinese;
+use chinese::{english_in, is_chinese};
+use proc_macro2::{TokenStream, TokenTree};
+use rulec::{AnalysisOptions, Compiler, Diagnostic, Language};
+use rulec_base::diag::{Hole, Message, holes};
+use rulec_base::message;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The templates of the `said!` calls among these tokens.
+fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        let TokenTree::Group(group) = token else { continue };
+        templates(group.stream(), found);
+        let before = |back: usize| at.checked_sub(back).map(|at| tokens[at].to_string());
+        if (before(2).as_deref(), before(1).as_deref()) == (Some("said"), Some("!"))
+            && let Some(TokenTree::Literal(literal)) = group.stream().into_iter().next()
+        {
+            let literal: syn::LitStr = syn::parse_str(&literal.to_string()).expect("a template is a text");
+            found.insert(literal.value());
+        }
+    }
+}
+
+/// The templates of all packages.
+fn all_templates() -> BTreeSet<String> {
+    let mut files = Vec::new();
+    sources(&root().join("src"), &mut files);
+    for member in fs::read_dir(root().join("crates")).expect("the members") {
+        sources(&member.expect("an entry").path().join("src"), &mut files);
+    }
+    let mut found = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a text");
+        let tokens: TokenStream = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        templates(tokens, &mut found);
+    }
+    found
+}
+
+/// The template without what stands in backquotes and holes, which is the same in every language.
+fn words(template: &str) -> String {
+    let mut out = String::new();
+    for (at, piece) in template.replace("``", "`").split('`').enumerate() {
+        if at % 2 == 0 {
+            out.push_str(piece);
+        }
+    }
+    for hole in ["{}".to_owned()].into_iter().chain(holes(template).iter().map(|name| format!("{{{name}}}")))
+    {
+        out = out.replace(&hole, "");
+    }
+    out
+}
+
+fn catalogue() -> BTreeMap<String, String> {
+    let text = fs::read_to_string(root().join("docs/zh/messages.json")).expect("the catalogue");
+    let read: BTreeMap<String, String> =
+        serde_json::from_str(&text).expect("the catalogue is texts by templates");
+    // A template twice would be read once; so its order shows that there is none.
+    let entries = text.lines().filter(|line| line.starts_with(" \"")).count();
+    assert_eq!(entries, read.len(), "a template stands in the catalogue twice");
+    read
+}
+
+#[test]
+fn every_template_has_a_chinese_text_with_the_same_holes() {
+    let (templates, catalogue) = (all_templates(), catalogue());
+    assert!(templates.len() > 900, "only {} templates were found", templates.len());
+    let mut faults = String::new();
+    let wordy = |template: &&String| words(template).contains(|c: char| c.is_ascii_alphabetic());
+    for template in templates.iter().filter(wordy).filter(|template| !catalogue.contains_key(*template)) {
+        let _ = writeln!(faults, "without a Chinese text: {template}");
+    }
+    for (template, chinese) in &catalogue {
+        let sorted = |text| {
+            let mut names = holes(text);
+            names.sort();
+            names
+        };
+        if !templates.contains(template) {
+            let _ = writeln!(faults, "no longer said: {template}");
+        }
+        if sorted(template) != sorted(chinese) {
+            let _ = writeln!(faults, "other holes: {template} | {chinese}");
+        }
+        if !english_in(chinese).is_empty() {
+            let _ = writeln!(faults, "English words: {chinese}");
+        }
+    }
+    assert!(faults.is_empty(), "docs/zh/messages.json:\n{faults}");
+}
+
+#[test]
+fn a_message_is_told_in_each_language_with_what_stands_in_it() {
+    let (name, inner) = ("size", message!("a list"));
+    let message = message!("expected {inner} after `{name}`, found {}", message!("a {}", "number"));
+    // It is the sources' template with holes of other names, so the catalogue does not know it.
+    assert_eq!(message, "expected a list after `size`, found a number");
+    let message = message!(
+        "expected {expected} after `{before}`, found {found}",
+        expected = inner,
+        before = name,
+        found = 3
+    );
+    assert_eq!(message.told_in(Language::English), "expected a list after `size`, found 3");
+    assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是列表，却是 3");
+    // A brace that is no hole was left out.
+    let brace = Message::fixed("`{`");
+    let message = message!(
+        "expected {expected} after `{before}`, found {found}",
+        expected = brace,
+        before = name,
+        found = inner
+    );
+    assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是 `{`，却是列表");
+    let (braces, verbatim) = (message!("{{}} {name}"), Message::verbatim("{name}"));
+    assert_eq!((braces.as_str(), verbatim.as_str()), ("{} size", "{name}"));
+    let twice = Message::new("{a}{a}", vec![Hole::Text("x".into()), Hole::Text("y".into())]);
+    assert_eq!(twice, "xy", "each hole has its own content");
+}
+
+/// The findings about a file of `tests/ui`, those of the analysis included.
+fn findings(path: &Path) -> Vec<Diagnostic> {
+    match Compiler::new().allow_missing_functions().compile_path(path) {
+        Ok(rules) => {
+            let analysed = rules.analyse_with(AnalysisOptions::default().strict_ties(true));
+            let own = rules.warnings().iter().cloned();
+            own.chain(analysed.into_iter().map(|finding| finding.diagnostic)).collect()
+        }
+        Err(error) => error.diagnostics().to_vec(),
+    }
+}
+
+#[test]
+fn findings_read_as_chinese() {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join("tests/ui")).expect("the folder of tests") {
+        files.push(entry.expect("an entry").path());
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "rules"));
+    files.sort();
+    let (mut lines, mut faults) = (BTreeSet::new(), String::new());
+    for path in &files {
+        for found in findings(path) {
+            let told = found.told_in(Language::Chinese);
+            assert_eq!(told.code, found.code);
+            let texts = [&told.message].into_iter().chain(&told.help);
+            for text in texts.chain(told.labels.iter().map(|label| &label.text)) {
+                let left = english_in(text);
+                if !left.is_empty() {
+                    let _ = writeln!(faults, "{}: {left:?} in: {text}", path.display());
+                }
+            }
+            if !is_chinese(&told.message) {
+                let _ = writeln!(faults, "not Chinese: {}", told.message);
+            }
+            let label = told.labels.first().map_or("", |label| label.text.as_str());
+            let help = told.help.as_deref().unwrap_or_default();
+            lines.insert(format!("{}: {} | {label} | {help}", told.code, told.message));
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+    assert!(lines.len() > 300, "only {} findings were told", lines.len());
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!("chinese", lines.into_iter().collect::<Vec<_>>().join("\n"));
+    });
+}

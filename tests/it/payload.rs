@@ -1,0 +1,371 @@
+//! Payloads: how they are judged, part by part.
+
+use crate::decisions;
+use crate::support::engines;
+use decisions::decisions;
+use engines::COLUMNS;
+use rulec::Rules;
+use rulec::payload::{Judge, JudgeError, Judgement, Outcome};
+use serde_json::{Value as Json, json};
+
+/// The violations of a payload under small rules, as `rule path`, and its outcome.
+#[track_caller]
+fn check(text: &str, payload: Json, violations: &[&str], outcome: Outcome) -> Judgement {
+    let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+    let mut answers = Vec::new();
+    for column in COLUMNS {
+        let judge = column.judging(&rules).judge("p").unwrap();
+        let judgement = judge.judge(&payload);
+        let found: Vec<String> =
+            judgement.violations().iter().map(|found| format!("{} {}", found.rule, found.path)).collect();
+        assert_eq!(found, violations, "{column:?}");
+        assert_eq!(judgement.outcome(), outcome, "{column:?}");
+        answers.push(judgement);
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    answers.remove(0)
+}
+
+#[test]
+fn fields_are_held_against_their_declarations() {
+    use Outcome::{Accept, AcceptCorrected, Reject};
+    let rules = r#"payload p {
+      a: string not blank
+      b?: int in 0..=10 clamp
+      c?: list<string> | null
+      d?: bool
+      e: string in ["x", "y"] default "x"
+      each one in c { require "p.c.short" at one: len(one) < 3 }
+    }"#;
+    let ok = json!({"a": "t", "e": "y"});
+    let with = |key: &str, value: Json| {
+        let mut payload = ok.clone();
+        payload[key] = value;
+        payload
+    };
+    check(rules, ok.clone(), &[], Accept);
+    check(rules, json!({"e": "y"}), &["p.a.required $.a"], Reject);
+    check(rules, with("a", json!(null)), &["p.a.required $.a"], Reject);
+    check(rules, with("a", json!(7)), &["p.a.type $.a"], Reject);
+    check(rules, with("a", json!(" \n")), &["p.a.empty $.a"], Reject);
+    check(rules, with("b", json!(null)), &["p.b.type $.b"], Reject);
+    check(rules, with("b", json!(2.0)), &["p.b.type $.b"], Reject);
+    check(rules, with("b", json!(true)), &["p.b.type $.b"], Reject);
+    let judgement = check(rules, with("b", json!(11)), &["p.b.range $.b"], AcceptCorrected);
+    assert_eq!(judgement.corrected(), Some(&with("b", json!(10))));
+    check(rules, with("c", json!(null)), &[], Accept);
+    check(rules, with("c", json!(["a", "long"])), &["p.c.short $.c[1]"], Reject);
+    // Of a field of the wrong type nothing else is said.
+    check(rules, with("c", json!(["long", null])), &["p.c.type $.c"], Reject);
+    check(rules, with("d", json!(0)), &["p.d.type $.d"], Reject);
+    check(rules, with("e", json!("z")), &["p.e.enum $.e"], Reject);
+    let judgement = check(rules, json!({"a": "t"}), &["p.e.required $.e"], AcceptCorrected);
+    assert_eq!(judgement.corrected(), Some(&with("e", json!("x"))));
+    check(rules, json!("text"), &["p.type $"], Reject);
+}
+
+#[test]
+fn groups_are_types_of_objects_and_of_elements() {
+    use Outcome::{AcceptCorrected, Reject};
+    let rules = r#"
+      group leaf { name: string not blank
+                   closed remove }
+      group limb { leaves: list<leaf> }
+      payload p { top: leaf
+                  branches: list<limb> }"#;
+    check(
+        rules,
+        json!({"top": {"name": ""}, "branches": [{"leaves": [{"name": "a"}, 3, {}]}, {"leaves": 1}, []]}),
+        &[
+            "leaf.name.empty $.top.name",
+            "leaf.name.required $.branches[0].leaves[2].name",
+            "leaf.type $.branches[0].leaves[1]",
+            "limb.leaves.type $.branches[1].leaves",
+            "limb.type $.branches[2]",
+        ],
+        Reject,
+    );
+    let judgement = check(
+        rules,
+        json!({"top": {"name": "t", "x": 1}, "branches": [{"leaves": [{"name": "a", "b c": 1}]}]}),
+        &["leaf.unsupported $.branches[0].leaves[0][\"b c\"]", "leaf.unsupported $.top.x"],
+        AcceptCorrected,
+    );
+    let mended = json!({"top": {"name": "t"}, "branches": [{"leaves": [{"name": "a"}]}]});
+    assert_eq!(judgement.corrected(), Some(&mended));
+}
+
+#[test]
+fn dotted_places_name_the_key_that_counts() {
+    let rules = r#"
+      group limited(config: dict) {
+        require "limit" at config.a.b: (config.a.b as number) <= 3 clamp 3
+      }
+      payload p {
+        updates: dict
+        let changed = updated({ config: { a: { b: 9 } } }, updates)
+        include limited(config: changed["config"] at dotted updates.config)
+      }"#;
+    use Outcome::{AcceptCorrected, Reject};
+    let one = |updates: Json, path: &str, outcome| {
+        check(rules, json!({ "updates": updates }), &[&format!("limit {path}")], outcome);
+    };
+    one(json!({}), "$.updates", Reject);
+    one(json!({"config.a.b": 4}), "$.updates[\"config.a.b\"]", AcceptCorrected);
+    one(json!({"config.a": {"b": 5}}), "$.updates[\"config.a\"].b", AcceptCorrected);
+    one(json!({"config": {"a": {"b": 5}}}), "$.updates.config.a.b", AcceptCorrected);
+    one(json!({"config.a.b": 6, "config": {"a": {"b": 1}}}), "$.updates[\"config.a.b\"]", AcceptCorrected);
+}
+
+#[test]
+fn judges_say_what_they_cannot_take() {
+    let rules = decisions();
+    let judge = || rules.judge("create_node").unwrap();
+    let check = |error: Result<Judge, JudgeError>, words: &str| {
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains(words), "{message}");
+    };
+    check(rules.judge("create_nod"), "did you mean `create_node`?");
+    check(judge().options(json!({"sandbx": true})), "did you mean `sandbox`?");
+    check(judge().options(json!({"sandbox": "yes"})), "`options.sandbox` must be bool, and is string");
+    check(judge().context(json!({"workflows": 3})), "`context.workflows`");
+    check(judge().input("contxt", json!({})), "did you mean `context`?");
+    assert!(judge().options(json!({"sandbox": null})).is_ok());
+    assert!(judge().judge_text("{\"a\": 1, \"a\": 2}").is_err());
+    assert!(judge().judge_text("[]").is_err());
+}
+
+#[test]
+fn bad_payloads_are_answered_and_bad_texts_refused() {
+    let rules = decisions();
+    let judge = rules.judge("respond").unwrap();
+    let large = json!({"response": "r".repeat(1 << 20), "confidence": 1, "intent": "greeting"});
+    let judgement = judge.judge(&large);
+    let size = judgement.violations().iter().find(|found| &*found.rule == "limit.payload_size").unwrap();
+    assert_eq!((size.path.as_str(), judgement.outcome()), ("$", Outcome::Reject));
+
+    for other in [json!(null), json!([]), json!("text"), json!(3)] {
+        let judgement = judge.judge(&other);
+        let found: Vec<_> = judgement.violations().iter().map(|found| (&*found.rule, &*found.path)).collect();
+        assert_eq!((found, judgement.outcome()), (vec![("respond.type", "$")], Outcome::Reject), "{other}");
+    }
+
+    let deep = |levels: usize| format!("{{\"a\": {}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+    assert_eq!(judge.judge_text(&deep(128)).unwrap().outcome(), Outcome::Reject);
+    let error = judge.judge_text(&deep(129)).unwrap_err();
+    assert_eq!(error.kind().code().to_string(), "E0603");
+    for (text, code) in [("{\"a\": 1, \"a\": 1}", "E0604"), ("[]", "E0602"), ("{", "E0601"), ("", "E0601")] {
+        let error = judge.judge_text(text).unwrap_err();
+        assert_eq!(error.kind().code().to_string(), code, "{text}");
+    }
+}
+
+#[test]
+fn what_is_read_at_two_types_is_shown_once() {
+    let rules = r#"payload p {
+      x: any
+      forbid "p.odd" at x when (x as any) is present and ((x as int) is missing or (x as int) > 3) else "odd"
+    }"#;
+    let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
+    let why = judge.why(&json!({"x": "7"}));
+    let operands: Vec<_> =
+        why[0].operands().iter().map(|operand| (operand.text.clone(), operand.value.clone())).collect();
+    assert_eq!(operands, [("payload.x".to_owned(), Some(json!("7")))], "{}", why[0]);
+}
+
+#[test]
+fn feedback_says_what_to_do() {
+    let rules = decisions();
+    let judgement =
+        rules.judge("respond").unwrap().judge(&json!({"response": 3, "confidence": 2, "intent": "x"}));
+    let text = judgement.feedback();
+    for words in [
+        "$.response",
+        "must be a text, and is 3",
+        "one of \"greeting\", \"simple_query\"",
+        "$.confidence was out of range",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in:\n{text}");
+    }
+}
+
+/// Payloads come from strangers: long lists must not take the square of their length.
+#[test]
+fn long_plans_are_judged_in_linear_time() {
+    let rules = decisions();
+    let node = |at: usize| json!({"node_id": format!("n{at}"), "type": "LLM", "name": "n", "config": {"prompt": "p"}});
+    let edge = |at: usize| json!({"source": format!("n{at}"), "target": format!("n{}", at + 1)});
+    let count = 20_000;
+    let payload = json!({
+        "action_type": "create_workflow_plan", "name": "n", "description": "d",
+        "nodes": (0..count).map(node).collect::<Vec<_>>(),
+        "edges": (0..count).map(edge).collect::<Vec<_>>(),
+    });
+    let judgement = rules.judge("create_workflow_plan").unwrap().judge(&payload);
+    let rules: Vec<&str> = judgement.violations().iter().map(|violation| &*violation.rule).collect();
+    assert_eq!(rules, ["limit.node_count", "limit.payload_size", "plan_edge.target.exists"]);
+}
+
+/// The warnings of a payload under small rules on every engine, as `rule path`.
+#[track_caller]
+fn warned(text: &str, payload: &Json, expected: &[&str]) {
+    let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+    for column in COLUMNS {
+        let judge = column.judging(&rules).judge("p").unwrap();
+        let judgement = judge.judge(payload);
+        let told = |found: &[rulec::payload::Violation]| {
+            found.iter().map(|found| format!("{} {}", found.rule, found.path)).collect::<Vec<_>>()
+        };
+        assert!(judgement.is_valid(), "{column:?}: {judgement:?}");
+        assert_eq!(told(judgement.warnings()), expected, "{column:?}");
+        let strict = judge.strict().judge(payload);
+        assert_eq!(told(strict.violations()), expected, "{column:?}");
+        assert!(strict.warnings().is_empty());
+    }
+}
+
+/// A rule that no page of the requirements names must change no verdict, and not be lost either.
+#[test]
+fn warnings_stand_beside_the_verdict_and_count_when_strict() {
+    let rules = r#"payload p {
+      a?: string
+      b?: int in 0..=3 clamp
+      forbid "loud" at a when a == upper(a) else "do not shout" repair "write it small" warning
+    }"#;
+    warned(rules, &json!({"a": "HI"}), &["loud $.a"]);
+    warned(rules, &json!({"a": "hi"}), &[]);
+    let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
+    let judgement = judge.judge(&json!({"a": "HI", "b": 9}));
+    assert_eq!(judgement.outcome(), Outcome::AcceptCorrected);
+    assert!(judgement.feedback().contains("these are allowed and may be mistakes:\n- At $.a: do not shout"));
+    let json = serde_json::to_value(&judgement).unwrap();
+    assert_eq!(json["warnings"][0]["rule"], "loud");
+    assert_eq!(json["violations"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn texts_that_should_be_conditions_are_compiled() {
+    let rules = r#"
+      group edge { condition?: string | null
+                   compiles "edge.condition" at condition else "this is no condition" warning }
+      payload p { edges: list<edge> }"#;
+    let edges = |texts: &[&str]| json!({"edges": texts.iter().map(|text| json!({"condition": text})).collect::<Vec<_>>()});
+    warned(rules, &edges(&["x > 1", "${a.output.n} == 3 and a.output.n > 1"]), &[]);
+    warned(rules, &json!({"edges": [{}, {"condition": null}]}), &[]);
+    let bad = ["x >", "x > 3 and x starts_with \"a\"", "", "true"];
+    warned(
+        rules,
+        &edges(&bad),
+        &[
+            "edge.condition $.edges[0].condition",
+            "edge.condition $.edges[1].condition",
+            "edge.condition $.edges[2].condition",
+        ],
+    );
+    let judge = Rules::from_text(rules).unwrap().judge("p").unwrap();
+    let judgement = judge.judge(&edges(&bad));
+    assert!(
+        judgement.warnings()[1].message.starts_with("this is no condition: "),
+        "{:?}",
+        judgement.warnings()
+    );
+    // A plan of many conditions must not take a long time.
+    let many: Vec<String> = (0..2_000).map(|at| format!("x > {at} and")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let judgement = judge.judge(&edges(&many));
+    assert_eq!((judgement.warnings().len(), judgement.unchecked().len()), (256, 1_744));
+}
+
+/// Without a context a check of existence was silent, as if the workflow were there.
+#[test]
+fn what_could_not_be_checked_is_noted() {
+    let rules = decisions();
+    let payload = json!({"action_type": "execute_workflow", "workflow_id": "w", "input_params": {"a": 1}});
+    for column in COLUMNS {
+        let judge = column.judging(&rules).judge("execute_workflow").unwrap();
+        let judgement = judge.judge(&payload);
+        assert!(judgement.is_valid());
+        let notes: Vec<String> =
+            judgement.unchecked().iter().map(|note| format!("{} {}", note.rule, note.path)).collect();
+        assert_eq!(
+            notes,
+            [
+                "execute_workflow.input_params.missing $",
+                "execute_workflow.input_params.type_of $.input_params.a",
+                "execute_workflow.input_params.unknown $.input_params.a",
+                "execute_workflow.workflow_id.exists $.workflow_id",
+                "execute_workflow.workflow_id.status $.workflow_id",
+            ],
+            "{column:?}"
+        );
+        assert_eq!(
+            judgement.unchecked()[3].message,
+            "`context.workflows` was not given, so this could not be checked"
+        );
+        let informed = judge.context(json!({"workflows": {}})).unwrap().judge(&payload);
+        assert!(informed.unchecked().is_empty() && !informed.is_valid(), "{informed:?}");
+    }
+    let told = |kind: &str, payload: Json| {
+        let judgement = rules.judge(kind).unwrap().judge(&payload);
+        judgement.unchecked().iter().map(|note| note.rule.to_string()).collect::<Vec<_>>()
+    };
+    let unknown = told("modify_node", json!({"node_id": "n", "updates": {"name": "x"}}));
+    assert!(unknown.iter().any(|rule| rule == "modify_node.node_id.exists"), "{unknown:?}");
+    assert_eq!(told("spawn_subagent", json!({"subagent_type": "s", "task_payload": {}})).len(), 2);
+    // Options are off where they are not given.
+    let plain = json!({"action_type": "create_node", "node_type": "HTTP", "node_name": "n", "config": {"url": "http://h/", "method": "GET"}});
+    assert_eq!(told("create_node", plain), [""; 0]);
+}
+
+#[test]
+fn a_field_may_have_one_value_alone() {
+    let rules = "payload p { kind: any const decision default decision\n n?: number const 3 }";
+    check(rules, json!({"kind": "p", "n": 3.0}), &[], Outcome::Accept);
+    check(rules, json!({"kind": "q"}), &["p.kind.match $.kind"], Outcome::Reject);
+    check(rules, json!({"kind": 7}), &["p.kind.match $.kind"], Outcome::Reject);
+    check(rules, json!({"kind": "p", "n": 4}), &["p.n.match $.n"], Outcome::Reject);
+    check(rules, json!({"kind": "p", "n": "3"}), &["p.n.type $.n"], Outcome::Reject);
+    let judgement = check(rules, json!({}), &["p.kind.required $.kind"], Outcome::AcceptCorrected);
+    assert_eq!(judgement.corrected(), Some(&json!({"kind": "p"})));
+    assert!(Rules::from_text("payload p { n: int const \"x\" }").is_err());
+}
+
+/// `from os import environ` was not seen, nor were programs, texts run as code and connections.
+#[test]
+fn code_that_looks_dangerous_is_warned_of() {
+    let rules = decisions();
+    let judge = rules.judge("create_node").unwrap();
+    let warned = |code: &str| {
+        let payload = json!({"action_type": "create_node", "node_type": "PYTHON", "node_name": "n", "config": {"code": code}});
+        let judgement = judge.judge(&payload);
+        assert!(judgement.is_valid(), "{code}: {judgement:?}");
+        judgement.warnings().iter().map(|found| found.rule.to_string()).collect::<Vec<_>>()
+    };
+    for (code, rule) in [
+        ("from os import environ\nreturn environ['KEY']", "code.environment"),
+        ("from os import path, environ as e", "code.environment"),
+        ("import os as o", "code.environment"),
+        ("__import__('o' + 's')", "code.dynamic"),
+        ("import importlib", "code.dynamic"),
+        ("x = eval('1 + 1')", "code.dynamic"),
+        ("exec (text)", "code.dynamic"),
+        ("import subprocess", "code.programs"),
+        ("os.system('ls')", "code.programs"),
+        ("os.execvp('ls', [])", "code.programs"),
+        ("require('child_process')", "code.programs"),
+        ("import socket", "code.network"),
+        ("from requests import get", "code.network"),
+        ("urllib.request.urlopen(u)", "code.network"),
+    ] {
+        assert_eq!(warned(code), [rule], "{code}");
+    }
+    for code in [
+        "import pandas as pd\ndf = pd.DataFrame(input_data)\nreturn df.to_dict()",
+        "trend = df.groupby('month')['amount'].sum()",
+        "return df.eval('a + b')",
+        "evaluate(x); executed = 1; websockets = 2",
+        "return {'requests': 3}",
+    ] {
+        assert_eq!(warned(code), [""; 0], "{code}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Holds the public items of the library and of the members that services use against `docs/public.txt`, so
+//! that nothing becomes public, or goes, unnoticed. `INSTA_UPDATE=always cargo test --test public` writes the list anew.
+//!
+//! It reads the sources as rustfmt lays them out: `pub use` and `pub mod` lead from a crate's root to the
+//! items, and an item's methods stand in the `impl` blocks of its module's files.
+
+use crate::support::golden;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crate name → the folder of its sources.
+const CRATES: [(&str, &str); 4] = [
+    ("rulec", "src"),
+    ("rulec_runtime", "crates/runtime/src"),
+    ("rulec_http", "crates/http/src"),
+    ("rulec_import", "crates/import/src"),
+];
+const LIST: &str = "docs/public.txt";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A module: its file, and the folder of its children.
+struct Module {
+    file: PathBuf,
+    children: PathBuf,
+}
+
+impl Module {
+    fn root(sources: &Path) -> Module {
+        Module { file: sources.join("lib.rs"), children: sources.to_owned() }
+    }
+
+    fn child(&self, name: &str) -> Option<Module> {
+        let file = self.children.join(format!("{name}.rs"));
+        file.exists().then(|| Module { file, children: self.children.join(name) })
+    }
+
+    /// The code without comments, tests and what is hidden from the docs.
+    fn code(&self) -> String {
+        let text = fs::read_to_string(&self.file).unwrap_or_else(|error| panic!("{:?}: {error}", self.file));
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let mut code = String::new();
+        let mut hidden: Option<String> = None;
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            match &hidden {
+                // An item ends at its closing brace, or where a line without a body ends.
+                Some(of) if of == indent && (line.trim() == "}" || line.ends_with(';')) => hidden = None,
+                Some(_) => {}
+                None if line.trim() == "#[doc(hidden)]" => hidden = Some(indent.to_owned()),
+                None => {
+                    code.push_str(line);
+                    code.push('\n');
+                }
+            }
+        }
+        code
+    }
+
+    /// Puts down the public items of the module under `path`.
+    fn list(&self, path: &str, found: &mut BTreeSet<String>) {
+        let code = self.code();
+        for line in code.lines() {
+            if let Some(name) = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')) {
+                found.insert(format!("{path}::{name} mod"));
+                let child = self.child(name).unwrap_or_else(|| panic!("{path}: no file of `{name}`"));
+                child.list(&format!("{path}::{name}"), found);
+            } else if let Some((kind, name)) = item(line) {
+                self.put(path, kind, name, found);
+            }
+        }
+        for used in uses(&code) {
+            self.follow(path, &used, found);
+        }
+    }
+
+    /// Puts down what `pub use` names, wherever the name leads.
+    fn follow(&self, path: &str, used: &[String], found: &mut BTreeSet<String>) {
+        let (name, way) = used.split_last().unwrap();
+        let (mut module, way) = match way {
+            // A member shows an item of the library, whose hidden module leads to all others.
+            [library, hidden, way @ ..] if library == "rulec" && hidden == "internals" => {
+                (Module::root(&root().join("src")), way)
+            }
+            way => (Module { file: self.file.clone(), children: self.children.clone() }, way),
+        };
+        for step in way {
+            module = module.child(step).unwrap_or_else(|| panic!("{path}: no module `{step}`"));
+        }
+        let begins = |line: &str| item(line).is_some_and(|(_, item)| item == name);
+        if let Some(inner) = module.child(name).filter(|_| !module.code().lines().any(begins)) {
+            found.insert(format!("{path}::{name} mod"));
+            return inner.list(&format!("{path}::{name}"), found);
+        }
+        let code = module.code();
+        if let Some((kind, name)) = code.lines().filter_map(item).find(|(_, item)| item == name) {
+            return module.put(path, kind, name, found);
+        }
+        match uses(&code).into_iter().find(|inner| inner.last() == Some(name)) {
+            Some(inner) => module.follow(path, &inner, found),
+            // Made by a macro, such as the codes.
+            None => _ = found.insert(format!("{path}::{name}")),
+        }
+    }
+
+    fn put(&self, path: &str, kind: &str, name: &str, found: &mut BTreeSet<String>) {
+        found.insert(format!("{path}::{name} {kind}"));
+        let mut files = vec![self.file.clone()];
+        sources(&self.children, &mut files);
+        for file in files {
+            let part = Module { file, children: PathBuf::new() };
+            for method in methods(&part.code(), name) {
+                found.insert(format!("{path}::{name}::{method} fn"));
+            }
+        }
+    }
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => sources(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+/// The kind and name of the public item that a line begins.
+fn item(line: &str) -> Option<(&str, &str)> {
+    let rest = line.strip_prefix("pub ")?;
+    let rest =
+        rest.strip_prefix("async ").or(rest.strip_prefix("const fn").map(|_| &rest[6..])).unwrap_or(rest);
+    let (kind, rest) = rest.split_once(' ')?;
+    matches!(kind, "struct" | "enum" | "trait" | "fn" | "type" | "const" | "static")
+        .then(|| (kind, word(rest)))
+}
+
+fn word(text: &str) -> &str {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
+}
+
+/// The public methods in the inherent `impl` blocks of a type.
+fn methods(code: &str, name: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut inside = false;
+    for line in code.lines() {
+        if line.starts_with("impl") {
+            let head =
+                line.strip_prefix("impl<").and_then(|rest| rest.split_once("> ")).map(|(_, rest)| rest);
+            let head = head.or(line.strip_prefix("impl ")).unwrap_or_default();
+            inside = !line.contains(" for ") && word(head) == name;
+        } else if let Some((_, method)) = line.strip_prefix("    ").filter(|_| inside).and_then(item) {
+            found.insert(method.to_owned());
+        }
+    }
+    found
+}
+
+/// The names that `pub use` brings in, each with the modules that lead to it.
+fn uses(code: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for part in code.split("\npub use ").skip(1) {
+        let part = part.split(';').next().unwrap();
+        let (way, names) = part.split_once('{').unwrap_or((part, ""));
+        let mut way: Vec<String> = way.split("::").map(|step| step.trim().to_owned()).collect();
+        let last = way.pop().unwrap();
+        let names = if names.is_empty() { last } else { names.trim_end_matches('}').to_owned() };
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            found.push(way.iter().cloned().chain([name.to_owned()]).collect());
+        }
+    }
+    found
+}
+
+#[test]
+fn the_public_items_are_those_of_the_list() {
+    let mut found = BTreeSet::new();
+    for (name, folder) in CRATES {
+        Module::root(&root().join(folder)).list(name, &mut found);
+    }
+    let mut list = String::new();
+    for item in &found {
+        writeln!(list, "{item}").unwrap();
+    }
+    golden::assert_file(&root().join(LIST), &list);
+}

@@ -1,0 +1,453 @@
+//! Bugs that were found once, each as a named test with a line on its cause.
+
+use crate::findings;
+use findings::codes;
+use rulec::payload::Judge;
+use rulec::{Code, Compiler, LiveRules, Rules, Tier};
+use serde_json::{Value as Json, json};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Text made of a line for each number.
+fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
+    (1..=count).fold(head.to_owned(), |mut text, at| {
+        let _ = writeln!(text, "{}", line(at));
+        text
+    })
+}
+
+/// A type that holds another twice, forty times over, was walked as the tree it stands for.
+#[test]
+fn types_that_double_are_refused() {
+    let types =
+        lines("type t0 = { a: int }\n", 40, |at| format!("type t{at} = {{ a: t{0}, b: t{0} }}", at - 1));
+    let source = format!("{types}input {{ x: t40 }}\nroute r when x.a is present -> h");
+    assert!(codes(&source).contains(&Code::ExpansionTooLarge));
+}
+
+/// A field had the type that one statement left of it, and nobody was told when a message had another one.
+#[test]
+fn a_type_that_another_statement_decides_is_reported() {
+    let text = "route a when c.tags in [\"y\"] -> h\nroute b when c.tags contains \"x\" -> h";
+    let rules = Rules::from_text(text).expect("it compiles");
+    let [warning] = rules.warnings() else { panic!("{:?}", rules.warnings()) };
+    assert_eq!(warning.code, Code::NarrowedUse);
+    let places: Vec<usize> =
+        warning.labels.iter().map(|label| rules.sources().position(label.span).line).collect();
+    assert_eq!(places, [2, 1], "both places are shown");
+    let loaded = Rules::from_artifact(&rules.to_artifact(false)).expect("it loads");
+    let message = json!({ "c": { "tags": ["x"] } });
+    let line = message.to_string();
+    for (tier, rules) in Tier::ALL.iter().flat_map(|tier| [(tier, &rules), (tier, &loaded)]) {
+        let rules = rules.with_tier(*tier);
+        for decision in [
+            rules.decide(&message),
+            rules.main().decide_record(&rules.prepare(&message)),
+            rules.main().decide_line(line.as_bytes()).expect("it is JSON"),
+        ] {
+            let [breach] = decision.breaches() else { panic!("{tier:?}: {:?}", decision.breaches()) };
+            assert_eq!((&*breach.path, &*breach.expected, &*breach.found), ("c.tags", "string", "list"));
+            assert!(
+                breach.hint.as_ref().is_some_and(|hint| hint.contains(":1 uses it as string")),
+                "{breach:?}"
+            );
+        }
+        for fine in [json!({ "c": { "tags": "x" } }), json!({ "c": { "tags": null } }), json!({ "c": 3 })] {
+            assert_eq!(rules.decide(&fine).breaches(), [], "{fine}");
+        }
+    }
+    // Where no statement decides for another one, nothing is reported.
+    let alone = Rules::from_text("route b when c.tags contains \"x\" -> h").expect("it compiles");
+    assert_eq!(
+        (alone.warnings().len(), alone.decide(&json!({ "c": { "tags": 3 } })).breaches().len()),
+        (0, 0)
+    );
+}
+
+/// A route that joined live rules later read a field at the type that others fix, and no message said so.
+#[test]
+fn a_type_that_others_decide_for_a_live_route_is_reported() {
+    let live =
+        LiveRules::from_text(Compiler::new(), "route a when c.tags in [\"y\"] -> h").expect("it compiles");
+    let message = json!({ "c": { "tags": ["x"] } });
+    assert_eq!(live.decide(&message).breaches(), []);
+    live.insert("route b when c.tags contains \"x\" -> h").expect("it is inserted");
+    for merged in [false, true] {
+        if merged {
+            live.merge().expect("it compiles");
+        }
+        let decision = live.decide(&message);
+        let [breach] = decision.breaches() else { panic!("{merged}: {:?}", decision.breaches()) };
+        assert_eq!((&*breach.path, &*breach.expected, &*breach.found), ("c.tags", "string", "list"));
+        let hint = breach.hint.as_deref().unwrap_or_default();
+        assert!(
+            hint.contains(if merged { ":1 uses it as string" } else { "another rule uses it as a string" }),
+            "{hint}"
+        );
+        let fine = live.decide(&json!({ "c": { "tags": "x" } }));
+        assert_eq!((fine.chosen(), fine.breaches().len()), (Some("b"), 0));
+    }
+}
+
+/// JSON given as rules was a syntax error at its first bracket.
+#[test]
+fn json_given_as_rules_is_named_as_such() {
+    for text in ["{\"text\": \"a\"}", " \n[1, 2]", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n", "\u{feff}{}"] {
+        let error = Rules::from_text(text).expect_err("it is no rules");
+        let [found] = error.diagnostics() else { panic!("{}", error.render()) };
+        assert_eq!(found.code, Code::JsonFile, "{text}");
+        assert!(error.render().contains("holds JSON") && error.render().contains("rulec import"), "{text}");
+    }
+    for text in ["{ route r when text == \"\" -> h }", "[x]"] {
+        assert!(!codes(text).contains(&Code::JsonFile) && !codes(text).is_empty(), "{text}");
+    }
+}
+
+/// An expression that came from a message, or was computed, compiled outside a choice as well.
+#[test]
+fn an_expression_of_matches_is_constant_outside_a_choice() {
+    let wrong = [Code::RegexNotConstant];
+    for condition in [
+        "text matches ctx.p",
+        "text not matches ctx.p",
+        "text matches any ctx.ps",
+        "text matches any [\"a\", ctx.p]",
+        "any p in [\"a\", \"b\"]: text matches p",
+        "fits(ctx.p)",
+        "outer(ctx.p)",
+    ] {
+        let defs = "def fits(p: string) = text matches p\ndef outer(p: string) = fits(p)\n";
+        assert_eq!(codes(&format!("{defs}route r when {condition} -> h")), wrong, "{condition}");
+    }
+    assert_eq!(codes("let x = text matches ctx.p\nroute r when x -> h"), wrong);
+    assert_eq!(codes("router n(output) {\n when output.a matches output.b -> a\n otherwise -> b\n}"), wrong);
+    assert_eq!(codes("payload p { a: string\n b: string\n require \"r\": a matches b }"), wrong);
+    let fine = "list ps = [\"a\", \"b\"]\nlet p = \"a+\"\ndef fits(p: string) = text matches p\ndef outer(p: string) = fits(p)
+        route r when text matches any ps or text matches p or outer(\"x\") -> h
+        choice c { branch d { (ctx.t as string) matches (ctx.p as string) } branch e { fits(ctx.p) } }";
+    assert_eq!(codes(fine), []);
+}
+
+/// A misspelt key of a message was nothing but a missing field.
+#[test]
+fn a_misspelt_key_is_named_with_the_breach() {
+    let rules =
+        Rules::from_text("input { text: string, user: { role: string } }\nroute a when text == \"a\" -> h");
+    let rules = rules.expect("it compiles");
+    let hints = |message: Json| -> Vec<String> {
+        rules.decide(&message).breaches().iter().filter_map(|breach| breach.hint.clone()).collect()
+    };
+    let misspelt = json!({ "txt": "a", "user": { "rol": "x" } });
+    let wanted =
+        ["the message has `txt`: did you mean `text`?", "the message has `user.rol`: did you mean `role`?"];
+    assert_eq!(hints(misspelt), wanted);
+    assert_eq!(hints(json!({ "body": "a", "te\u{1b}xt": 1, "user": { "role": 3 } })), [""; 0]);
+}
+
+/// A repair told a client to write the name of a field that only the rules know.
+#[test]
+fn a_repair_names_the_value() {
+    let text = "input { options: { most: int } }\n\
+                payload p { a: int default options.most; require \"few\" at a: a <= options.most clamp options.most }";
+    let rules = Rules::from_text(text).expect("it compiles");
+    let judge = Judge::new(&rules, "p").expect("it is there");
+    let judge = judge.input("options", json!({ "most": 500 })).expect("it fits");
+    let judgement = judge.judge(&json!({ "a": 900 }));
+    assert_eq!(&*judgement.violations()[0].repair, "write 500");
+    let constant =
+        Rules::from_text("payload p { a: int; require \"few\" at a: a <= 5 clamp 5 }").expect("it compiles");
+    let judgement = Judge::new(&constant, "p").expect("it is there").judge(&json!({ "a": 9 }));
+    assert_eq!(&*judgement.violations()[0].repair, "write 5");
+    // Without the value there is no correction either.
+    let judge = Judge::new(&rules, "p").expect("it is there");
+    let judgement = judge.judge(&json!({ "a": "x" }));
+    assert!(
+        judgement.violations().iter().all(|violation| !violation.repair.contains("options")),
+        "{judgement:?}"
+    );
+}
+
+/// The same with constants: each list was copied into the next twice.
+#[test]
+fn lists_that_double_are_refused() {
+    let lists =
+        lines("list a0 = [[\"a\"], [\"b\"]]\n", 40, |at| format!("list a{at} = [a{0}, a{0}]", at - 1));
+    let source = format!("{lists}route r when ctx.x in a40 -> h");
+    assert!(codes(&source).contains(&Code::ExpansionTooLarge));
+}
+
+/// Definitions that use each other twice stand for 2^60 parts.
+#[test]
+fn definitions_that_double_are_refused() {
+    let lets = lines("let a0 = text == \"a\"\n", 60, |at| format!("let a{at} = a{0} and not a{0}", at - 1));
+    assert!(codes(&format!("{lets}route r when a60 -> h")).contains(&Code::ExpansionTooLarge));
+    let defs = lines("def d0(x: string) = x == \"a\"\n", 60, |at| {
+        format!("def d{at}(x: string) = d{0}(x) or d{0}(x)", at - 1)
+    });
+    assert!(codes(&format!("{defs}route r when d60(text) -> h")).contains(&Code::ExpansionTooLarge));
+}
+
+/// Every use of an undeclared name was held against every definition, and each link of a chain of
+/// definitions that was too long was reported.
+#[test]
+fn a_long_chain_of_definitions_is_one_finding() {
+    let lets = lines("let a0 = text == \"a\"\n", 3_000, |at| {
+        format!("let a{at} = a{} and text contains \"{at}\"", at - 1)
+    });
+    assert_eq!(codes(&format!("{lets}route r when a3000 -> h")), [Code::ExpansionTooLarge]);
+}
+
+/// The reader of JSON knows `-0` only as a float, which an int field refused.
+#[test]
+fn minus_zero_is_an_integer() {
+    let rules = Rules::from_text("input { n: int }\nroute r when n == 0 -> h").expect("it compiles");
+    let decision = rules.decide(&serde_json::from_str("{\"n\":-0}").expect("it is JSON"));
+    assert_eq!((decision.chosen(), decision.breaches().len()), (Some("r"), 0));
+}
+
+/// `[ ]` behind a white space was read as an index into the name before it.
+#[test]
+fn a_list_behind_a_name_is_no_index() {
+    assert_eq!(codes("route r when text contains any of [\"a\"] -> h"), [Code::Unexpected]);
+}
+
+/// A host function that decides by the same rules found the thread's memory in use.
+#[test]
+fn a_host_function_may_decide_by_rules() {
+    let inner = Rules::from_text("route yes when text contains \"a\" -> h").expect("it compiles");
+    let outer = rulec::Compiler::new()
+        .function("asks", move |text: String| inner.decide(&json!({ "text": text })).chosen() == Some("yes"))
+        .compile_text("extern fn asks(t: string) -> bool\nroute r when asks(text) -> h")
+        .expect("it compiles");
+    assert_eq!(outer.decide(&json!({"text": "abc"})).chosen(), Some("r"));
+}
+
+/// A condition as a value was brought into normal form twice, for holding and for failing, and so was each within it.
+#[test]
+fn conditions_as_values_within_each_other_compile() {
+    let nested = (0..60).fold("c.y > 1".to_owned(), |inner, _| format!("c.x in [{inner}]"));
+    let rules = Rules::from_text(&format!("route a when {nested} -> h")).expect("it compiles");
+    for (message, chosen) in
+        [(json!({"c": {"x": true, "y": 2}}), Some("a")), (json!({"c": {"x": true}}), None)]
+    {
+        for tier in Tier::ALL {
+            assert_eq!(rules.with_tier(tier).decide(&message).chosen(), chosen, "{tier:?}");
+        }
+    }
+}
+
+/// A host function is asked once for equal arguments and decision: arguments were evaluated after the
+/// decision, by an evaluator that knew nothing of the calls made for conditions, and asked again.
+#[test]
+fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let compiler = Compiler::new().function("score", move |text: String| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        text.len() as i64
+    });
+    let route = "route a when score(text) > 2 -> h(score: score(text), twice: score(text) * 2)";
+    let text = "extern fn score(t: string) -> int\nroute z when text == \"-\" -> z\n".to_owned();
+    let rules = compiler.compile_text(&format!("{text}{route}")).expect("it compiles");
+    let message = json!({ "text": "four" });
+    let args = json!({ "score": 4, "twice": 8 });
+    for tier in Tier::ALL {
+        let rules = rules.with_tier(tier);
+        let record = rules.prepare(&message);
+        let line = message.to_string();
+        let ways: [(&str, &dyn Fn() -> Json); 3] = [
+            ("tree", &|| json!(rules.decide(&message).args())),
+            ("record", &|| json!(rules.main().decide_record(&record).args())),
+            ("line", &|| json!(rules.main().decide_line(line.as_bytes()).expect("it is JSON").args())),
+        ];
+        for (name, given) in ways {
+            calls.store(0, Ordering::Relaxed);
+            assert_eq!(given(), args, "{tier:?}, {name}");
+            assert_eq!(calls.load(Ordering::Relaxed), 1, "{tier:?}, {name}");
+        }
+    }
+    // The same of a route that came later.
+    let live = LiveRules::from_text(compiler, &text).expect("it compiles").merge_after(usize::MAX);
+    live.insert(route).expect("it fits");
+    calls.store(0, Ordering::Relaxed);
+    assert_eq!(json!(live.decide(&message).args()), args);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
+/// Runs on a thread with the stack that threads have by default.
+fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread starts");
+    thread.join().expect("the stack is large enough")
+}
+
+/// The codes of a source that nests or chains so deep, found on a small stack.
+fn codes_of_deep(source: fn(usize) -> String, depth: usize) -> Vec<Code> {
+    on_a_small_stack(move || codes(&source(depth)))
+}
+
+/// A name, and a source that nests it so deep.
+type Nested = (&'static str, fn(usize) -> String);
+
+/// Everything that an author can nest or chain, each with a source that does so as deep as asked.
+const NESTED: &[Nested] = &[
+    ("includes", |n| {
+        let groups =
+            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1));
+        format!("{groups}payload p {{ include g{n} }}")
+    }),
+    ("groups alone", |n| {
+        lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ include g{} }}", at - 1))
+    }),
+    ("group types", |n| {
+        let groups = lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: g{} }}", at - 1));
+        format!("{groups}payload p {{ f?: g{n} }}")
+    }),
+    ("lists of groups", |n| {
+        let groups =
+            lines("group g0 { a?: int }\n", n, |at| format!("group g{at} {{ f?: list<g{}> }}", at - 1));
+        format!("{groups}payload p {{ f?: list<g{n}> }}")
+    }),
+    ("each", |n| {
+        let open = lines("", n, |at| format!("  each x{at} in a {{"));
+        format!("payload p {{ a: list<any>\n{open} require \"r\": true\n{} }}", "  }\n".repeat(n))
+    }),
+    ("lists", |n| {
+        let lists = lines("list l0 = [1]\n", n, |at| format!("list l{at} = [l{}]", at - 1));
+        format!("{lists}route r when ctx.x in l{n} -> h")
+    }),
+    ("records", |n| {
+        let lets = lines("let l0 = { a: 1 }\n", n, |at| format!("let l{at} = {{ a: l{} }}", at - 1));
+        format!("{lets}route r when ctx.x == l{n} -> h")
+    }),
+    ("types", |n| {
+        let types = lines("type t0 = { a: int }\n", n, |at| format!("type t{at} = {{ a: t{} }}", at - 1));
+        format!("{types}input {{ x: t{n} }}\nroute r when x.a is present -> h")
+    }),
+    ("list types", |n| {
+        let types = lines("type t0 = int\n", n, |at| format!("type t{at} = list<t{}>", at - 1));
+        format!("{types}input {{ x: t{n} }}\nroute r when len(x) > 1 -> h")
+    }),
+    ("lets", |n| {
+        let lets = lines("let l0 = ctx.n\n", n, |at| format!("let l{at} = l{} + 1", at - 1));
+        format!("{lets}route r when l{n} > 1 -> h")
+    }),
+    ("conditions", |n| {
+        let lets = lines("let l0 = text == \"a\"\n", n, |at| format!("let l{at} = not l{}", at - 1));
+        format!("{lets}route r when l{n} -> h")
+    }),
+    ("defs", |n| {
+        let defs =
+            lines("def d0(x: int) = x + 1\n", n, |at| format!("def d{at}(x: int) = d{}(x) + 1", at - 1));
+        format!("{defs}route r when d{n}(ctx.n) > 1 -> h")
+    }),
+    ("calls", |n| format!("route r when {}ctx.n{} > 1 -> h", "abs(".repeat(n), ")".repeat(n))),
+    ("gotos", |n| {
+        let tables = lines("table t0 { default -> h }\n", n, |at| {
+            format!("table t{at} {{ route r when text == \"{at}\" -> goto t{} }}", at - 1)
+        });
+        format!("{tables}route r when text == \"\" -> goto t{n}")
+    }),
+    ("parentheses", |n| format!("route r when {}text == \"a\"{} -> h", "(".repeat(n), ")".repeat(n))),
+    ("brackets", |n| format!("route r when ctx.x in {}1{} -> h", "[".repeat(n), "]".repeat(n))),
+    ("braces", |n| format!("route r when {}text == \"\"{} -> h", "all { ".repeat(n), " }".repeat(n))),
+    ("not", |n| format!("route r when {} text == \"a\" -> h", "not ".repeat(n))),
+    ("minus", |n| format!("route r when {} ctx.n > 1 -> h", "- ".repeat(n))),
+    ("??", |n| format!("route r when ({} 1) > 1 -> h", "ctx.n ?? ".repeat(n))),
+    ("+", |n| format!("route r when {} 1 > 1 -> h", "ctx.n + ".repeat(n))),
+    ("and", |n| format!("route r when {} ctx.a -> h", "ctx.a and ".repeat(n))),
+    ("or and", |n| format!("route r when {} ctx.a -> h", "ctx.a or ctx.b and ".repeat(n))),
+    ("unless", |n| format!("route r when {} ctx.a -> h", "ctx.a unless ".repeat(n))),
+    ("if", |n| format!("route r when ({} 1) > 1 -> h", "if ctx.a then 2 else ".repeat(n))),
+    ("names of a route", |n| {
+        let names = lines("n0 = ctx.n", n, |at| format!(", n{at} = n{} + 1", at - 1));
+        format!("route r when n{n} > 1 where {names} -> h")
+    }),
+    ("members", |n| format!("route r when ctx{} == 1 -> h", ".a".repeat(n))),
+    ("indexes", |n| format!("route r when ctx{} == 1 -> h", "[0]".repeat(n))),
+    ("quantifiers", |n| format!("route r when {} true -> h", "any x in ctx.l: ".repeat(n))),
+    ("type brackets", |n| {
+        format!("input {{ x: {}int{} }}\nroute r when true -> h", "list<".repeat(n), ">".repeat(n))
+    }),
+    ("type braces", |n| {
+        format!("input {{ x: {}int{} }}\nroute r when true -> h", "{ a: ".repeat(n), " }".repeat(n))
+    }),
+    ("expressions", |n| format!("route r when text matches r\"{}a{}\" -> h", "(".repeat(n), ")".repeat(n))),
+    ("metadata", |n| format!("route r when true -> h {{ a: {}1{} }}", "[".repeat(n), "]".repeat(n))),
+];
+
+/// Everything that nests or chains is either read in a loop or refused well before a small stack ends: includes of
+/// groups overflowed it 500 deep, and so did lists and types that were made of the one before.
+#[test]
+fn whatever_nests_is_held_on_a_small_stack() {
+    for (name, source) in NESTED {
+        for depth in [40, 100, 127, 250, 500, 4_000] {
+            let found = codes_of_deep(*source, depth);
+            let limits = [
+                Code::ExpansionTooLarge,
+                Code::TooDeep,
+                Code::JumpsTooDeep,
+                Code::BadRegex,
+                Code::TooComplex,
+            ];
+            let known = found.iter().all(|code| limits.contains(code) || !code.as_str().starts_with('E'));
+            // What has no limit, or is of no type at that depth, is said as anything else is.
+            assert!(known || depth > 127 || found.len() < 4, "{name}, {depth} deep: {found:?}");
+        }
+    }
+}
+
+/// The bound on nesting of groups is said once, with what to do.
+#[test]
+fn groups_that_nest_or_double_are_refused_once() {
+    let chain = lines("group g0 { a?: int }\n", 100, |at| format!("group g{at} {{ include g{} }}", at - 1));
+    assert_eq!(codes(&format!("{chain}payload p {{ include g100 }}")), [Code::ExpansionTooLarge]);
+    let short = lines("group g0 { a?: int }\n", 50, |at| format!("group g{at} {{ include g{} }}", at - 1));
+    assert_eq!(codes(&format!("{short}payload p {{ include g50 }}")), []);
+    let twice = lines("group g0 { a?: int }\n", 40, |at| {
+        format!("group g{at} {{ include g{0}\n include g{0} }}", at - 1)
+    });
+    assert_eq!(codes(&format!("{twice}payload p {{ include g40 }}")), [Code::ExpansionTooLarge]);
+    let types = lines("group g0 { a?: int }\n", 40, |at| {
+        format!("group g{at} {{ a?: g{0}\n b?: list<g{0}> }}", at - 1)
+    });
+    assert_eq!(codes(&format!("{types}payload p {{ f?: g40 }}")), [Code::ExpansionTooLarge]);
+}
+
+/// 250 expressions of 10 MiB each were compiled one after the other, which took 22 s and 2.5 GB.
+#[test]
+fn expressions_that_are_too_large_together_are_refused_without_compiling_them() {
+    let routes = |count| {
+        lines("", count, |at| format!("route r{at} when text matches r\"x{at}\\p{{L}}{{200}}\" -> h"))
+    };
+    assert_eq!(codes(&routes(250)), [Code::RegexTooLarge]);
+    let error = Rules::from_text(&routes(250)).expect_err("they are too large").to_string();
+    assert!(error.contains("more than 256 MiB") && error.contains("regex_memory"), "{error}");
+    let entities = lines("", 250, |at| format!("entity e{at} matches r\"x{at}\\p{{L}}{{200}}\""));
+    let asks = "route r when request.entities.e1 is present -> h";
+    assert_eq!(codes(&format!("{entities}{asks}")), [Code::RegexTooLarge]);
+    // Those that people write are far below.
+    let common = lines("", 2_000, |at| {
+        format!("route r{at} when text matches r\"(?i)\\b\\w+{at}\\s\\d{{1,5}}\" -> h")
+    });
+    assert_eq!(codes(&common), []);
+    let small = "settings { regex_memory: 1KiB }\nroute r when text matches r\"\\w{20}\" -> h";
+    assert_eq!(codes(small), [Code::RegexTooLarge]);
+    assert_eq!(codes("settings { regex_memory: 512MiB }\nroute r when text matches r\"\\w{20}\" -> h"), []);
+    assert_eq!(
+        codes("settings { regex_memory: all }\nroute r when text == \"\" -> h"),
+        [Code::UnknownSetting]
+    );
+}
+
+/// Every finding held every declared name against the misspelt one: 2,000 slips took twenty seconds.
+#[test]
+fn suggestions_end_where_slips_are_many() {
+    let source = lines("", 1_500, |at| {
+        format!("table table{at} {{ default -> h }}\nroute r{at} when text == \"\" -> goto tabel{at}")
+    });
+    let error = Rules::from_text(&source).expect_err("no table has these names");
+    let helps = error.diagnostics().iter().filter_map(|found| found.help.as_deref());
+    let (meant, others): (Vec<_>, Vec<_>) = helps.partition(|help| help.starts_with("did you mean"));
+    assert!(meant.len() > 20 && others.len() > 500, "{} and {}", meant.len(), others.len());
+}

@@ -1,0 +1,187 @@
+//! Bugs of single systems and functions that were found once, each as a named test with a line on its cause.
+
+use crate::findings;
+use crate::support::engines;
+use engines::COLUMNS;
+use findings::codes;
+use rulec::{Code, Compiler, Indexing, LiveRules, Rules, Tier};
+use serde_json::json;
+
+/// The permissions that a handler requires stood in a route's metadata, where another route could forget them.
+#[test]
+fn what_a_handler_requires_is_told_by_every_decision() {
+    let text = "handler run(a?: int) requires permission \"execute\", \"write\"\nhandler chat()\n\
+                route one when text == \"a\" -> run\ndefault -> goto t\ntable t { default -> run(a: 1) }";
+    let check = |decision: rulec::Decision, requires: &[&str]| {
+        let told: Vec<&str> = decision.required_permissions().iter().map(|one| &**one).collect();
+        assert_eq!(told, requires);
+        let json = serde_json::to_value(&decision).expect("a decision is JSON");
+        assert_eq!(json.get("requires").is_some(), !requires.is_empty(), "{json}");
+    };
+    let (a, b) = (json!({"text": "a"}), json!({"text": "b"}));
+    let rules = Rules::from_text(text).expect("it compiles");
+    let loaded = Rules::from_artifact(&rules.to_artifact(true)).expect("it loads");
+    for rules in [&rules, &loaded] {
+        check(rules.decide(&a), &["execute", "write"]);
+        check(rules.decide(&b), &["execute", "write"]);
+        assert_eq!(rules.required_permissions("chat").len(), 0);
+    }
+    assert!(rules.explain(&a).to_string().contains("\n  requires  execute, write\n"));
+    let live = LiveRules::from_text(Compiler::new(), text).expect("it compiles");
+    live.insert("route two when text == \"b\" -> run").expect("it fits");
+    live.insert("route three when text == \"c\" -> chat").expect("it fits");
+    check(live.decide(&b), &["execute", "write"]);
+    check(live.decide(&json!({"text": "c"})), &[]);
+    live.merge().expect("it compiles");
+    check(live.decide(&b), &["execute", "write"]);
+}
+
+/// A choice that a model makes was no entry: nothing decided by it, explained or tested it. Now its answer stands in the
+/// message, and every engine compares it alike, in live rules and after loading, with and without a declared input.
+#[test]
+fn asked_choices_are_decided_by_every_engine() {
+    let choice = "choice mood ask \"how?\" { default branch calm  branch angry \"x\"  branch \"so so\" }\n";
+    let declared = format!("input {{ text: string }}\n{choice}default -> h\n");
+    for text in [choice, declared.as_str()] {
+        let rules = Rules::from_text(text).expect("it compiles");
+        let loaded = Rules::from_artifact(&rules.to_artifact(false)).expect("it loads");
+        for (answer, expected) in [
+            (json!({"mood": "angry"}), "angry"),
+            (json!({"mood": "so so"}), "so so"),
+            (json!({"mood": "calm"}), "calm"),
+            (json!({"mood": "Angry"}), "calm"),
+            (json!({"mood": ["angry"]}), "calm"),
+            (json!({"mood": null}), "calm"),
+            (json!("angry"), "calm"),
+        ] {
+            let message = json!({"text": "x", "answers": answer});
+            for (tier, rules) in Tier::ALL.iter().flat_map(|tier| [(tier, &rules), (tier, &loaded)]) {
+                for indexing in [Indexing::Never, Indexing::Always] {
+                    let rules = rules.with_tier(*tier).with_index(indexing);
+                    let entry = rules.entry("mood").expect("it is an entry");
+                    let line = entry.decide_line(message.to_string().as_bytes()).expect("it is JSON");
+                    for decision in [entry.decide(&message), line] {
+                        assert_eq!(decision.branch(), Some(expected), "{tier:?} {message}");
+                        assert_eq!(decision.is_default(), expected == "calm", "{tier:?} {message}");
+                    }
+                }
+            }
+            let live = LiveRules::from_text(Compiler::new(), text).expect("it compiles");
+            let decision = live.decide_in("mood", &message).expect("it is an entry");
+            assert_eq!(decision.branch(), Some(expected), "{message}");
+        }
+    }
+}
+
+/// Data of other time zones may say another hour: who loads such rules is told. Others do not depend on them.
+#[test]
+fn artifacts_with_zones_are_refused_under_other_data() {
+    use rulec::artifact;
+    let check = |condition: &str, zoned: bool| {
+        let text = format!("input {{ at: datetime, z: string }}\nroute a when {condition} -> h");
+        let bytes = Rules::from_text(&text).expect("it compiles").to_artifact(false);
+        assert!(Rules::from_artifact(&bytes).is_ok(), "{condition}");
+        let mut contents = artifact::read(&bytes).expect("it can be read");
+        contents.program.zones = contents.program.zones.map(|_| "1999a".into());
+        let other =
+            artifact::write(&contents.program, &contents.sources, &contents.warnings, false, |_| None);
+        match Rules::from_artifact(&other) {
+            Ok(_) => assert!(!zoned, "{condition}"),
+            Err(error) => {
+                assert!(
+                    zoned && error.diagnostics()[0].code == Code::ArtifactVersion,
+                    "{condition}: {error}"
+                );
+            }
+        }
+    };
+    check("hour(at) == 3", false);
+    check("hour(at, \"UTC\") == 3", true);
+    check("date(at, z) == \"2026-01-01\"", true);
+}
+
+/// A route that came later did not know the zone of its file.
+#[test]
+fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
+    let text = "settings { zone: \"Asia/Shanghai\" }\ninput { at: datetime }\ndefault -> no";
+    let rules = LiveRules::from_text(Compiler::new(), text).expect("it compiles");
+    rules.insert("route a when hour(at) == 9 -> h").expect("it fits");
+    for _ in 0..2 {
+        assert_eq!(rules.decide(&json!({ "at": "2026-01-05T01:30:00Z" })).target(), Some("h"));
+        rules.merge().expect("it compiles");
+    }
+}
+
+/// A function that may find nothing passed for a value that is always there.
+#[test]
+fn what_a_function_may_not_find_needs_a_default() {
+    let check = |value: &str, optional: bool| {
+        let input = "input { text: string, at: datetime, z: string, l: list<int> }\nhandler h(v: int)";
+        let text = format!("{input}\nroute a when text == \"x\" -> h(v: {value})");
+        let expected = if optional { vec![Code::MaybeMissing] } else { vec![] };
+        assert_eq!(codes(&text), expected, "{value}");
+    };
+    check("index_of(text, \"a\")", true);
+    check("first(l)", true);
+    check("sum(l)", true);
+    check("hour(at, z)", true);
+    check("hour(at, \"UTC\")", false);
+    check("first(l) ?? 0", false);
+    check("bucket(text, \"seed\")", false);
+}
+
+/// A text that a message makes long times the number of places it is put in was built in full.
+#[test]
+fn a_replacement_beyond_the_limit_is_missing() {
+    let rules =
+        Rules::from_text("route a when replace(text, \"a\", c.s) is missing -> h").expect("it compiles");
+    for tier in Tier::ALL {
+        let message = json!({ "text": "a".repeat(2_000), "c": { "s": "b".repeat(1_000) } });
+        let decision = rules.with_tier(tier).decide(&message);
+        let limits: Vec<&str> = decision.exceeded().iter().map(|one| one.limit()).collect();
+        assert_eq!((decision.chosen(), &*limits), (Some("a"), &["value_bytes"][..]), "{tier:?}");
+    }
+}
+
+/// The result of a host function had no bound.
+#[test]
+fn a_result_of_a_host_function_has_so_many_bytes() {
+    let compiler = Compiler::new()
+        .function("letters", |count: i64| "a".repeat(count as usize))
+        .function("words", |count: i64| vec!["ab".to_owned(); count as usize]);
+    let check = |settings: &str, condition: &str, count: i64, expected: Result<(), &str>| {
+        let head = "extern fn letters(n: int) -> string\nextern fn words(n: int) -> list<string>";
+        let text = format!("settings {{ {settings} }}\n{head}\nroute r when {condition} -> h");
+        let rules = compiler.compile_text(&text).unwrap_or_else(|error| panic!("{}", error.render()));
+        for column in COLUMNS {
+            let decision = column.of(&rules).decide(&json!({ "n": count, "l": vec![count; 100] }));
+            let exceeded: Vec<&str> = decision.exceeded().iter().map(|one| one.limit()).collect();
+            let wanted = (expected.is_ok().then_some("r"), expected.err().into_iter().collect());
+            assert_eq!((decision.chosen(), exceeded), wanted, "{condition}, {count}: {column:?}");
+        }
+    };
+    for (condition, count, bytes) in [
+        ("len(letters(n)) == n", 20, 20),
+        ("len(words(n)) == n", 2, 20),
+        ("len(letters(n)) == n and trim(letters(n)) != \"b\"", 20, 20),
+    ] {
+        check(&format!("value_bytes: {bytes}"), condition, count, Ok(()));
+        check(&format!("value_bytes: {}", bytes - 1), condition, count, Err("value_bytes"));
+    }
+    check("", "len(letters(n)) == n", 1 << 20, Ok(()));
+    check("", "len(letters(n)) == n", (1 << 20) + 1, Err("value_bytes"));
+    // In quantifiers it may be so many in all, wherever the same call stands as well: engines ask in another order.
+    let each = "all x in l: len(letters(x)) == x";
+    check("value_bytes: 100", each, 64, Ok(()));
+    check("value_bytes: 100", each, 65, Err("value_bytes"));
+    check("value_bytes: 100", &format!("len(letters(n)) == n and ({each})"), 65, Err("value_bytes"));
+    // Too many in the quantifier are not too many behind it.
+    let text = format!(
+        "settings {{ value_bytes: 100 }}\nextern fn letters(n: int) -> string\nroute r when ({each}) or len(letters(n)) == n -> h"
+    );
+    let rules = compiler.compile_text(&text).unwrap_or_else(|error| panic!("{}", error.render()));
+    for column in COLUMNS {
+        let decision = column.of(&rules).decide(&json!({ "n": 65, "l": vec![65; 100] }));
+        assert_eq!(decision.chosen(), Some("r"), "{column:?}");
+    }
+}

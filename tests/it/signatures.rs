@@ -1,0 +1,171 @@
+//! Signed artifacts: a service that trusts keys loads nothing else, and nobody can pass other rules off as signed.
+
+use rulec::{
+    Backend, Code, CompileError, Compiler, KeyError, LiveRules, MemoryLoader, Rules, SigningKey, Tier,
+    VerifyingKey,
+};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+const PRIVATE: &str = include_str!("../keys/only-for-tests.pem");
+const PUBLIC: &str = include_str!("../keys/only-for-tests.pub");
+const OTHER: &str = include_str!("../keys/other.pub");
+
+/// The bytes of the key and the signature behind the header.
+const SIGNATURE: usize = 32 + 64;
+
+const TEXT: &str = "route shout when text contains \"!\" -> loud\ndefault -> quiet";
+
+fn rules() -> Rules {
+    Rules::from_text(TEXT).expect("they compile")
+}
+
+fn signed() -> Vec<u8> {
+    rules().to_signed_artifact(false, &SigningKey::from_pem(PRIVATE).expect("a key"))
+}
+
+fn trusting(keys: &[&str]) -> Compiler {
+    keys.iter()
+        .fold(Compiler::new(), |compiler, key| compiler.trust(VerifyingKey::from_pem(key).expect("a key")))
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(loaded: Result<T, CompileError>, code: Code, words: &str) {
+    let error = loaded.expect_err("it is refused");
+    let [diagnostic] = error.diagnostics() else { panic!("{error}") };
+    assert_eq!(diagnostic.code, code, "{error}");
+    assert!(diagnostic.message.contains(words), "{error}");
+}
+
+/// The place where the header of an artifact ends: behind magic, format, vocabulary and version.
+fn header_end(artifact: &[u8]) -> usize {
+    8 + 4 + 8 + 1 + usize::from(artifact[20])
+}
+
+#[test]
+fn what_a_trusted_key_has_signed_is_loaded() {
+    for keys in [&[PUBLIC][..], &[OTHER, PUBLIC]] {
+        let loaded = trusting(keys).load_artifact(&signed()).expect("it is signed");
+        assert_eq!(loaded.decide(&json!({"text": "hey!"})).chosen(), Some("shout"));
+    }
+    // Whoever trusts no key in particular takes it like any other.
+    assert!(Rules::from_artifact(&signed()).is_ok());
+    assert!(signed() == signed(), "equal rules and keys give equal bytes");
+}
+
+#[test]
+fn what_no_trusted_key_has_signed_is_refused() {
+    let load = |bytes: &[u8]| trusting(&[PUBLIC]).load_artifact(bytes);
+    refused(load(&rules().to_artifact(false)), Code::ArtifactUntrusted, "it is not signed");
+    refused(trusting(&[OTHER]).load_artifact(&signed()), Code::ArtifactUntrusted, "which is not trusted");
+}
+
+/// Only loading an artifact looked at the keys: whoever put a text in the place of one had it compiled.
+#[test]
+fn a_compiler_that_trusts_keys_takes_no_text() {
+    let compiler = trusting(&[PUBLIC]);
+    let words = |name: &str| format!("`{name}` is a text of rules, which has no signature");
+    let refused = |loaded: Result<Rules, CompileError>, name: &str| {
+        refused(loaded, Code::ArtifactUntrusted, &words(name));
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("some.rules");
+    std::fs::write(&file, TEXT).expect("it is written");
+    refused(compiler.compile_path(&file), "some.rules");
+    refused(compiler.clone().root(folder.path()).compile_path(&file), "some.rules");
+    refused(compiler.compile_text(TEXT), "<text>");
+    // Nothing of it is read: what is wrong with it is not told.
+    refused(compiler.compile_text("route route"), "<text>");
+    let loader = MemoryLoader::new().with("main.rules", TEXT);
+    refused(compiler.compile_with(&loader, "main.rules"), "main.rules");
+    let live = [
+        LiveRules::new(compiler.clone(), &loader, "main.rules"),
+        LiveRules::from_text(compiler.clone(), TEXT),
+        LiveRules::from_path(compiler.clone(), &file),
+    ];
+    for (live, name) in live.into_iter().zip(["main.rules", "<text>", "some.rules"]) {
+        self::refused(live, Code::ArtifactUntrusted, &words(name));
+    }
+    // What was loaded can serve as live rules, which are not edited.
+    let live = LiveRules::from(compiler.load_artifact(&signed()).expect("it is signed"));
+    assert_eq!(live.decide(&json!({"text": "hey!"})).chosen(), Some("shout"));
+    assert!(live.insert("route other -> x").is_err());
+}
+
+#[test]
+fn no_changed_byte_is_taken_for_signed() {
+    let (bytes, compiler) = (signed(), trusting(&[PUBLIC]));
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        assert!(compiler.load_artifact(&changed).is_err(), "byte {at} of {} may be changed", bytes.len());
+    }
+}
+
+#[test]
+fn a_signature_belongs_to_one_content() {
+    // Other rules, with their own hash in the header, behind the signature of the first.
+    let theirs = Rules::from_text("default -> theirs").expect("they compile").to_artifact(false);
+    let (mine, end) = (signed(), header_end(&theirs));
+    let forged = [&mine[..=end + SIGNATURE], &theirs[end + 1..]].concat();
+    assert!(Rules::from_artifact(&forged).is_ok(), "the file itself is sound");
+    refused(
+        trusting(&[PUBLIC]).load_artifact(&forged),
+        Code::ArtifactUntrusted,
+        "its signature is not by the key",
+    );
+    // The same with the hash of the first, which is signed.
+    let (hash, body) = (end + 1 + SIGNATURE, end + 1 + 32);
+    let forged = [&mine[..hash + 32], &theirs[body..]].concat();
+    assert_ne!(Sha256::digest(&theirs[body..])[..], mine[hash..hash + 32]);
+    refused(trusting(&[PUBLIC]).load_artifact(&forged), Code::ArtifactDamaged, "damaged");
+}
+
+fn decides_by_machine_code(rules: &Rules) -> bool {
+    rules.entries().all(|entry| rules.entry(entry).is_ok_and(|entry| entry.backend(true) == Backend::Jit))
+}
+
+/// Enough decisions for machine code to be made in the background.
+fn decide_often(rules: &Rules) -> bool {
+    let message = json!({"text": "quiet", "n": 3});
+    (0..300_000).any(|at| {
+        rules.decide(&message);
+        if at % 20_000 == 19_999 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        decides_by_machine_code(rules)
+    })
+}
+
+#[test]
+fn machine_code_is_made_of_trusted_rules_alone_unless_asked_for() {
+    let sums = (0..40).map(|at| format!("n * {at} + n * n - {at} > {}", at * 1000)).collect::<Vec<_>>();
+    let source = format!("route many when {} -> a\ndefault -> b", sums.join(" and "));
+    let rules = Rules::from_text(&source).expect("they compile");
+    assert!(decide_often(&rules), "these rules are worth compiling");
+    let (plain, signed) = (
+        rules.to_artifact(false),
+        rules.to_signed_artifact(false, &SigningKey::from_pem(PRIVATE).expect("a key")),
+    );
+    let trusted = trusting(&[PUBLIC]).load_artifact(&signed).expect("it is signed");
+    assert!(decide_often(&trusted), "a trusted key has signed them");
+    for bytes in [&plain, &signed] {
+        let loaded = Rules::from_artifact(bytes).expect("they load");
+        assert!(!decide_often(&loaded), "nobody vouches for them here");
+    }
+    let asked = Compiler::new().tier(Tier::Jit).load_artifact(&plain).expect("they load");
+    asked.ready().expect("machine code is there");
+    assert!(decides_by_machine_code(&asked));
+}
+
+#[test]
+fn keys_of_the_wrong_kind_are_told_apart() {
+    assert_eq!(SigningKey::from_pem(PUBLIC).err(), Some(KeyError::Public));
+    assert_eq!(VerifyingKey::from_pem(PRIVATE).err(), Some(KeyError::Private));
+    assert_eq!(VerifyingKey::from_pem("route a -> b").err(), Some(KeyError::Unknown));
+    let locked = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    assert_eq!(SigningKey::from_pem(locked).err(), Some(KeyError::Encrypted));
+    let key = SigningKey::from_pem(PRIVATE).expect("a key");
+    assert_eq!(Ok(key.verifying_key()), VerifyingKey::from_pem(PUBLIC));
+    assert!(!format!("{key:?}").contains("0d6a79"), "the private key is not shown");
+}

@@ -1,0 +1,84 @@
+//! The generated rules that speed is measured on, decided by every engine like the reference: routes that share
+//! their verbs, and rules over hundreds of fields of which a message has a score.
+
+use crate::support::engines;
+use crate::workload;
+use engines::{COLUMNS, REFERENCE};
+use rulec::Rules;
+use serde_json::Value as Json;
+use workload::detection::Detection;
+use workload::random::Random;
+use workload::{Density, Message, Shape, Variant, Workload};
+
+/// Decides messages in every form by every engine; how many of them some route holds for.
+fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str])) -> usize {
+    let compiled = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}"));
+    let reference = REFERENCE.of(&compiled);
+    let mut hits = 0;
+    for (at, message) in messages.iter().enumerate() {
+        let expected = reference.main().matched(message);
+        name(at, &expected);
+        hits += usize::from(!expected.is_empty());
+    }
+    for column in COLUMNS {
+        let rules = column.of(&compiled);
+        // One session, so that what a decision leaves behind could mislead the next.
+        let mut session = rules.session();
+        for message in messages {
+            let (expected, chosen) = (reference.main().matched(message), reference.decide(message));
+            let context = || format!("{column:?}: {message}");
+            assert_eq!(session.matched(message), expected, "{}", context());
+            assert_eq!(session.decide(message).chosen(), chosen.chosen(), "{}", context());
+            let record = rules.prepare(message);
+            assert_eq!(session.decide_record(&record).chosen(), chosen.chosen(), "{}", context());
+            let line = session.decide_line(message.to_string().as_bytes());
+            let line = line.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(line.chosen(), chosen.chosen(), "{}", context());
+        }
+    }
+    hits
+}
+
+/// An expression is not run where one of its literals was not found: the verbs stand in many texts, the things
+/// in few, and both in some without the expression matching.
+#[test]
+fn routes_that_share_their_verbs_are_decided_alike() {
+    for routes in [40, 1_200] {
+        let shape = Shape { routes, variant: Variant::Verbs, density: Density::Rare, no_key: 5, seed: 3 };
+        let workload = Workload::new(shape);
+        let mut random = Random::new(routes as u64);
+        let message = |at: usize| {
+            let route = &workload.routes[random.below(routes)];
+            let mut message = Message::random(&workload, &mut random);
+            if at.is_multiple_of(2) {
+                message = Message::satisfying(&workload, route, &mut random);
+            }
+            // Now and then the text's words stand the other way round.
+            if at.is_multiple_of(7) {
+                message.text = message.text.split(' ').rev().collect::<Vec<_>>().join(" ");
+            }
+            message.json()
+        };
+        let messages: Vec<Json> = (0..160).map(message).collect();
+        let hits = decided_alike(&workload.source(), &messages, |_, _| {});
+        assert!(hits > 60, "{hits} hits of {routes} routes");
+    }
+}
+
+/// One scanner serves all fields, the index goes over the fields that a message has, and values weigh by the
+/// rules that name them.
+#[test]
+fn rules_over_many_fields_are_decided_alike() {
+    for rules in [30, 500] {
+        let detection = Detection::new(rules, 5);
+        let mut random = Random::new(rules as u64);
+        let events: Vec<_> = (0..120).map(|_| detection.event(&mut random)).collect();
+        let messages: Vec<Json> = events.iter().map(|event| event.json()).collect();
+        let hits = decided_alike(&detection.source(), &messages, |at, held| {
+            let plain = detection.rules.iter().filter(|rule| rule.holds(&events[at]));
+            let plain: Vec<String> = plain.map(|rule| format!("d{}", rule.number)).collect();
+            assert_eq!(held, plain, "{}", messages[at]);
+        });
+        assert!(hits > 20, "{hits} hits of {rules} rules");
+    }
+}

@@ -1,0 +1,225 @@
+//! Every row of the tables of operators and functions: its example holds on every engine, its
+//! negation does not, and the reference page says what the table says (`INSTA_UPDATE=always` writes it anew).
+
+use crate::support::engines;
+use crate::support::golden;
+use crate::textmate;
+use engines::{COLUMNS, Column};
+use rulec::Rules;
+use rulec_lang::builtins::{self, FnResult};
+use rulec_lang::limits::{self, LimitInfo};
+use rulec_lang::operators::{self, Fixity, Negation, Outcome, Right};
+use rulec_sema::check::{SETTINGS, Setting};
+use rulec_syntax::parse::{UNITS, keywords};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+fn chosen(cond: &str, message: &Json, column: Column) -> Option<String> {
+    let rules = Rules::from_text(&format!("route hit when {cond} -> h"))
+        .unwrap_or_else(|error| panic!("{cond}: {error}"));
+    column.of(&rules).decide(message).chosen().map(str::to_owned)
+}
+
+fn check_example(name: &str, (cond, message): (&str, &str)) {
+    let message: Json = serde_json::from_str(message).unwrap();
+    for &column in COLUMNS {
+        let by = |cond: &str| chosen(cond, &message, column);
+        assert_eq!(by(cond).as_deref(), Some("hit"), "{name} by {column:?}: {cond}");
+        assert_eq!(by(&format!("not ({cond})")), None, "{name} by {column:?}: not ({cond})");
+    }
+}
+
+#[test]
+fn examples_of_operators_hold() {
+    for row in operators::TABLE {
+        check_example(row.spelling, row.example);
+    }
+}
+
+#[test]
+fn examples_of_functions_hold() {
+    for row in builtins::TABLE {
+        check_example(row.name, row.example);
+    }
+}
+
+#[test]
+fn a_predicate_over_what_is_missing_matches_neither_way() {
+    for row in
+        operators::TABLE.iter().filter(|row| row.forms.iter().any(|form| form.result == Outcome::Condition))
+    {
+        if matches!(
+            row.op,
+            operators::Op::And
+                | operators::Op::Or
+                | operators::Op::Not
+                | operators::Op::IsMissing
+                | operators::Op::IsPresent
+        ) {
+            continue;
+        }
+        for &column in COLUMNS {
+            let message = Json::Object(serde_json::Map::new());
+            assert_eq!(chosen(row.example.0, &message, column), None, "{}", row.spelling);
+            assert_eq!(
+                chosen(&format!("not ({})", row.example.0), &message, column),
+                None,
+                "not {}",
+                row.spelling
+            );
+        }
+    }
+}
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Operators and functions\n\n*For authors who look up what an operator or a function does.*\n\n\
+         Written from the tables in `src/ops.rs` and `src/builtins.rs` by `INSTA_UPDATE=always cargo test --test tables`.\n\n\
+         ## Operators, loosest first\n\n| operator | works on | negative | modifiers | what it asks or computes | example |\n|---|---|---|---|---|---|\n",
+    );
+    for row in operators::TABLE {
+        let kinds: Vec<String> = row
+            .forms
+            .iter()
+            .map(|form| match form.right {
+                Right::Nothing => form.left.to_string(),
+                Right::Kinds(kinds) => format!("{}, {kinds}", form.left),
+                Right::Same => format!("{}, the same", form.left),
+                Right::SomeText => format!("{}, string", form.left),
+                Right::Element => format!("{}, an element", form.left),
+                Right::Text => format!("{}, string", form.left),
+                Right::Pattern => format!("{}, constant regex", form.left),
+                Right::Network => format!("{}, network", form.left),
+                Right::Members => format!("{}, list or range", form.left),
+                Right::Type => format!("{}, a type", form.left),
+                Right::Condition => "conditions".to_owned(),
+            })
+            .collect();
+        let negative = match row.negation {
+            Negation::Op(op) => format!("`{}`", op.info().spelling),
+            Negation::NotBefore => format!("`not {}`", row.spelling),
+            Negation::NotWhole => "`not (…)`".to_owned(),
+            Negation::None => String::new(),
+        };
+        let modifiers: Vec<&str> = [
+            (row.accepts.word, "`word`"),
+            (row.accepts.quantity, "`any` `all` `none`"),
+            (row.accepts.case, "`ignoring case` `matching case`"),
+        ]
+        .into_iter()
+        .filter_map(|(takes, text)| takes.then_some(text))
+        .collect();
+        let place = match row.fixity {
+            Fixity::Prefix => " x",
+            Fixity::Infix | Fixity::Postfix => "",
+        };
+        let _ = writeln!(
+            page,
+            "| `{}{place}` | {} | {negative} | {} | {} | `{}` |",
+            row.spelling,
+            kinds.join("; "),
+            modifiers.join(" "),
+            row.doc,
+            row.example.0
+        );
+    }
+    page.push_str("\n## Functions\n\n| function | gives | what it computes | example |\n|---|---|---|---|\n");
+    for row in builtins::TABLE {
+        let partial = if row.missing().is_some() { ", or missing" } else { "" };
+        let result = match &row.result {
+            FnResult::Maybe(result, _) => result,
+            result => result,
+        };
+        let result = match result {
+            FnResult::Kinds(kinds) => kinds.to_string(),
+            FnResult::Strings => "list<string>".to_owned(),
+            FnResult::LikeArguments => "number, like its arguments".to_owned(),
+            FnResult::Ints => "list<int>".to_owned(),
+            FnResult::ValuesOfFirst => "list of the dict's values".to_owned(),
+            FnResult::LikeFirst => "list, like the first".to_owned(),
+            FnResult::ElementOfFirst => "an element".to_owned(),
+            FnResult::SumOfFirst => "number, like the elements".to_owned(),
+            FnResult::Bucket => "int; with a hash number".to_owned(),
+            FnResult::Maybe(..) => unreachable!("it is taken off above"),
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {result}{partial} | {} | `{}` |",
+            row.signature(),
+            row.doc,
+            row.example.0
+        );
+    }
+    page
+}
+
+/// Holds a page's table, between the comments that mark it, against the rows of the source.
+fn assert_table(page: &str, what: &str, head: &str, rows: impl IntoIterator<Item = String>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page);
+    let text = std::fs::read_to_string(&path).expect("the page is there");
+    let (begin, end) = (format!("<!-- the table of {what} -->\n"), "<!-- end of the table -->\n");
+    let (before, rest) = text.split_once(&begin).expect("the table has a beginning");
+    let (_, after) = rest.split_once(end).expect("the table has an end");
+    let columns = head.matches(" | ").count() + 1;
+    let rows: String = rows.into_iter().map(|row| row + "\n").collect();
+    let table = format!("{head}\n|{}\n{rows}", "---|".repeat(columns));
+    golden::assert_file(&path, &format!("{before}{begin}{table}{end}{after}"));
+}
+
+#[test]
+fn the_page_of_limits_is_up_to_date() {
+    let rows = limits::TABLE.iter().map(|LimitInfo { name, written, unit, doc, beyond, .. }| {
+        format!("| `{name}` | `{written}` | {unit} | {doc} | {beyond} |")
+    });
+    let head = "| setting | default | unit | what it bounds | beyond it |";
+    assert_table("limits.md", "`src/limits.rs`", head, rows);
+}
+
+/// The page of E0211 spoke of two settings when there were five.
+#[test]
+fn the_pages_of_settings_are_up_to_date() {
+    let head = "| setting | is | without it | what it says | holds for |";
+    for page in ["language.md", "codes/E0211.md"] {
+        let rows = SETTINGS.iter().map(|Setting { name, values, default, of_file, doc }| {
+            let holds = if *of_file { "its file" } else { "all rules" };
+            format!("| `{name}` | {values} | {default} | {doc} | {holds} |")
+        });
+        assert_table(page, "settings", head, rows);
+    }
+}
+
+#[test]
+fn the_page_of_the_language_names_each_unit() {
+    let rows = UNITS
+        .iter()
+        .map(|&(name, factor, divisor)| format!("| `1{name}` | {} |", factor as f64 / divisor as f64));
+    assert_table("language.md", "units", "| unit | stands for |", rows);
+}
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operators.md");
+    golden::assert_file(&path, &page());
+}
+
+#[test]
+fn the_grammar_of_editors_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/vscode/syntaxes/rules.tmLanguage.json");
+    golden::assert_file(&path, &textmate::grammar());
+}
+
+/// The words of the language, for fuzzers that are to write it.
+#[test]
+fn the_dictionary_of_the_fuzzers_is_up_to_date() {
+    let operators = operators::TABLE.iter().map(|row| row.spelling);
+    let functions = builtins::TABLE.iter().map(|row| row.name);
+    let statements = keywords().map(|(word, _)| word);
+    let words: BTreeSet<&str> = operators.chain(functions).chain(statements).collect();
+    let lines = words.iter().fold(String::new(), |mut lines, word| {
+        let _ = writeln!(lines, "\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""));
+        lines
+    });
+    golden::assert_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/rules.dict"), &lines);
+}

@@ -1,0 +1,161 @@
+//! `Entry::why_not` for routes of random small programs, held against brute force: the change that it names leads to the route, and no
+//! change of fewer fields does.
+//!
+//! `WHY_NOT_PROGRAMS=100000` tries more programs than usual.
+
+use crate::support::random;
+use crate::support::small;
+use crate::support::trials;
+use random::Random;
+use rulec::Rules;
+use rulec::why_not::Remedy;
+use serde_json::{Value as Json, json};
+use small::{is_plain, program};
+
+const PROGRAMS: u64 = 1_500;
+
+/// The number of top fields in which two messages differ.
+fn distance(a: &Json, b: &Json) -> usize {
+    ["n", "f", "t", "l"].iter().filter(|key| a.get(**key) != b.get(**key)).count()
+}
+
+#[derive(Default)]
+struct Shares {
+    asked: [usize; 2],
+    /// Those that a change was found for, or that are proven to have none.
+    answered: [usize; 2],
+    /// Those of which it is proven that nothing smaller does.
+    proven: [usize; 2],
+}
+
+fn hold(seed: u64, shares: &mut Shares) {
+    let mut random = Random::new(seed);
+    let own = program(&mut random);
+    let text = own.text();
+    let rules = Rules::from_text(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let kind = usize::from(!is_plain(&text));
+    let leads = |message: &Json, route: &str| rules.decide(message).chosen() == Some(route);
+    let default = own.default.iter().map(|_| "default");
+    for route in own.routes.iter().map(|route| &*route.name).chain(default) {
+        let from = &own.inputs[random.below(own.inputs.len())];
+        let found = rules.main().why_not(route, from).expect("there is such a route");
+        let context = format!("seed {seed}: {route} from {from}\n{text}{found:#?}");
+        let fewest =
+            own.inputs.iter().filter(|input| leads(input, route)).map(|input| distance(from, input)).min();
+        shares.asked[kind] += 1;
+        assert_eq!(found.taken_by.as_deref(), rules.decide(from).chosen(), "{context}");
+        match found.remedy {
+            Remedy::Chosen => assert_eq!(fewest, Some(0), "{context}"),
+            Remedy::Never => assert_eq!(fewest, None, "{context}"),
+            Remedy::Unknown => {
+                assert_eq!(kind, 1, "{context}");
+                continue;
+            }
+            Remedy::Change { fields, message, smallest } => {
+                assert!(leads(&message, route), "{context}");
+                assert!(distance(from, &message) <= fields.len(), "{context}");
+                // What brute force does not find may still be there beyond its inputs.
+                if smallest {
+                    assert!(
+                        fewest.is_none_or(|fewest| fields.len() <= fewest),
+                        "something smaller does: {context}"
+                    );
+                    shares.proven[kind] += 1;
+                }
+                assert!(smallest || kind == 1, "{context}");
+                shares.answered[kind] += 1;
+                continue;
+            }
+            _ => {}
+        }
+        shares.answered[kind] += 1;
+        shares.proven[kind] += 1;
+    }
+}
+
+#[test]
+fn the_smallest_change_is_that_of_brute_force() {
+    let mut shares = Shares::default();
+    trials::seeds(PROGRAMS).for_each(|seed| hold(seed, &mut shares));
+    for (kind, name) in ["plain", "with functions"].into_iter().enumerate() {
+        let Shares { asked, answered, proven } = &shares;
+        println!("{name}: {} of {} answered, {} proven", answered[kind], asked[kind], proven[kind]);
+        assert!(answered[kind] * 100 >= asked[kind] * [100, 80][kind], "{name}: too few are answered");
+    }
+}
+
+/// The changes of a message that lead to a route, in words.
+#[track_caller]
+fn check(rules: &str, route: &str, message: Json, expected: &[&str]) {
+    let own = Rules::from_text(rules).unwrap_or_else(|error| panic!("{rules}\n{error}"));
+    let found = own.main().why_not(route, &message).expect("there is such a route");
+    let Remedy::Change { fields, smallest: true, .. } = &found.remedy else { panic!("{found:#?}") };
+    let said = fields.iter().map(|field| {
+        let needs: Vec<&str> = field.needs.iter().map(|need| need.as_str()).collect();
+        format!("{} is {}, needs {} ({})", field.field, field.is, needs.join(" and "), field.would_be)
+    });
+    assert_eq!(said.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn changes_are_told_in_words() {
+    let rules = "route many when ctx.count > 3 and text contains \"a\" -> h\ndefault -> d";
+    check(
+        rules,
+        "many",
+        json!({"text": "a", "ctx": {"count": 2}}),
+        &["ctx.count is 2, needs more than 3 (4)"],
+    );
+    check(
+        rules,
+        "many",
+        json!({"text": "b"}),
+        &["ctx.count is null, needs more than 3 (4)", "text is \"b\", needs `text contains \"a\"` (\"a\")"],
+    );
+    check(
+        rules,
+        "default",
+        json!({"text": "a", "ctx": {"count": 4}}),
+        &["ctx.count is 4, needs another value, since `many` is tried before: `ctx.count > 3` (null)"],
+    );
+    check(
+        "route many when ctx is present and ctx.count > 3 -> h\ndefault -> d",
+        "many",
+        json!({}),
+        &["ctx is null, needs to be there and more than 3 ({\"count\":4})"],
+    );
+    let order = "route vip when vip == true -> v\nroute many when n >= 3 -> h\ndefault -> d";
+    check(
+        order,
+        "many",
+        json!({"vip": true, "n": 7}),
+        &["vip is true, needs another value, since `vip` is tried before: `vip == true` (null)"],
+    );
+    let jump = "route to when n > 1 -> goto t\ndefault -> d\ntable t { route x when not (m <= 5) -> x }";
+    check(jump, "x", json!({"n": 2, "m": 5}), &["m is 5, needs more than 5 (6)"]);
+    check(jump, "to", json!({"n": 0, "m": 6}), &["n is 0, needs more than 1 (2)"]);
+}
+
+#[test]
+fn routes_that_take_nothing_and_unknown_names_are_told() {
+    let rules =
+        Rules::from_text("route a when n > 1 -> a\nroute b when n > 2 -> b\ndefault -> d").expect("rules");
+    let found = rules.main().why_not("b", &json!({"n": 7})).expect("a route");
+    assert_eq!((found.remedy, found.taken_by.as_deref()), (Remedy::Never, Some("a")));
+    assert_eq!(rules.main().why_not("a", &json!({"n": 7})).expect("a route").remedy, Remedy::Chosen);
+    let error = rules.main().why_not("defualt", &json!({})).expect_err("there is none").to_string();
+    assert_eq!(error, "there is no route `defualt`; did you mean `default`?");
+    // The name may have its table before it, as in tests; a name that several ways share is listed once.
+    let rules = Rules::from_text(
+        "route small when n > 1 -> goto talk\ntable talk { route thanks when n > 5 -> t   route hello when n > 3 -> h }\n\
+         default -> d",
+    );
+    let rules = rules.expect("rules");
+    for name in ["thanks", "talk.thanks"] {
+        let found = rules.main().why_not(name, &json!({"n": 0})).expect("a route");
+        assert_eq!((&*found.route, found.taken_by.as_deref()), ("small → thanks", Some("default")));
+    }
+    let error = rules.main().why_not("nothing_like_it", &json!({})).expect_err("there is none").to_string();
+    assert_eq!(error, "there is no route `nothing_like_it`; there are small, thanks, hello, default");
+    assert!(rules.main().why_not("talk.small", &json!({})).is_err());
+}
