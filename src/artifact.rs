@@ -2,10 +2,10 @@
 //!
 //! | part | content |
 //! |---|---|
-//! | header | magic bytes, format number, hash of the operator and function tables, version of rulec |
+//! | header | magic bytes, format number, hash of the operator and function names, version |
 //! | signature | one byte: 1 if signed; then the public key, and the signature of header and hash |
 //! | hash | SHA-256 of the rest of the file |
-//! | conditions | the conditions of the rules, encoded one by one so that each is decoded only on demand |
+//! | conditions | the conditions of the rules, encoded one by one and decoded on demand |
 //! | files | the source files, with or without their texts |
 //! | warnings | the warnings of the compiler |
 //! | program | the typed program |

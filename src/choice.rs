@@ -1,5 +1,5 @@
-//! Tools around choices: the question that a language model answers, the tool definition that
-//! offers a choice to an agent, and the reasons of a result as sentences for users.
+//! Helpers for choices. A [`Question`] is a choice that a language model makes. [`tool()`] offers a
+//! choice to an agent, and [`reasons`] explains a result in sentences for users.
 //!
 //! ```
 //! use rulec::Rules;
