@@ -79,8 +79,8 @@ impl Compiler {
     /// checks host functions as in compilation.
     ///
     /// # Errors
-    /// If the bytes are not an artifact of this version of rulec, or are damaged. If a host function
-    /// is missing or has other types.
+    /// If the bytes are not an artifact of this version of rulec, or are damaged. Also if a host
+    /// function is missing or has other types.
     pub fn load_artifact(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
         text::keeping_parsed(|| self.load(bytes))
     }

@@ -1,6 +1,6 @@
 //! The procedural macro inside `message!`, which builds a localizable message from a template and
-//! arguments, as `format!` builds a string. A string would be fixed to one language. A message keeps
-//! its template, so a catalogue can find the translated template.
+//! arguments, as `format!` builds a string. A string would be fixed to one language. A message
+//! keeps its template, so a catalogue can find the translated template.
 //!
 //! Existing libraries do not fit. Fluent moves the English text out of the source code into files
 //! of its own. The bindings of gettext and `rust-i18n` choose the language when a message is
