@@ -76,7 +76,7 @@ pub(super) struct Writer {
     pub incompatible: bool,
     /// The error of the last merge, if it failed.
     pub error: Option<CompileError>,
-    /// After a failed merge, the number of edits before the next automatic merge.
+    /// After a failed merge, the number of pending edits that starts the next automatic merge.
     pub retry_at: usize,
     /// The edits of routes since a recompilation began; `None` if no recompilation runs.
     pub log: Option<Vec<Edit>>,
