@@ -246,9 +246,9 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the engine that judges payloads. Machine code is used only if `Tier::Jit` is
-    /// configured: the blocks of a payload are short, and each run would set up the slots of the
-    /// whole program.
+    /// Returns the engine that judges payloads. Machine code is used only if [`Tier::Jit`] is
+    /// configured. The blocks of a payload are short, and machine code would reserve memory for all
+    /// slots in each block.
     #[doc(hidden)]
     pub fn judging_backend(&self) -> Backend {
         let tier = if self.how.tier == Tier::Auto { Tier::Vm } else { self.how.tier };

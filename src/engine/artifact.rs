@@ -104,8 +104,8 @@ impl Compiler {
         })
     }
 
-    /// Reads rule sources and their imports. An error if keys are trusted, because texts are not
-    /// signed.
+    /// Reads rule sources and their imports. Returns an error if keys are trusted, because texts
+    /// are not signed.
     pub(super) fn read(
         &self,
         threads: Threads,

@@ -181,8 +181,8 @@ impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
 }
 
 impl RuleSet {
-    /// Selects the engine for a table. `is_tree`: the message is a JSON tree, not yet read into
-    /// slots.
+    /// Selects the engine for a table. `is_tree` is true if the message is a JSON tree that is not
+    /// read into slots.
     pub fn backend(&self, how: How, table: TableId, is_tree: bool) -> Backend {
         if how.tier == Tier::Reference {
             return Backend::Reference;

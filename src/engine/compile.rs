@@ -103,7 +103,7 @@ impl Compiler {
         self
     }
 
-    /// Sets for which tables decisions use the index.
+    /// Sets which tables use the index; by default, the tables that are faster with the index.
     #[must_use]
     pub fn index(mut self, indexing: Indexing) -> Self {
         self.indexing = indexing;

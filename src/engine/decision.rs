@@ -72,7 +72,7 @@ impl Extras {
 /// A flow whose pattern matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// The id of the flow, as the rules give it for the caller.
+    /// The id after the arrow of the `flow` statement, for the caller.
     pub id: &'r str,
     /// The name of the flow in the rules.
     pub name: &'r str,

@@ -103,7 +103,7 @@ impl<'r> Entry<'r> {
         self.rules.set.backend(self.how, self.table, !prepared)
     }
 
-    /// Decides for a message.
+    /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&self, message: &Json) -> Decision {
         self.call(|call| call.decide(Input::Tree(message)))
     }

@@ -142,8 +142,8 @@ macro_rules! host_functions {
                     (self)($(
                         match _args.get($at).and_then(|value| $arg::from_value(*value)) {
                             Some(arg) => arg,
-                            // For example an element of a type other than the declared element
-                            // type.
+                            // Wrong type, for example a list element that is not of the declared
+                            // element type.
                             None => return Ok(Json::Null),
                         }
                     ),*).into_json()

@@ -70,7 +70,7 @@ impl Session {
         Call { rules: &self.rules, backends: &mut self.backends, workspace: &mut self.workspace }
     }
 
-    /// Decides for a message.
+    /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.call().decide(Input::Tree(message))
     }
@@ -207,12 +207,12 @@ pub(super) struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// Decides for a message in any form.
+    /// Evaluates the entry for a message in any form.
     pub fn decide(self, input: Input<'_>) -> Decision {
         decide(self.rules, self.backends, &mut self.workspace.machine, input)
     }
 
-    /// Decides for a prepared message.
+    /// Evaluates the entry for a prepared message.
     pub fn decide_record(self, record: &Record<'_>) -> Decision {
         if record.generation == self.rules.generation {
             self.decide(Input::Record(record))
@@ -266,7 +266,7 @@ impl Call<'_> {
     }
 }
 
-/// Decides for a message in any form.
+/// Evaluates the entry for a message in any form.
 fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, input: Input<'_>) -> Decision {
     let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table);
     let breaches = rules.breaches(input);

@@ -8,7 +8,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Arbitration {
-    /// All decisions, by rank; decisions of equal rank keep their order.
+    /// All decisions, lowest rank first and without rank last; decisions of equal rank keep their
+    /// order.
     pub order: Vec<String>,
     /// The decision that runs now; `None` if there are no decisions.
     pub run_now: Option<String>,
@@ -19,7 +20,7 @@ pub struct Arbitration {
     pub suspended: Vec<String>,
     /// The decisions that wait until the first one is done.
     pub blocked: Vec<String>,
-    /// Whether the first decision is published; false for an `internal` kind.
+    /// Whether the first decision is published to the outside; false for an `internal` kind.
     pub published: bool,
 }
 
@@ -28,7 +29,6 @@ pub struct Arbitration {
 ///
 /// # Errors
 /// If the rules have no payload kind of a decision's name.
-/// When the rules have no payload kind of a decision's name.
 pub fn arbitrate<I: AsRef<str>, K: AsRef<str>>(
     rules: &Rules,
     decisions: &[(I, K)],

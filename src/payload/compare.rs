@@ -167,7 +167,8 @@ impl Changes<'_> {
     }
 }
 
-/// Returns the type names that a schema allows; all types if the schema names none.
+/// Returns the type names that a schema allows. A schema without `type` allows all types except its
+/// `not` type.
 fn types(schema: &Json) -> BTreeSet<String> {
     let all = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let mut types = match &schema["type"] {

@@ -59,15 +59,16 @@ impl<'a> Engine<'a> {
         Engine { machine, program, hosts, input, arena, calls: None }
     }
 
-    /// Enters an `each` over a list with this number of elements, for the limits on nested lists.
-    /// Returns the outer state for [`Engine::stand_in`]; `None` if there are too many elements.
+    /// Enters an `each` block over a list with this number of elements. Returns the outer nesting,
+    /// to restore it with [`Engine::stand_in`]; `None` if the list exceeds a limit.
     pub fn enter(&mut self, nest: u32, elements: usize) -> Option<Blocks> {
         let outer = self.arena.blocks();
         self.stand_in(self.arena.inside_each(nest, elements)?);
         Some(outer)
     }
 
-    /// Restores the `each` nesting state, both for the VM's arena and for the explanations' arena.
+    /// Sets the nesting of `each` blocks that limits apply to, for the explanations' arena and the
+    /// engine's arena.
     pub fn stand_in(&mut self, blocks: Blocks) {
         self.arena.stand_in(blocks);
         match &mut self.machine {

@@ -159,7 +159,7 @@ impl Judgement {
     }
 
     /// Returns the limits that were exceeded, each once. A value over a limit counted as missing,
-    /// so rules about the value were not violated.
+    /// so no rule about the value was violated.
     pub fn exceeded(&self) -> &[Exceeded] {
         &self.findings.exceeded
     }

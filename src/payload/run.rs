@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts the conditions inside a value.
+    /// Counts the results of the conditions inside a value, for coverage.
     fn count_value(&mut self, value: ValueId) {
         if let Some(truths) = &mut self.truths {
             truths.see_value(self.engine.explainer(), value);

@@ -149,7 +149,7 @@ fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, Place)>) -> Opti
     by_name.is_empty().then(|| Segment::young(rules, base, ordered))
 }
 
-/// Runs `end` on the writer when work ends, also by a panic.
+/// Runs `end` on the writer when dropped, so that a panic also ends the work.
 pub(super) struct Running<'s> {
     pub shared: &'s Shared,
     pub end: fn(&mut Writer),

@@ -77,8 +77,8 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
     })
 }
 
-/// Returns the violations of the base's input contract. If no `input` is declared, also the
-/// violations of field types that later segments infer.
+/// Returns the violations of the base's input contract. If no `input` is declared, field types are
+/// inferred, and later segments may add violations.
 fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<Breach> {
     let of = |rules: &Rules| rules.set().breaches(Input::Tree(message));
     let base = &snapshot.base.rules;

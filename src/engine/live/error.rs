@@ -41,7 +41,7 @@ pub enum EditError {
         "{0}; where `{1}` brings it, which an edit before this one imports, make that edit first, by itself"
     )]
     NotYet(Box<EditError>, String),
-    /// The rules were made from compiled [`Rules`](super::Rules) and cannot be edited.
+    /// The rules were made from compiled [`Rules`](crate::Rules) and cannot be edited.
     #[error(
         "these rules cannot be edited, since nothing of them is kept for it; make them with `LiveRules::from_path` \
          or `LiveRules::from_text`"

@@ -52,7 +52,7 @@ impl Loader for Recorder<'_> {
     }
 }
 
-/// Positions in the texts: of routes, and where statements can be added.
+/// Positions of routes in the texts, and positions where statements can be added.
 #[derive(Default)]
 pub(super) struct Places {
     /// For each route, the end offset of the previous statement.
