@@ -1,18 +1,18 @@
-//! Compiled rules as a file: what `rulec build` writes and loading reads.
+//! The binary file of compiled rules: `rulec build` writes it, and [`crate::Rules`] loads it.
 //!
-//! | part | what it holds |
+//! | part | content |
 //! |---|---|
-//! | header | magic bytes, the format's number, what the numbers of operators and functions mean, the version of rulec |
-//! | signature | a byte that says whether there is one; the public key, and the signature of header and hash by the private one |
-//! | hash | the SHA-256 of the rest |
-//! | conditions | the conditions of the rules, each by itself, which are read again when somebody asks |
-//! | files | the sources with their texts, or without |
-//! | warnings | what the compiler had to say |
+//! | header | magic bytes, format number, hash of the operator and function names, version |
+//! | signature | one byte: 1 if signed; then the public key, and the signature of header and hash |
+//! | hash | SHA-256 of the rest of the file |
+//! | conditions | the conditions of the rules, encoded one by one and decoded on demand |
+//! | files | the source files, with or without their texts |
+//! | warnings | the warnings of the compiler |
 //! | program | the typed program |
 //!
-//! Normal form, bytecode and index follow from the program, and are made of it as when compiling: what is not
-//! there cannot disagree. An artifact is for the version of rulec that wrote it; it is built anew from the
-//! rules, which are what is kept. Equal rules give equal bytes.
+//! The normal form, the bytecode and the index are not stored. Loading derives them from the
+//! program again, so they cannot disagree with the program. Only the version of rulec that wrote an
+//! artifact can read the artifact, so keep the sources and rebuild. Equal rules give equal bytes.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -31,39 +31,40 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 
-/// The first bytes of an artifact; no text begins so.
+/// The first bytes of an artifact; no text file begins with them.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
-/// Larger files are not read: an artifact of a million rules takes a tenth of it.
+/// Maximum size of an artifact. An artifact of a million rules needs a tenth of this limit.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
-/// Changes whenever the bytes mean something else.
+/// Format number; increase it whenever the meaning of the bytes changes.
 const FORMAT: u32 = 11;
-/// The bytes of a SHA-256.
+/// Length of a SHA-256 hash in bytes.
 const HASH: usize = 32;
 
-/// Why a file cannot be used as an artifact.
+/// The reason why a file cannot be loaded as an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArtifactError {
-    /// It is something else.
+    /// The file is not an artifact.
     Foreign,
-    /// Another version of rulec wrote it.
+    /// The artifact was written by this other version of rulec.
     Version(String),
-    /// Its decisions depend on other data of time zones.
+    /// The decisions depend on time zones, and the artifact was built with this other time zone
+    /// database.
     Zones(Arc<str>),
-    /// It is not signed, and a signature is demanded.
+    /// The artifact is not signed, and trusted keys were given.
     Unsigned,
-    /// It is signed with a key that is not trusted.
+    /// The artifact is signed with this key, and the key is not trusted.
     Untrusted(String),
-    /// Its signature was not made with the key that it names.
+    /// The signature does not match the key that the artifact names.
     Forged(String),
-    /// It is shorter or longer than it was, or other bytes stand in it.
+    /// The file was truncated, extended or changed after it was written.
     Damaged,
-    /// Its content makes no sense.
+    /// The hash is right, but the content cannot be decoded.
     Malformed(DecodeError),
 }
 
 impl ArtifactError {
-    /// The reason, in words.
+    /// Returns the reason as a localized message.
     pub fn in_words(&self) -> Message {
         match self {
             ArtifactError::Foreign => message!("it is no compiled rules file"),
@@ -112,25 +113,26 @@ pub struct Contents {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// True when a file that begins like this is an artifact.
+/// True if a file with these first bytes is an artifact.
 pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
 
-/// The SHA-256 that an artifact's header says its content has: a name for the rules in it.
+/// Returns the SHA-256 of the content, as the header states it; `None` if this is not a readable
+/// artifact. The hash identifies the rules in the artifact.
 pub fn content_hash(artifact: &[u8]) -> Option<[u8; HASH]> {
     parted(artifact).ok().map(|parted| *parted.hash)
 }
 
-/// The signature of an artifact's header and hash.
+/// The signature of an artifact's header and hash, with the key that made it.
 #[derive(Debug)]
 pub struct Signed {
-    /// The public key, in 32 bytes.
+    /// The public key.
     pub key: [u8; 32],
     pub signature: [u8; 64],
 }
 
-/// The parts of an artifact before anything is believed.
+/// The parts of an artifact; neither hash nor signature is verified yet.
 #[cfg_attr(not(feature = "signatures"), expect(dead_code, reason = "nobody verifies a signature then"))]
 struct Parted<'a> {
     header: &'a [u8],
@@ -139,7 +141,8 @@ struct Parted<'a> {
     body: &'a [u8],
 }
 
-/// Writes an artifact; without the texts of the sources when they are stripped. `sign` is handed what is to be signed.
+/// Encodes an artifact. `strip` leaves out the texts of the sources. `sign` receives the bytes to
+/// sign and returns the signature, or `None` for an unsigned artifact.
 pub fn write(
     program: &Program,
     sources: &SourceMap,
@@ -185,7 +188,7 @@ pub fn write(
     file
 }
 
-/// Reads an artifact, and verifies its program.
+/// Decodes an artifact after checking its hash, and verifies the decoded program.
 pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let Parted { hash, body, .. } = parted(artifact)?;
     if Sha256::digest(body)[..] != hash[..] {
@@ -194,7 +197,7 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     let mut reader = Reader::new(body, Counts::default());
     let mut counts = Counts::default();
     for numbered in Numbered::ALL {
-        // Each takes a byte at least of what follows.
+        // `count` rejects more items than bytes left: each item takes at least one byte.
         counts = counts.with(numbered, reader.count()?);
     }
     let length = reader.count()?;
@@ -207,9 +210,9 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     if program.counts(sources.len()) != counts {
         return Err(DecodeError("the program is not as large as it says").into());
     }
-    // By numbers of tables, which are known to be there only now.
+    // Sorting compares table ids, which `program.counts` has just checked.
     program.order_rules();
-    // Other data may say another hour, and nobody would know since when.
+    // Another time zone database may give another local hour, and users would not notice.
     if let Some(zones) = program.zones.as_ref().filter(|zones| ***zones != *zone::version()) {
         return Err(ArtifactError::Zones(zones.clone()));
     }
@@ -217,7 +220,7 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
     Ok(Contents { program, sources, warnings })
 }
 
-/// Takes an artifact of this version apart.
+/// Splits an artifact of this version into its parts.
 fn parted(artifact: &[u8]) -> Result<Parted<'_>, ArtifactError> {
     let rest = artifact.strip_prefix(&MAGIC).ok_or(ArtifactError::Foreign)?;
     let (format, rest) = rest.split_first_chunk::<4>().ok_or(ArtifactError::Damaged)?;
@@ -225,7 +228,7 @@ fn parted(artifact: &[u8]) -> Result<Parted<'_>, ArtifactError> {
     let (length, rest) = rest.split_first().ok_or(ArtifactError::Damaged)?;
     let (version, rest) = rest.split_at_checked(usize::from(*length)).ok_or(ArtifactError::Damaged)?;
     if *format != FORMAT.to_le_bytes() || *words != vocabulary().to_le_bytes() {
-        // Shown to a person, whatever was found there.
+        // The version is shown to a person, so unprintable bytes are removed.
         let version: String =
             String::from_utf8_lossy(version).chars().filter(char::is_ascii_graphic).collect();
         let version =
@@ -246,10 +249,11 @@ fn parted(artifact: &[u8]) -> Result<Parted<'_>, ArtifactError> {
     Ok(Parted { header, signed, hash, body })
 }
 
-/// Returns whether an artifact is signed by one of the keys. Nothing else of it has been read then.
+/// Reports whether one of the keys signed the artifact; false if no keys are given. Only the
+/// header, the hash and the signature are read.
 ///
 /// # Errors
-/// When it is no artifact of this version, or keys are given and none of them has signed it.
+/// If the file is not an artifact of this version, or if keys are given and none of them signed it.
 #[cfg(feature = "signatures")]
 pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result<bool, ArtifactError> {
     if keys.is_empty() {
@@ -268,18 +272,18 @@ pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result
     })
 }
 
-/// The message that a signature is made of. The first words keep it from meaning anything elsewhere.
+/// Returns the bytes to sign. The prefix keeps the signature from being valid in another protocol.
 fn to_sign(header: &[u8], hash: &[u8]) -> Vec<u8> {
     [b"rulec artifact signature\0", header, hash].concat()
 }
 
-/// Bytes as people compare them.
+/// Formats bytes as lower-case hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A hash (FNV-1a) of what the numbers of operators and functions mean: they are written by their
-/// places in the tables.
+/// Hashes the names of all operators and functions (FNV-1a). Artifacts encode an operator or a
+/// function by its index in a table, so a changed table must change the hash.
 fn vocabulary() -> u64 {
     let operators = operators::TABLE.iter().map(|row| row.spelling);
     let functions = builtins::TABLE.iter().map(|row| row.name);

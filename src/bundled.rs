@@ -1,7 +1,7 @@
-//! The rule files that come with the project, to be used as they are or copied and changed.
+//! Rule files that are part of the library. Use them unchanged, or copy and adapt them.
 
-/// The rules of an agent's decision payloads, with their ranks and the table from intents to
-/// decisions.
+/// Payload kinds for the decisions of an agent, with their ranks, and the table that maps intents
+/// to decisions.
 pub const DECISIONS: &str = include_str!("../rules/decisions.rules");
-/// The routers of a workflow's loops and votes.
+/// Routers for the loops and votes of a workflow.
 pub const WORKFLOW: &str = include_str!("../rules/workflow.rules");

@@ -1,5 +1,5 @@
-//! Choices beside their conditions: the question behind one that a language model makes, the tool that a choice is to
-//! an agent, and the reason of an outcome in words for the user.
+//! Helpers for choices. A [`Question`] is a choice that a language model makes. [`tool()`] offers a
+//! choice to an agent, and [`reasons`] explains a result in sentences for users.
 //!
 //! ```
 //! use rulec::Rules;
@@ -46,14 +46,14 @@ use serde_json::Value as Json;
 
 const TEXT: &str = "text";
 
-/// The question behind a choice that a language model makes: `choice NAME ask "question" { … }`.
+/// A choice whose branch a language model selects: `choice NAME ask "question" { … }`.
 #[derive(Clone, Debug)]
 pub struct Question {
     rules: Rules,
     question: hir::Question,
 }
 
-/// There is no choice of that name, or none of the kind that is wanted.
+/// Error: the rules hold no choice with this name, or only a choice of another kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{words}")]
 pub struct UnknownChoice {
@@ -62,43 +62,43 @@ pub struct UnknownChoice {
 }
 
 impl UnknownChoice {
-    /// The name that was asked for.
+    /// Returns the name that was looked up.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The mistake and the remedy, which each language has its own words for.
+    /// Returns the problem and a suggested fix as a localized message.
     pub fn in_words(&self) -> &Message {
         &self.words
     }
 }
 
-/// Why a message holds no answer of use to a question; the default branch is taken then.
+/// The reason why a message holds no usable answer to a question. The default branch is then taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 #[non_exhaustive]
 pub enum NoAnswer {
-    /// Nobody has answered.
+    /// The message holds no answer.
     Missing {
-        /// The choice.
+        /// The name of the choice.
         choice: String,
     },
-    /// The answer is no text.
+    /// The answer is not a string.
     NoText {
-        /// The answer as JSON.
+        /// The answer as JSON text.
         found: String,
     },
-    /// The answer is the id of no branch.
+    /// The answer is not the id of a branch.
     NoBranch {
         /// The answer.
         answer: String,
-        /// The ids.
+        /// The ids of all branches, as a list for the message.
         known: String,
     },
 }
 
 impl NoAnswer {
-    /// The reason, which each language has its own words for.
+    /// Returns the reason as a localized message.
     pub fn in_words(&self) -> Message {
         match self {
             NoAnswer::Missing { choice } => {
@@ -115,10 +115,10 @@ impl NoAnswer {
 }
 
 impl Question {
-    /// The question of the choice of that name.
+    /// Returns the question of the choice `name`.
     ///
     /// # Errors
-    /// When the rules hold no such choice, or one that decides by conditions.
+    /// If the rules hold no such choice, or if the choice decides by conditions.
     pub fn new(rules: &Rules, name: &str) -> Result<Question, UnknownChoice> {
         let found = rules.program().questions.iter().find(|question| &*question.name == name);
         match found {
@@ -131,52 +131,54 @@ impl Question {
         }
     }
 
-    /// The questions of all choices that a model makes, in the order of the rules.
+    /// Returns the questions of all choices that a model makes, in source order.
     pub fn all(rules: &Rules) -> impl Iterator<Item = Question> {
         let questions = rules.program().questions.iter();
         questions.map(|question| Question { rules: rules.clone(), question: question.clone() })
     }
 
-    /// The name of the choice.
+    /// Returns the name of the choice.
     pub fn name(&self) -> &str {
         &self.question.name
     }
 
-    /// The question, as the author wrote it.
+    /// Returns the question as the author wrote it.
     pub fn text(&self) -> &str {
         &self.question.text
     }
 
-    /// The branch ids, in the order of the rules.
+    /// Returns the ids of the branches, in source order.
     pub fn branches(&self) -> impl Iterator<Item = &str> {
         self.question.branches.iter().map(|(id, _)| &**id)
     }
 
-    /// The branch that is taken when no answer is of use.
+    /// Returns the id of the branch that is taken without a usable answer.
     pub fn default_branch(&self) -> &str {
         &self.question.default
     }
 
-    /// True when the user is to see the answer, and why.
+    /// True if the user should see the answer and its reason (`to_user` in the rules).
     pub fn to_user(&self) -> bool {
         let program = self.rules.program();
         program.table_named(self.name()).is_some_and(|table| program.tables[table.index()].to_user)
     }
 
-    /// The section of the prompt that asks it.
+    /// Returns the section of a prompt that contains the question.
     pub fn prompt(&self) -> String {
         branch_prompt(self.text())
     }
 
-    /// The tool by which a model answers; it asks for a reason where the user is to see one.
+    /// Returns the tool that the model calls to answer. If the user should see the answer, the tool
+    /// also requires a reason.
     pub fn tool(&self) -> PickTool {
         let branches = self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning));
         let tool = PickTool::choose_branch(self.text(), branches);
         if self.to_user() { tool.with_reason() } else { tool }
     }
 
-    /// The message without its text and answers, as a model may read it: the values that the rules declare `@private`
-    /// are masked. `None` when nothing else is in it.
+    /// Returns the other fields of the message as JSON for the model. The text and the answers are
+    /// left out, and values that the rules declare `@private` are masked. `None` if no fields
+    /// remain.
     pub fn known(&self, message: &Json) -> Option<String> {
         let mut known = self.rules.masked_message(message);
         match &mut known {
@@ -195,10 +197,10 @@ impl Question {
         Some(known.to_string())
     }
 
-    /// The answer that a message holds: the branch that its `answers.NAME` names.
+    /// Returns the answer in the message: the branch id in `answers.NAME`.
     ///
     /// # Errors
-    /// When there is none, or none of use.
+    /// If there is no answer, or the answer is not a branch id.
     pub fn answer<'m>(&self, message: &'m Json) -> Result<&'m str, NoAnswer> {
         match message.get(ANSWERS).and_then(|answers| answers.get(self.name())) {
             None | Some(Json::Null) => Err(NoAnswer::Missing { choice: self.name().to_owned() }),
@@ -212,7 +214,7 @@ impl Question {
     }
 }
 
-/// The entry of a choice of any kind.
+/// Returns the entry of the choice `name`, whether conditions or a model decide it.
 fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
@@ -222,7 +224,7 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
     })
 }
 
-/// Says what may have been meant by a name that no choice has which a model makes.
+/// Suggests a fix for a name that is not a choice made by a model.
 fn hint(rules: &Rules, name: &str) -> Message {
     if choice(rules, name).is_ok() {
         return message!("`{name}` decides by its conditions: ask `Rules::entry` for it");
@@ -231,7 +233,7 @@ fn hint(rules: &Rules, name: &str) -> Message {
     suggested(name, &names, message!("`choice NAME ask \"question\" {{ … }}` is one"))
 }
 
-/// The name that is near, or all there are.
+/// Suggests the nearest name, or lists all names, or shows `example` if there are none.
 fn suggested(name: &str, names: &[&str], example: Message) -> Message {
     match nearest(name, names.iter().copied()) {
         Some(near) => message!("did you mean `{near}`?"),

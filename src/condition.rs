@@ -1,5 +1,5 @@
-//! Conditions that come as texts while the program runs, such as those on the edges of a plan: compiled and
-//! type-checked like the condition of a route, and decided by the same engines.
+//! Conditions given as text at run time, such as the conditions on the edges of a plan. Each is
+//! compiled, type-checked and evaluated like the condition of a route.
 
 use crate::engine::{CompileError, Rules};
 use rulec_base::diag::Message;
@@ -7,9 +7,9 @@ use rulec_base::message;
 use serde_json::Value as Json;
 use std::fmt::Write;
 
-/// The most bytes a condition may have.
+/// Maximum length of a condition in bytes.
 const MAX_BYTES: usize = 4096;
-/// The name of the one rule that a condition becomes.
+/// Name of the single route that a condition is compiled to.
 const RULE: &str = "holds";
 
 /// A compiled condition.
@@ -30,14 +30,14 @@ pub struct Condition {
     rules: Rules,
 }
 
-/// Why a text is no condition.
+/// The reason why a text is not a valid condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ConditionError {
-    /// The mistake, in words.
+    /// The problem.
     pub message: Message,
-    /// The remedy, where one is known.
+    /// A suggested fix, if one is known.
     pub help: Option<Message>,
 }
 
@@ -46,7 +46,7 @@ impl ConditionError {
         ConditionError { message, help: Some(help) }
     }
 
-    /// The first mistake that was found.
+    /// Takes the message and help of the first error.
     fn of(error: &CompileError) -> ConditionError {
         let first = error.diagnostics().iter().find(|diagnostic| diagnostic.is_error());
         first.map_or_else(
@@ -62,11 +62,11 @@ impl ConditionError {
 }
 
 impl Condition {
-    /// Compiles a condition. Its names are fields of the message; `${a.b}` is the path `a.b`, whatever
-    /// characters its names have.
+    /// Compiles a condition. Names are fields of the message. `${a.b}` is the path `a.b`, and its
+    /// names may contain any characters except quotes, backquotes and line breaks.
     ///
     /// # Errors
-    /// When it is no condition, or uses one name at types that exclude each other.
+    /// If the text is not a condition, or uses one field at incompatible types.
     pub fn compile(text: &str) -> Result<Condition, ConditionError> {
         if text.trim().is_empty() {
             return Err(ConditionError::new(
@@ -91,13 +91,13 @@ impl Condition {
         Ok(Condition { rules })
     }
 
-    /// True when it holds for the message; what is missing never matches.
+    /// True if the condition holds for the message. A comparison with a missing field never holds.
     pub fn holds(&self, message: &Json) -> bool {
         self.rules.decide(message).chosen().is_some()
     }
 }
 
-/// The text with each `${a.b}` written as the path it means, also where it is all of a quoted text.
+/// Replaces each `${a.b}` by the path `a.b`. Quotes directly around a `${…}` are removed.
 fn paths_of(text: &str) -> Result<String, ConditionError> {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// A text must not bring statements of its own along.
+    /// A text must not close the condition and add statements of its own.
     #[test]
     fn what_is_no_condition_is_refused_with_a_reason() {
         for text in [

@@ -1,5 +1,5 @@
-//! The engine as a service uses it: compile a rule set once, at start-up, and decide with it from
-//! any thread; with [`LiveRules`] routes come and go meanwhile.
+//! Compiled rule sets and decisions: compile a rule set once at start-up, then decide with it from
+//! any thread. [`LiveRules`] can be edited while they serve.
 
 mod analyse;
 mod answers;
@@ -51,14 +51,14 @@ use std::path::Path;
 use std::sync::Arc;
 use workspace::Workspace;
 
-/// A compiled rule set: cheap to clone, shared between threads.
+/// A compiled rule set. It is cheap to clone and can be shared between threads.
 #[derive(Clone)]
 pub struct Rules {
     shared: Arc<Shared>,
     how: How,
 }
 
-/// The engine that was asked for.
+/// The configured engine and index use.
 #[derive(Clone, Copy)]
 struct How {
     tier: Tier,
@@ -76,71 +76,72 @@ impl Rules {
         &self.shared.set
     }
 
-    /// Compiles a file and what it imports, without host functions; see [`Compiler`] for more.
+    /// Compiles a file and its imports, without host functions; see [`Compiler`] for more options.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         Compiler::new().compile_path(path)
     }
 
-    /// Compiles a text that imports nothing, without host functions.
+    /// Compiles a text without imports and without host functions.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn from_text(text: &str) -> Result<Rules, CompileError> {
         Compiler::new().compile_text(text)
     }
 
-    /// Decides by the routes outside any table. A message that breaks a promise of `input` is
-    /// decided all the same; [`Decision::breaches`] names what was wrong.
+    /// Decides with the top-level routes, outside any table. A message that violates the `input`
+    /// declaration is decided too; [`Decision::breaches`] lists the violations.
     pub fn decide(&self, message: &Json) -> Decision {
         self.main().decide(message)
     }
 
-    /// Decides for a message as JSON text; see [`Entry::decide_line`].
+    /// Decides for a message given as JSON text; see [`Entry::decide_line`].
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         self.main().decide_line(text)
     }
 
-    /// Decides for any value that serializes to an object; see [`Entry::decide_value`].
+    /// Decides for any value that serializes to a JSON object; see [`Entry::decide_value`].
     ///
     /// # Errors
-    /// When the value cannot be represented as JSON.
+    /// If the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
         self.main().decide_value(message)
     }
 
-    /// Opens a session for the routes outside any table: the fastest way to decide again and again.
+    /// Opens a session for the top-level routes: the fastest way to make many decisions.
     pub fn session(&self) -> Session {
         self.main().session()
     }
 
-    /// Resolves every field the rules read, so that several decisions on one message share it.
+    /// Reads every field that the rules use, so that several decisions on one message share the
+    /// work.
     pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
         self.set().prepare(message)
     }
 
-    /// Explains the decision by the routes outside any table.
+    /// Explains the decision of the top-level routes.
     pub fn explain(&self, message: &Json) -> Explanation {
         self.main().explain(message, false)
     }
 
-    /// The entry that holds the routes outside any table.
+    /// Returns the entry of the top-level routes.
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
     }
 
-    /// The entry of a table; unstable.
+    /// Returns the entry of a table. Unstable.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.shared, how: self.how, table }
     }
 
-    /// The entry of that name: `routes`, or a table.
+    /// Returns the entry `name`: `routes` for the top-level routes, or a table.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such entry.
     pub fn entry(&self, name: &str) -> Result<Entry<'_>, UnknownEntry> {
         match self.set().program.table_named(name) {
             Some(table) => Ok(self.table(table)),
@@ -151,10 +152,10 @@ impl Rules {
         }
     }
 
-    /// The entry of that name and kind.
+    /// Returns the entry with this name and kind.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such entry.
     #[doc(hidden)]
     pub fn entry_of_kind(&self, name: &str, kind: TableKind) -> Result<Entry<'_>, UnknownEntry> {
         let of_kind = |table: &&Table| table.kind == kind;
@@ -167,72 +168,73 @@ impl Rules {
         }
     }
 
-    /// The names of the entries.
+    /// Returns the names of all entries.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let tables = self.set().program.tables.iter();
         tables.filter(|table| table.kind != TableKind::Requirements).map(|table| &*table.name)
     }
 
-    /// The names of all handlers a decision may lead to: what a registry must hold.
+    /// Returns the names of all handlers that a decision can select, so that a registry can check
+    /// them.
     pub fn targets(&self) -> BTreeSet<&str> {
         let tables = self.set().program.tables.iter().zip(0..);
         let choosing = tables.filter(|(table, _)| table.kind != TableKind::Requirements);
         entry::targets(&self.set().program, choosing.map(|(_, id)| TableId(id)).collect())
     }
 
-    /// The permissions that a handler requires, every one of them; none when no `handler` statement says so.
+    /// Returns all permissions that a handler requires; empty if no `handler` statement names any.
     pub fn required_permissions(&self, handler: &str) -> &[Arc<str>] {
         self.set().program.required(handler)
     }
 
-    /// The message as a log may show it: the values of `@private` fields masked.
+    /// Returns the message with the values of `@private` fields masked, for logs.
     pub fn masked_message(&self, message: &Json) -> Json {
         trace::masked_message(&self.set().program, message)
     }
 
-    /// The warnings found on compiling.
+    /// Returns the warnings of the compiler.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.set().warnings
     }
 
-    /// The texts that warnings and explanations point into.
+    /// Returns the source texts that the spans of warnings and explanations refer to.
     pub fn sources(&self) -> &SourceMap {
         &self.set().sources
     }
 
-    /// A number that no other rule set of this process has; greater for later ones.
+    /// Returns a number that is unique in this process; later rule sets have greater numbers.
     pub fn generation(&self) -> u64 {
         self.set().generation
     }
 
-    /// The typed program, for tools.
+    /// Returns the typed program, for tools.
     #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.set().program
     }
 
-    /// The normal form, for tools.
+    /// Returns the normal form, for tools.
     #[doc(hidden)]
     pub fn normal(&self) -> &Normal {
         self.set().normal()
     }
 
-    /// The bytecode, for tools.
+    /// Returns the bytecode, for tools.
     #[doc(hidden)]
     pub fn bytecode(&self) -> &Bytecode {
         &self.set().bytecode
     }
 
-    /// The host functions, in the order the program declares them.
+    /// Returns the host functions, in the order of their declarations in the program.
     pub(crate) fn hosts(&self) -> &[Host] {
         &self.set().hosts
     }
 
-    /// Makes ready what the chosen engine needs, which else happens on first use: with [`Tier::Jit`]
-    /// compiles the rules.
+    /// Prepares the configured engine now instead of on first use: [`Tier::Jit`] compiles to
+    /// machine code.
     ///
     /// # Errors
-    /// Why the engine cannot decide here. The VM does it in its place.
+    /// If the engine is not available here. Decisions then use the VM.
     pub fn ready(&self) -> Result<(), TierUnavailable> {
         let tier = self.how.tier;
         tier.available()?;
@@ -244,44 +246,45 @@ impl Rules {
         Ok(())
     }
 
-    /// The engine that payloads are judged by. Machine code only when it is asked for by name: a
-    /// payload's blocks are short, and each would pay for the places of all slots.
+    /// Returns the engine that judges payloads. Machine code is used only if [`Tier::Jit`] is
+    /// configured. The blocks of a payload are short, and machine code would reserve memory for all
+    /// slots in each block.
     #[doc(hidden)]
     pub fn judging_backend(&self) -> Backend {
         let tier = if self.how.tier == Tier::Auto { Tier::Vm } else { self.how.tier };
         self.set().backend(How { tier, indexing: Indexing::Never }, TableId(0), false)
     }
 
-    /// The machine code, when it has been made.
+    /// Returns the machine code, if it is compiled.
     #[cfg(feature = "jit")]
     pub(crate) fn machine_code(&self) -> Option<&rulec_jit::JitCode> {
         self.set().code().map(|code| &**code)
     }
 
-    /// Lends this thread's working memory.
+    /// Runs `work` with this thread's working memory.
     pub(crate) fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
         workspace::with_thread(|workspace, _| work(workspace))
     }
 
-    /// The plan by which each rule is found, for tools.
+    /// Returns how each rule is found (by key, by bitmap or by scanning), for tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan(self.set().normal(), self.set().bytecode.chunk())
     }
 
-    /// The same rules decided by another engine. With [`Tier::Jit`] they are compiled on first use.
+    /// Returns the same rules with another engine. [`Tier::Jit`] compiles them on first use.
     #[must_use]
     pub fn with_tier(&self, tier: Tier) -> Rules {
         Rules { how: How { tier, ..self.how }, ..self.clone() }
     }
 
-    /// The same rules decided with or without the index.
+    /// Returns the same rules with another setting for the index.
     #[must_use]
     pub fn with_index(&self, indexing: Indexing) -> Rules {
         Rules { how: How { indexing, ..self.how }, ..self.clone() }
     }
 
-    /// The index, for tools.
+    /// Returns the index, for tools; builds it if necessary.
     #[doc(hidden)]
     pub fn index(&self) -> &Index {
         self.set().index()

@@ -1,21 +1,21 @@
-//! Rule files on disk, kept inside one root folder.
+//! Loader for rule files on disk, limited to one root folder.
 
 use rulec_syntax::loader::{LoadError, Loader, MAX_FILE_BYTES};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Loads files below a root folder; links that lead out of it are refused.
+/// Loads files below a root folder. Symbolic links that lead out of the folder are refused.
 #[derive(Clone, Debug)]
 pub struct DiskLoader {
     root: PathBuf,
 }
 
 impl DiskLoader {
-    /// A loader for the files below `root`.
+    /// Creates a loader for the files below `root`.
     ///
     /// # Errors
-    /// When there is no such folder.
+    /// If `root` does not exist or is not a folder.
     pub fn new(root: &Path) -> Result<Self, LoadError> {
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
         let root = root.canonicalize().map_err(|error| refused(&error))?;
@@ -27,7 +27,7 @@ impl DiskLoader {
 }
 
 impl DiskLoader {
-    /// The folder.
+    /// Returns the root folder as an absolute path.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -43,13 +43,13 @@ impl Loader for DiskLoader {
     }
 }
 
-/// Reads a file unless it is larger than a source file may be.
+/// Reads a file, unless the file is larger than a source file may be.
 pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     let (file, size) = open_regular(path)?;
     if size > MAX_FILE_BYTES {
         return Err(LoadError::TooLarge(size));
     }
-    // A file may grow meanwhile, and some tell no size, so the limit holds for what is read as well.
+    // The file may grow while it is read, and some files report size 0, so limit the read too.
     let mut bytes = Vec::with_capacity(size as usize);
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refused(&error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -58,8 +58,9 @@ pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
-/// Opens a regular file, and says how many bytes it has. Anything else may have no end, or keep whoever opens it
-/// waiting: so it is opened without waiting, and what was opened is looked at, in whose place nothing can be put.
+/// Opens a regular file and returns its size in bytes. Opening a pipe or a device could block, so
+/// the file is opened without blocking. The type is then checked on the open file, because the path
+/// could be replaced between a check and the opening.
 pub fn open_regular(path: &Path) -> Result<(File, u64), LoadError> {
     let mut options = File::options();
     #[cfg(unix)]
@@ -77,7 +78,7 @@ fn refused(error: &std::io::Error) -> LoadError {
     match error.kind() {
         ErrorKind::NotFound => LoadError::NotFound,
         ErrorKind::PermissionDenied => LoadError::Unreadable("you have no permission to read it".to_owned()),
-        // Some systems do not even open a folder.
+        // Some systems refuse to open a folder at all.
         ErrorKind::IsADirectory => LoadError::Folder,
         ErrorKind::NotADirectory => {
             LoadError::Unreadable("a part of the path before the last is no folder".to_owned())

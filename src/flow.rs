@@ -1,8 +1,8 @@
-//! Finds the flow that a message wants: keyword flows by their patterns, intent flows by the built-in
+//! Selects the flow for a message: keyword flows by their patterns, intent flows by the built-in
 //! classifier.
 //!
-//! [`FlowMatcher`] is offline. The `FlowRunner` of `rulec-http` asks a language model where the matcher finds
-//! nothing, and executes what was found: the one path for every flow.
+//! [`FlowMatcher`] works offline. The `FlowRunner` of `rulec-http` also asks a language model if
+//! the matcher finds nothing, and executes the selected flow.
 //!
 //! ```
 //! use rulec::Rules;
@@ -43,28 +43,28 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// Finds the flow that a message wants. Cheap to clone, shared between threads.
+/// Selects the flow for a message. A matcher is cheap to clone and can be shared between threads.
 #[derive(Clone, Debug)]
 pub struct FlowMatcher {
     rules: Rules,
     intents: Arc<[IntentFlow]>,
-    /// Trained on `intents`, in their order.
+    /// The classifier, trained on `intents` in their order.
     classifier: Option<Arc<Classifier>>,
 }
 
-/// An intent flow: found by what a message means. Flows that answer with one id count as one.
+/// A flow that is selected by the meaning of a message. Flows with the same id count as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IntentFlow {
-    /// The id that it answers with.
+    /// The id that the flow returns.
     pub id: String,
-    /// The name in the rules of the first flow with this id.
+    /// The name of the first flow with this id.
     pub name: String,
-    /// Its description, for a language model; empty when the rules have none.
+    /// The description for a language model; empty if the rules have none.
     pub description: String,
-    /// Sentences that mean it.
+    /// Example messages that this flow should handle.
     pub examples: Vec<String>,
-    /// Words that point to it.
+    /// Words that suggest this flow.
     pub keywords: Vec<String>,
 }
 
@@ -72,30 +72,30 @@ pub struct IntentFlow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct IntentHit {
-    /// The id that the flow answers with.
+    /// The id that the flow returns.
     pub id: String,
-    /// Its name in the rules.
+    /// The name of the flow in the rules.
     pub name: String,
-    /// From 0 to 1; see [`classifier`].
+    /// The classifier's score, from 0 to 1; see [`crate::classifier`].
     pub score: f64,
 }
 
-/// The result of searching a flow without a language model.
+/// The result of selecting a flow without a language model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found<'m> {
-    /// The first keyword flow of which a pattern matches.
+    /// The first keyword flow with a matching pattern.
     Keyword(FlowHit<'m>),
-    /// No keyword flow; the intent flow that the classifier is sure of.
+    /// No pattern matched; the classifier chose this intent flow.
     Intent(IntentHit),
-    /// Neither.
+    /// No flow was found.
     Nothing {
-        /// The intent flows that came nearest, best first, when the classifier abstained; those with
-        /// nothing in common with the message are left out.
+        /// If the classifier abstained, the best-scoring intent flows, best first. Flows with a
+        /// score of 0 are left out.
         nearest: Vec<IntentHit>,
     },
 }
 
-/// Why there is no matcher.
+/// The reason why a matcher cannot be created.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.in_words())]
 #[non_exhaustive]
@@ -107,7 +107,7 @@ pub enum MatcherError {
 }
 
 impl MatcherError {
-    /// The mistake and the remedy, which each language has its own words for.
+    /// Returns the problem and a suggested fix as a localized message.
     pub fn in_words(&self) -> Message {
         match self {
             MatcherError::NoFlow => message!(
@@ -121,10 +121,10 @@ impl MatcherError {
 }
 
 impl FlowMatcher {
-    /// A matcher of the flows of a rule set, without classifier.
+    /// Creates a matcher for the flows of a rule set, without a classifier.
     ///
     /// # Errors
-    /// When the rules hold no flow.
+    /// If the rules hold no flow.
     pub fn new(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
         if rules.program().flows.is_empty() {
             return Err(MatcherError::NoFlow);
@@ -133,11 +133,12 @@ impl FlowMatcher {
         Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None })
     }
 
-    /// A matcher with the classifier, where there are intent flows. It abstains as `settings { intent_threshold: …,
-    /// intent_margin: … }` say: what `rulec run` finds flows by.
+    /// Creates a matcher, with a classifier if there are intent flows. `settings {
+    /// intent_threshold: …, intent_margin: … }` define when the classifier abstains. `rulec run`
+    /// uses this matcher.
     ///
     /// # Errors
-    /// Those of [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`].
+    /// As for [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`].
     pub fn offline(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
         let matcher = FlowMatcher::new(rules)?;
         let analysis = &rules.program().analysis;
@@ -150,11 +151,12 @@ impl FlowMatcher {
         }
     }
 
-    /// Trains the built-in classifier on the descriptions, examples and keywords of the intent flows. It
-    /// abstains where `options` say so.
+    /// Trains the built-in classifier on the descriptions, examples and keywords of the intent
+    /// flows. `options` define when the classifier abstains.
     ///
     /// # Errors
-    /// When an intent flow has nothing to learn from, there are too many, or an option is out of range.
+    /// If an intent flow has no text to learn from, if there are too many flows, or if an option is
+    /// out of range.
     pub fn with_classifier(mut self, options: Options) -> Result<FlowMatcher, MatcherError> {
         let intent = |flow: &IntentFlow| rulec_nlu::Intent {
             id: flow.id.clone(),
@@ -167,14 +169,14 @@ impl FlowMatcher {
         Ok(self)
     }
 
-    /// The flow that the text wants: the first keyword flow of which a pattern matches, else the intent
-    /// flow that the classifier chooses, where there is one.
+    /// Selects the flow for a text: the first keyword flow with a matching pattern, else the intent
+    /// flow that the classifier chooses.
     pub fn find(&self, text: &str) -> Found<'_> {
         self.search(text).0
     }
 
-    /// The result of [`FlowMatcher::find`], and the limits that were exceeded on the way, each once: a pattern that
-    /// would have gone beyond one was not found, and a text beyond them has no intent.
+    /// Returns the result of [`FlowMatcher::find`], and the limits that were exceeded, each once. A
+    /// pattern that exceeds a limit does not match. A text that exceeds a limit gets no intent.
     pub fn search(&self, text: &str) -> (Found<'_>, Vec<Exceeded>) {
         let (hit, mut exceeded) = self.keyword(text);
         let found = match hit {
@@ -188,8 +190,8 @@ impl FlowMatcher {
         (found, exceeded)
     }
 
-    /// The intent flow that the classifier chooses for a text that no keyword flow wants, and the limits that the
-    /// text exceeded: beyond them it has no intent.
+    /// Classifies a text that no keyword flow matches. Returns the chosen intent flow, and the
+    /// limits that the text exceeded; a text over a limit gets no intent.
     pub fn search_intent(&self, text: &str) -> (Found<'_>, Vec<Exceeded>) {
         let (verdict, exceeded) = self.classify(text);
         let Some(verdict) = verdict else { return (Found::Nothing { nearest: Vec::new() }, exceeded) };
@@ -202,7 +204,8 @@ impl FlowMatcher {
         (Found::Nothing { nearest: ranked.map(|ranked| self.hit(ranked)).collect() }, exceeded)
     }
 
-    /// The classifier's verdict on a text; none without a classifier, or for a text beyond the limits.
+    /// Returns the classifier's verdict on a text; `None` without a classifier, or if the text
+    /// exceeds a limit.
     fn classify(&self, text: &str) -> (Option<Verdict<'_>>, Vec<Exceeded>) {
         let Some(classifier) = &self.classifier else { return (None, Vec::new()) };
         let arena = Arena::new(&self.rules.program().limits);
@@ -214,8 +217,9 @@ impl FlowMatcher {
         (None, exceeded)
     }
 
-    /// Explains how the flow of a message is found: pattern by pattern, then by the scores of the intent flows. Fields
-    /// marked `@private` are masked unless `show_private`. `None` when the rules hold no flow.
+    /// Explains the selection of a flow: pattern by pattern, then by the scores of the intent
+    /// flows. Fields marked `@private` are masked unless `show_private`. `None` if the rules hold
+    /// no flow.
     pub fn explain(&self, message: &Json, show_private: bool) -> Option<Explanation> {
         let mut explanation = self.entry()?.explain(message, show_private);
         let (None, Some(classifier)) = (&explanation.chosen, &self.classifier) else {
@@ -234,7 +238,7 @@ impl FlowMatcher {
         Some(explanation)
     }
 
-    /// The entry of the patterns, which any rules with a flow have.
+    /// Returns the entry of the flow patterns; every rule set with a flow has one.
     fn entry(&self) -> Option<Entry<'_>> {
         self.rules.entry_of_kind(FLOWS, TableKind::Flows).ok()
     }
@@ -251,22 +255,23 @@ impl FlowMatcher {
         IntentHit { id: ranked.id.to_owned(), name, score: ranked.score }
     }
 
-    /// The rules whose flows it finds.
+    /// Returns the rules of this matcher.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// The intent flows, in the order of the rules.
+    /// Returns the intent flows, in source order.
     pub fn intents(&self) -> &[IntentFlow] {
         &self.intents
     }
 
-    /// The intent flow with that id.
+    /// Returns the intent flow with this id.
     pub fn intent(&self, id: &str) -> Option<&IntentFlow> {
         self.intents.iter().find(|flow| flow.id == id)
     }
 
-    /// The section of a language model's prompt that lists the intent flows; empty without any.
+    /// Returns the prompt section that lists the intent flows for a language model; empty if there
+    /// are none.
     pub fn prompt(&self) -> String {
         let lines: Vec<_> =
             self.intents.iter().map(|flow| (flow.id.as_str(), flow.description.as_str())).collect();
@@ -276,8 +281,9 @@ impl FlowMatcher {
         }
     }
 
-    /// The tool by which a language model picks an intent flow, with the name and the descriptions that the rules
-    /// give it (`flow tool …`); [`PickTool::to_json`] gives its JSON.
+    /// Returns the tool that a language model calls to select an intent flow. The rules may set the
+    /// tool's name and descriptions (`flow tool …`). [`PickTool::to_json`] returns its JSON
+    /// definition.
     pub fn tool(&self) -> PickTool {
         let tool = PickTool::flow_executor(self.intents.iter().map(|flow| flow.id.as_str()));
         let Some(written) = &self.rules.program().flow_tool else { return tool };
@@ -291,20 +297,22 @@ impl FlowMatcher {
         tool
     }
 
-    /// The request that executes a flow, where the rules say it: `flow tool NAME { endpoint: { url: …, … } }`.
+    /// Returns the HTTP request that executes a flow, if the rules define it: `flow tool NAME {
+    /// endpoint: { url: …, … } }`.
     pub fn endpoint(&self) -> Option<&Json> {
         let tool = self.rules.program().flow_tool.as_ref()?;
         Some(&tool.endpoint).filter(|endpoint| !endpoint.is_null())
     }
 }
 
-/// The text of a message; empty when it has none.
+/// Returns the text of a message; empty if there is none.
 fn text_of(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// The intent flows, those of one id put together: a model could not tell them apart, and a classifier
-/// would find the one as near as the other and abstain.
+/// Returns the intent flows, merging flows with the same id. Separate flows with one id would get
+/// similar scores, so the classifier would abstain, and a language model could not choose between
+/// them.
 fn intents(program: &Program) -> Vec<IntentFlow> {
     let mut intents: Vec<IntentFlow> = Vec::new();
     let mut places = hashbrown::HashMap::new();

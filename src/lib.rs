@@ -28,14 +28,16 @@
 //! # Ok::<(), rulec::CompileError>(())
 //! ```
 //!
-//! [`Compiler`] compiles with host functions, imports and options; [`Rules`] is a compiled rule set,
-//! `Send + Sync` and cheap to clone; a [`Session`] decides again and again; [`Decision`] is the answer and owns
-//! what it names; [`LiveRules`] change while they serve. Diagnostics are plain data ([`Diagnostic`]), and so is an
-//! [`Explanation`].
+//! [`Compiler`] compiles rules with host functions, imports and options. [`Rules`] is a compiled
+//! rule set; it is `Send + Sync` and cheap to clone. A [`Session`] is the fastest way to make many
+//! decisions on one thread. A [`Decision`] is the result and owns its data. [`LiveRules`] is a rule
+//! set that can be edited while it serves. Each [`Diagnostic`] and each [`Explanation`] is plain
+//! data.
 //!
-//! [`payload`] judges what a language model proposes, [`flow`] finds the conversation that a message starts, and
-//! [`classifier`] tells intents apart. Routers that run async handlers, events and workflows are in the package
-//! `rulec-runtime`, calls to the outside in `rulec-http`, other systems' rules in `rulec-import`.
+//! [`payload`] checks the actions that a language model proposes. [`flow`] selects the conversation
+//! that a message starts. [`classifier`] classifies texts by intent. The package `rulec-runtime`
+//! runs routers with async handlers, events and workflows. `rulec-http` makes HTTP calls;
+//! `rulec-import` converts the rules of other systems.
 
 #![forbid(unsafe_code)]
 
@@ -76,8 +78,8 @@ pub use rulec_nlu as classifier;
 pub use rulec_sema::hir::TableKind;
 pub use rulec_syntax::loader::{LoadError, Loader, MemoryLoader};
 
-/// Runs every `test` block: what the tables decide, how payloads are judged, and which flow is found. Where there are
-/// intent flows, the tests of flows ask the built-in classifier too.
+/// Runs every `test` block: the decisions of tables, the verdicts on payloads, and the selected
+/// flows. If there are intent flows, the tests of flows also use the built-in classifier.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     let mut outcomes = rules.run_tests();
     outcomes.extend(payload::run_tests(rules));
@@ -86,7 +88,7 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     outcomes
 }
 
-/// The examples of the pages, which are run as well.
+/// Runs the code examples of `docs/live.md` as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/live.md")]
 mod live_page {}

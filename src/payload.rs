@@ -1,6 +1,6 @@
-//! Payloads: objects that a language model proposes, held against the `payload` statements of a rule
-//! set. Every violation is reported with its place, then mended where the rules say how, and what is
-//! left is judged once more.
+//! Payloads: objects that a language model proposes, checked against the `payload` statements of a
+//! rule set. Every violation is reported with its path. Violations are repaired where the rules
+//! define a correction, and the corrected payload is then checked again.
 //!
 //! ```
 //! use rulec::{Rules, payload::Judge};
@@ -60,59 +60,59 @@ use run::{Found, Pass};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
 
-/// Judges payloads of one kind. Cheap to clone, shared between threads; context and options are
-/// given once.
+/// A judge checks payloads of one kind. It is cheap to clone and can be shared between threads.
+/// Context and options are set once.
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: Rules,
     kind: usize,
-    /// The values of the rules' `input`: context, options.
+    /// The values of the rules' `input`, such as `context` and `options`.
     input: Arc<Json>,
-    /// True when warnings count as violations.
+    /// Whether warnings count as violations.
     strict: bool,
-    /// The rules that read an input which was not given.
+    /// The rules that read an input that was not given; computed on first use.
     blind: OnceLock<Arc<Blind>>,
 }
 
-/// Why there is no judge.
+/// The reason why a judge cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 #[non_exhaustive]
 pub enum JudgeError {
-    /// No `payload` statement has that name.
+    /// No `payload` statement has this name.
     UnknownKind {
-        /// The name that was asked for.
+        /// The name that was looked up.
         name: String,
-        /// A near name, or the names that there are.
+        /// A suggestion: a similar name, or all names.
         hint: Message,
     },
     /// The rules declare no such input.
     UnknownInput {
         /// The name that was given.
         name: String,
-        /// A near name, or the names that there are.
+        /// A suggestion: a similar name, or all names.
         hint: Message,
     },
-    /// An option that the rules do not declare.
+    /// The rules declare no such option.
     UnknownOption {
         /// The name that was given.
         name: String,
-        /// A near name, or the names that there are.
+        /// A suggestion: a similar name, or all names.
         hint: Message,
     },
-    /// An input or option of another type than declared.
+    /// An input or option is of another type than declared.
     WrongType {
-        /// The field, such as `options.sandbox`.
+        /// The path of the field, such as `options.sandbox`.
         path: String,
-        /// Its declared type.
+        /// The declared type.
         expected: String,
-        /// The type that was given.
+        /// The type of the given value.
         found: String,
     },
 }
 
 impl JudgeError {
-    /// The mistake and the remedy, which each language has its own words for.
+    /// Returns the problem and a suggested fix as a localized message.
     pub fn in_words(&self) -> Message {
         match self {
             JudgeError::UnknownKind { name, hint } => message!("there is no payload kind `{name}`; {hint}"),
@@ -136,7 +136,7 @@ fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what: Message) -> 
     }
 }
 
-/// Says that the program has no payload kind of that name, and which it has; unstable.
+/// Creates the error for an unknown payload kind, with a suggestion. Unstable.
 #[doc(hidden)]
 pub fn unknown_kind(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
@@ -144,10 +144,10 @@ pub fn unknown_kind(program: &Program, name: &str) -> JudgeError {
 }
 
 impl Judge {
-    /// A judge of payloads of that kind, without context and options.
+    /// Creates a judge for payloads of this kind, without context and options.
     ///
     /// # Errors
-    /// When the rules have no payload kind of that name.
+    /// If the rules have no such payload kind.
     pub fn new(rules: &Rules, kind: &str) -> Result<Judge, JudgeError> {
         let program = rules.program();
         match program.payloads.iter().position(|payload| &*payload.name == kind) {
@@ -165,14 +165,14 @@ impl Judge {
     /// Sets the options: the input `options` of the rules.
     ///
     /// # Errors
-    /// When an option is not declared, or of another type than declared.
+    /// If an option is not declared, or is not of its declared type.
     pub fn options(self, mut options: Json) -> Result<Judge, JudgeError> {
         if let (Some(record), Json::Object(given)) = (self.declared("options")?, &mut options) {
             if let Some(name) = given.keys().find(|name| record.get(name).is_none()) {
                 let hint = hint(name, record.fields.iter().map(|field| &*field.name), message!("options"));
                 return Err(JudgeError::UnknownOption { name: name.clone(), hint });
             }
-            // An option given as null is one that is not set.
+            // An option given as null counts as not set.
             given.retain(|_, value| !value.is_null());
         }
         self.fitting("options", options)
@@ -181,7 +181,7 @@ impl Judge {
     /// Sets the context: the input `context` of the rules.
     ///
     /// # Errors
-    /// When the rules declare no such input, or one of another type.
+    /// If the rules declare no such input, or the value is not of its declared type.
     pub fn context(self, context: Json) -> Result<Judge, JudgeError> {
         self.input("context", context)
     }
@@ -189,19 +189,20 @@ impl Judge {
     /// Sets any input of the rules.
     ///
     /// # Errors
-    /// When the rules declare no such input, or one of another type.
+    /// If the rules declare no such input, or the value is not of its declared type.
     pub fn input(self, name: &str, value: Json) -> Result<Judge, JudgeError> {
         self.declared(name)?;
         self.fitting(name, value)
     }
 
-    /// Makes a violation of every breach of a rule that else only warns.
+    /// Makes warnings count as violations.
     #[must_use]
     pub fn strict(self) -> Judge {
         Judge { strict: true, ..self }
     }
 
-    /// The fields of a declared input, when it is a record.
+    /// Returns the fields of a declared input; `None` if the input is not a record, or no input is
+    /// declared.
     fn declared(&self, name: &str) -> Result<Option<&Record>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
@@ -230,18 +231,18 @@ impl Judge {
         Ok(self)
     }
 
-    /// The kind it judges.
+    /// Returns the payload kind of this judge.
     pub fn kind(&self) -> &str {
         &self.payload().name
     }
 
-    /// The compiled statement; unstable.
+    /// Returns the compiled `payload` statement. Unstable.
     #[doc(hidden)]
     pub fn payload(&self) -> &Payload {
         &self.rules.program().payloads[self.kind]
     }
 
-    /// Judges a payload.
+    /// Checks a payload, corrects a copy if the rules allow it, and checks the corrected copy.
     pub fn judge(&self, payload: &Json) -> Judgement {
         let kind = self.payload();
         let violations = |found: Vec<Found>| found.into_iter().map(|found| found.violation).collect();
@@ -265,7 +266,7 @@ impl Judge {
         Judgement::of(kind, findings)
     }
 
-    /// One pass over a payload: everything found, by rule, then place, each once.
+    /// Checks a payload once. The findings are sorted by rule, then path, without duplicates.
     fn pass(&self, payload: &Json, traced: bool) -> Pass {
         let mut pass = run::run(self, payload, traced, None);
         if !self.strict {
@@ -279,19 +280,20 @@ impl Judge {
         pass
     }
 
-    /// Adds the results of all conditions that judging a payload asks, as it was given.
+    /// Adds the results of all conditions that checking the uncorrected payload evaluates to
+    /// `truths`, for coverage.
     #[doc(hidden)]
     pub fn count(&self, payload: &Json, truths: &mut Truths) {
         run::run(self, payload, false, Some(truths));
     }
 
-    /// The rules that read an input which was not given.
+    /// Returns the rules that read an input that was not given.
     fn blind(&self) -> &Blind {
         self.blind.get_or_init(|| Arc::new(Blind::of(self.rules.program(), self.payload(), &self.input)))
     }
 
-    /// Why each rule that the payload breaks is broken: its condition with the values it was asked of. At last, as in
-    /// the judgement, what the payload is warned of once it is corrected.
+    /// Explains each violated rule: its condition, with the values that the condition read. The
+    /// warnings come last; as in the judgement, they refer to the corrected payload.
     pub fn why(&self, payload: &Json) -> Vec<Why> {
         let Pass { found, mut warned, .. } = self.pass(payload, true);
         let (corrections, corrected) = mended(payload, &found);
@@ -303,26 +305,28 @@ impl Judge {
         found.into_iter().map(why(false)).chain(warned.into_iter().map(why(true))).collect()
     }
 
-    /// Judges the text of a payload.
+    /// Parses and checks a payload given as JSON text.
     ///
     /// # Errors
-    /// When it is no JSON object, has a key twice, is nested too deep or holds a number out of range.
+    /// If the text is not a JSON object, repeats a key, is nested too deep, or holds a number out
+    /// of range.
     pub fn judge_text(&self, text: &str) -> Result<Judgement, JsonError> {
         Ok(self.judge(&Json::Object(json::parse_object(text)?)))
     }
 
-    /// The JSON Schema of the kind; see [`schema`](fn@schema).
+    /// Returns the JSON Schema of the kind; see [`schema`](fn@schema).
     pub fn schema(&self) -> Json {
         schema::of(&self.rules, self.payload())
     }
 }
 
-/// The payload kinds of a rule set, in the order they are declared.
+/// Returns the names of the payload kinds, in the order of their declarations.
 pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// The corrections of what is wrong, and the payload that they leave where anything is wrong.
+/// Applies corrections to a copy of the payload. Returns them and the copy, or `None` if there were
+/// no violations.
 fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
     if found.is_empty() {
         return (Vec::new(), None);
@@ -331,7 +335,7 @@ fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
     (correct::apply(&mut corrected, found), Some(corrected))
 }
 
-/// By rule, then place, each once.
+/// Sorts by rule, then path, and removes duplicates.
 fn sorted(mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by(|a, b| {
         (&*a.violation.rule, &a.violation.path).cmp(&(&*b.violation.rule, &b.violation.path))
@@ -341,10 +345,10 @@ fn sorted(mut found: Vec<Found>) -> Vec<Found> {
 }
 
 impl Rules {
-    /// A judge of payloads of that kind; see [`Judge`].
+    /// Creates a judge for payloads of this kind; see [`Judge`].
     ///
     /// # Errors
-    /// When there is no such kind.
+    /// If there is no such kind.
     pub fn judge(&self, kind: &str) -> Result<Judge, JudgeError> {
         Judge::new(self, kind)
     }

@@ -1,16 +1,16 @@
-//! The prompts of a language model: the intent flows or the branches it may pick from, and the tool it
-//! picks with. Plain text and JSON; nothing here calls anybody.
+//! Prompts for a language model: the intent flows or branches to choose from, and the tool that
+//! returns the choice. This module only builds text and JSON; it makes no calls.
 
 use serde_json::{Value, json};
 
-/// The tool's name, which is also in the prompt.
+/// Name of the tool that runs a flow; the prompt also contains the name.
 const FLOW_EXECUTOR: &str = "flow_executor";
-/// The tool by which a branch is chosen, which is also in its prompt.
+/// Name of the tool that chooses a branch; its prompt also contains the name.
 const CHOOSE_BRANCH: &str = "choose_branch";
-/// The parameter of a tool that says why.
+/// Name of the parameter for the model's reason.
 pub const REASON: &str = "because";
 
-/// A tool with one parameter whose value is one of a list of ids: how a model is made to pick one.
+/// A tool definition whose parameter must be one of a list of ids, so that a model selects one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PickTool {
     name: String,
@@ -23,8 +23,8 @@ pub struct PickTool {
 }
 
 impl PickTool {
-    /// A tool that the model must call. `options` are the ids with what each means; the meanings become
-    /// part of the parameter's description, an empty one is left out.
+    /// Creates a tool that the model must call. `options` are pairs of id and meaning. The
+    /// parameter's description lists the ids with their meanings; empty meanings are left out.
     pub fn new<'a>(
         name: &str,
         description: &str,
@@ -44,8 +44,8 @@ impl PickTool {
         }
     }
 
-    /// The tool that executes a flow. The model calls it when a flow of the section fits (see
-    /// [`intent_prompt`]), and need not.
+    /// Creates the tool that executes a flow. The model may call the tool if a flow listed by
+    /// [`intent_prompt`] fits.
     pub fn flow_executor<'a>(ids: impl IntoIterator<Item = &'a str>) -> PickTool {
         PickTool {
             name: FLOW_EXECUTOR.to_owned(),
@@ -61,8 +61,8 @@ impl PickTool {
         }
     }
 
-    /// The tool that answers the question of a choice. The model must call it. `branches` are the ids with
-    /// what each means.
+    /// Creates the tool that answers the question of a choice; the model must call it. `branches`
+    /// are pairs of id and meaning.
     pub fn choose_branch<'a>(
         question: &str,
         branches: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -71,52 +71,52 @@ impl PickTool {
         PickTool::new(CHOOSE_BRANCH, &description, "branch", branches)
     }
 
-    /// The same tool with another description, for an author who knows better what it does.
+    /// Replaces the description of the tool.
     pub fn with_description(mut self, description: &str) -> PickTool {
         self.description = description.to_owned();
         self
     }
 
-    /// The same tool under another name.
+    /// Replaces the name of the tool.
     pub fn with_name(mut self, name: &str) -> PickTool {
         self.name = name.to_owned();
         self
     }
 
-    /// The same tool with another description of its parameter.
+    /// Replaces the description of the parameter.
     pub fn with_parameter_description(mut self, description: &str) -> PickTool {
         self.parameter_description = description.to_owned();
         self
     }
 
-    /// The same tool with a second parameter, [`REASON`]: why this id is picked, in words for the user. By its name it
-    /// stands before the id, so that a model says why while it decides.
+    /// Adds the parameter [`REASON`]: why the model chose this id, in words for the user. Its name
+    /// sorts before the id parameter, so that the model states the reason before it decides.
     pub fn with_reason(mut self) -> PickTool {
         self.reason = true;
         self
     }
 
-    /// True when it asks for a reason, under the name [`REASON`].
+    /// True if the tool has the parameter [`REASON`].
     pub fn wants_reason(&self) -> bool {
         self.reason
     }
 
-    /// The tool's name.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The parameter that carries the id.
+    /// Returns the name of the parameter that carries the id.
     pub fn parameter(&self) -> &str {
         &self.parameter
     }
 
-    /// The ids that may be picked.
+    /// Returns the ids to choose from.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }
 
-    /// The tool the way the chat-completions interface takes it.
+    /// Returns the tool definition in the format of the chat-completions API.
     pub fn to_json(&self) -> Value {
         let id = json!({"type": "string", "description": self.parameter_description, "enum": self.ids});
         let mut properties = json!({&self.parameter: id});
@@ -129,7 +129,8 @@ impl PickTool {
         function(&self.name, &self.description, properties, &required)
     }
 
-    /// The `tool_choice` that goes with the tool: this very tool where the model must call it, else `auto`.
+    /// Returns the value of `tool_choice` for this tool: the tool itself if the model must call it,
+    /// else `auto`.
     pub fn choice(&self) -> Value {
         if self.required {
             json!({"type": "function", "function": {"name": self.name}})
@@ -139,7 +140,7 @@ impl PickTool {
     }
 }
 
-/// The definition of a tool the way the chat-completions interface takes it.
+/// Returns a tool definition in the format of the chat-completions API.
 pub(super) fn function(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
     json!({
         "type": "function",
@@ -156,13 +157,14 @@ pub(super) fn function(name: &str, description: &str, properties: Value, require
     })
 }
 
-/// The section of the prompt that lists the intent flows, one line for each; empty without flows. Keyword
-/// flows are found without a model and do not belong in it.
+/// Returns the prompt section that lists the intent flows, one line each; empty without flows.
+/// `flows` are pairs of id and description. Keyword flows are matched without a model and need no
+/// entry.
 pub fn intent_prompt(flows: &[(&str, &str)]) -> String {
     intent_prompt_for(FLOW_EXECUTOR, flows)
 }
 
-/// The same for a tool of another name.
+/// Like [`intent_prompt`], for a tool with another name.
 pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
     if flows.is_empty() {
         return String::new();
@@ -175,7 +177,8 @@ pub fn intent_prompt_for(tool: &str, flows: &[(&str, &str)]) -> String {
     )
 }
 
-/// The prompt of a question that a model answers by the tool of [`PickTool::choose_branch`].
+/// Returns the prompt of a question that a model answers with the tool of
+/// [`PickTool::choose_branch`].
 pub fn branch_prompt(question: &str) -> String {
     format!(
         "### Question\n{}\n\nAnswer it by calling the tool `{CHOOSE_BRANCH}` with the branch that fits. \
@@ -184,19 +187,20 @@ pub fn branch_prompt(question: &str) -> String {
     )
 }
 
-/// The tool `flow_executor` with the ids of the intent flows, as JSON.
+/// Returns the JSON definition of the tool `flow_executor` with the ids of the intent flows.
 pub fn flow_executor_tool(ids: &[&str]) -> Value {
     PickTool::flow_executor(ids.iter().copied()).to_json()
 }
 
-/// A line of a list: the id as code, then what it means.
+/// Formats a list item: the id as code, then its meaning.
 fn item(id: &str, meaning: &str) -> String {
     let meaning = one_line(meaning).replace('`', "'");
     let colon = if meaning.is_empty() { "" } else { ": " };
     format!("- {}{colon}{meaning}", code(id))
 }
 
-/// A text as code. Around backticks the marks are longer than the longest run of them.
+/// Formats a text as Markdown code. The delimiters have more backticks than any run inside the
+/// text.
 fn code(text: &str) -> String {
     let text = one_line(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -207,7 +211,7 @@ fn code(text: &str) -> String {
     format!("{marks} {text} {marks}")
 }
 
-/// A text without line breaks and control characters, each run of white space one space.
+/// Replaces each run of white space and control characters by one space.
 fn one_line(text: &str) -> String {
     let blank = |c: char| c.is_whitespace() || c.is_control();
     text.split(blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

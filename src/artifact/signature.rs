@@ -1,7 +1,8 @@
-//! Signatures of artifacts (Ed25519): who may say which rules a service loads.
+//! Signatures of artifacts (Ed25519). With signatures, a service loads only rules that a trusted
+//! key signed.
 //!
-//! The header and the hash of the content are signed. The keys are those of other tools (`openssl genpkey -algorithm
-//! ed25519`): PKCS #8 and SPKI as PEM.
+//! The signature covers the header and the hash of the content. Keys are PEM files in the formats
+//! PKCS #8 and SPKI, which other tools also write (`openssl genpkey -algorithm ed25519`).
 
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use ed25519_dalek::{Signature, Signer};
@@ -10,31 +11,33 @@ use rulec_base::message;
 use std::fmt;
 use thiserror::Error;
 
-/// The private key that artifacts are signed with. It is never shown, and wiped from memory with its owner.
+/// The private key that signs artifacts. `Debug` output shows only the public key, and the memory
+/// is wiped on drop.
 #[derive(Clone)]
 pub struct SigningKey(ed25519_dalek::SigningKey);
 
-/// The public key that belongs to a [`SigningKey`]: with it everybody can tell what was signed by whom.
+/// The public key of a [`SigningKey`]. It verifies that an artifact was signed with the private
+/// key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 
-/// A text that holds no key of the kind that is wanted.
+/// The reason why a text is not a key of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.in_words())]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A public key was given.
+    /// The text holds a public key, but a private key is needed.
     Public,
-    /// A private key was given, which others should not see.
+    /// The text holds a private key, which should not be shared; only the public key is needed.
     Private,
-    /// It is locked with a password.
+    /// The key is encrypted with a password.
     Encrypted,
-    /// It is no key, or one of another kind.
+    /// The text is not a PEM key, or is a key of another algorithm.
     Unknown,
 }
 
 impl KeyError {
-    /// The reason, which each language has its own words for.
+    /// Returns the reason as a localized message.
     pub fn in_words(&self) -> Message {
         match self {
             KeyError::Public => message!("it holds a public key, and signing wants the private one"),
@@ -46,10 +49,10 @@ impl KeyError {
 }
 
 impl SigningKey {
-    /// Reads a private key as PEM (PKCS #8).
+    /// Reads a private key from PEM text (PKCS #8).
     ///
     /// # Errors
-    /// When the text holds no private Ed25519 key.
+    /// If the text holds no unencrypted private Ed25519 key.
     pub fn from_pem(text: &str) -> Result<SigningKey, KeyError> {
         ed25519_dalek::SigningKey::from_pkcs8_pem(text).map(SigningKey).map_err(|_| match () {
             () if text.contains("ENCRYPTED") => KeyError::Encrypted,
@@ -58,7 +61,7 @@ impl SigningKey {
         })
     }
 
-    /// The public key that belongs to it.
+    /// Returns the public key of this private key.
     pub fn verifying_key(&self) -> VerifyingKey {
         VerifyingKey(self.0.verifying_key())
     }
@@ -70,10 +73,10 @@ impl SigningKey {
 }
 
 impl VerifyingKey {
-    /// Reads a public key as PEM (SPKI).
+    /// Reads a public key from PEM text (SPKI).
     ///
     /// # Errors
-    /// When the text holds no public Ed25519 key.
+    /// If the text holds no public Ed25519 key.
     pub fn from_pem(text: &str) -> Result<VerifyingKey, KeyError> {
         ed25519_dalek::VerifyingKey::from_public_key_pem(text).map(VerifyingKey).map_err(|_| {
             let is_private = text.contains("PRIVATE KEY");
@@ -85,9 +88,9 @@ impl VerifyingKey {
         self.0.as_bytes() == bytes
     }
 
-    /// Returns true when the signature was made with the private key that belongs to this one.
+    /// True if the private key of this public key made the signature.
     pub(super) fn verifies(&self, message: &[u8], signed: &super::Signed) -> bool {
-        // Strict: there is no second signature that would do for the same message and key.
+        // Strict verification rejects any second valid signature for the same message and key.
         self.is(&signed.key)
             && self.0.verify_strict(message, &Signature::from_bytes(&signed.signature)).is_ok()
     }
@@ -99,7 +102,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// The key's 32 bytes in hexadecimal digits.
+/// Writes the key's 32 bytes as hexadecimal digits.
 impl fmt::Display for VerifyingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&super::hexadecimal(self.0.as_bytes()))

@@ -1,4 +1,4 @@
-//! The reason of a choice, branch by branch, in words that a user may read.
+//! The reasons of a choice, branch by branch, as sentences for users.
 
 use super::{Question, UnknownChoice, choice};
 use crate::engine::Rules;
@@ -7,11 +7,11 @@ use rulec_base::message;
 use rulec_eval::trace::{Mark, NodeKind, Note, RouteTrace, TraceNode};
 use serde_json::Value as Json;
 
-/// The reason of what a choice comes to for a message, a sentence for each branch in the order they are tried, so that
-/// a program can show them one by one. Fields marked `@private` are never shown.
+/// Explains the result of a choice for a message: one sentence per branch, in evaluation order. A
+/// choice that a model makes gives a single sentence. Fields marked `@private` are never shown.
 ///
 /// # Errors
-/// When the rules hold no choice of that name.
+/// If the rules hold no choice with this name.
 pub fn reasons(
     rules: &Rules,
     name: &str,
@@ -67,7 +67,7 @@ fn sentence(branch: &RouteTrace, alone: bool) -> Message {
     message!("`{name}` is not taken: {}.", listed(failed.into_iter(), false))
 }
 
-/// The conditions, with whether they hold.
+/// Lists the conditions and says that they hold, or that they do not.
 fn listed<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
     let texts: Vec<Message> =
         parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();

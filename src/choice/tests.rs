@@ -1,4 +1,4 @@
-//! Choices as tools, their reasons in words, and answers to questions.
+//! Tests of choices: tool definitions, reasons, and answers to questions.
 
 use super::*;
 use serde_json::json;

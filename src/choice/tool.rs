@@ -1,4 +1,5 @@
-//! A choice as a tool that an agent may call: what it reads of a message are the tool's parameters.
+//! A choice as a tool for an agent. The message fields that the choice reads become the tool's
+//! parameters.
 
 use super::{Question, UnknownChoice, choice};
 use crate::engine::Rules;
@@ -10,13 +11,15 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// The definition of a choice as a tool, the way the chat-completions interface takes it. One that decides by
-/// conditions has its own name, its `##` documentation as description, and as parameters what its conditions read;
-/// whatever is missing is left out of the decision, so none is required. One that a model makes is the tool by which
-/// the model answers.
+/// Returns the tool definition of a choice, in the format of the chat-completions API.
+///
+/// For a choice with conditions, the description is its `##` documentation, and the parameters are
+/// the fields that the conditions read. No parameter is required, because a branch ignores
+/// conditions on missing fields. For a choice that a model makes, this is the tool that the model
+/// calls to answer.
 ///
 /// # Errors
-/// When the rules hold no choice of that name.
+/// If the rules hold no choice with this name.
 pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     if let Ok(question) = Question::new(rules, name) {
         return Ok(question.tool().to_json());
@@ -24,7 +27,7 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     let program = rules.program();
     let table = &program.tables[choice(rules, name)?.id().index()];
     let mut ids: Vec<&str> = table.order.iter().map(|rule| &*program.rules[rule.index()].name).collect();
-    // The rules are tried from the last branch to the first.
+    // Rules are tried from the last branch to the first; the description lists source order.
     ids.reverse();
     let ids: Vec<String> = ids.into_iter().map(|id| format!("`{id}`")).collect();
     let answers = format!("Answers with the branch to take: {}.", ids.join(", "));
@@ -35,7 +38,7 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     Ok(function(name, &description, Json::Object(properties(program, table)), &[]))
 }
 
-/// The fields of a message that a table reads, as the properties of an object.
+/// Collects the message fields that a table reads, as the properties of a JSON Schema object.
 fn properties(program: &Program, table: &Table) -> Map<String, Json> {
     let mut tree = Field::default();
     let mut lets = HashSet::new();
@@ -59,7 +62,7 @@ fn properties(program: &Program, table: &Table) -> Map<String, Json> {
     tree.properties()
 }
 
-/// A field of the message: the kinds it is read at, and the fields that are read of it.
+/// A field of the message: the kinds it is read as, and its nested fields that are read.
 #[derive(Default)]
 struct Field {
     kinds: Option<KindSet>,
@@ -82,7 +85,7 @@ impl Field {
         match (self.fields.is_empty(), self.kinds) {
             (true, Some(kinds)) => type_schema(&Ty::plain(kinds)),
             (true, None) => json!({}),
-            // What is also read as something else may be anything.
+            // The field is read both as a dict and as another kind, so any value is allowed.
             (false, Some(kinds)) if kinds != KindSet::DICT => json!({}),
             (false, _) => json!({"type": "object", "properties": self.properties()}),
         }

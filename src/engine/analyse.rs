@@ -1,4 +1,4 @@
-//! The analysis of compiled rules, with an engine to decide by them.
+//! Static analysis of compiled rules; the analyses evaluate messages with the rules' own engine.
 
 use super::{Entry, How, Rules, Session, Tier, UnknownEntry};
 use hashbrown::HashMap;
@@ -13,9 +13,10 @@ use serde_json::Value as Json;
 use std::cell::RefCell;
 
 impl Rules {
-    /// Analyses the rules: finds conditions that hold always or never, parts that decide nothing, routes that are
-    /// never chosen, inputs that fall through; in the order of the text. What compiling them said already
-    /// ([`Rules::warnings`]) is not said again, and what a `# rulec: allow` comment names is left out.
+    /// Analyses the rules. The findings are conditions that always or never hold, redundant parts,
+    /// routes that are never chosen, and messages that no route matches; they are in source order.
+    /// Warnings of the compiler ([`Rules::warnings`]) are not repeated. Findings named by a `#
+    /// rulec: allow` comment are left out.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route odd when ctx.n > 5 and ctx.n < 3 -> h\ndefault -> h")?;
@@ -27,7 +28,7 @@ impl Rules {
         self.analyse_with(AnalysisOptions::default())
     }
 
-    /// Analyses the rules as [`Rules::analyse`] does, in another way.
+    /// Analyses the rules like [`Rules::analyse`], with options.
     pub fn analyse_with(&self, options: AnalysisOptions) -> Vec<Finding> {
         let set = self.set();
         let mut findings = self.subject(options, rulec_analysis::analyse);
@@ -37,7 +38,8 @@ impl Rules {
         findings
     }
 
-    /// Finds the statements of a table, choice or router that may hold for the same message, so that their order decides.
+    /// Finds pairs of statements in a table, choice or router that can both hold for one message,
+    /// so that their order decides.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route big when n > 5 -> big\nroute even when n % 2 == 0 -> even")?;
@@ -47,13 +49,13 @@ impl Rules {
     /// ```
     ///
     /// # Errors
-    /// When there is nothing of that name that decides.
+    /// If no entry has this name.
     pub fn overlaps(&self, table: &str) -> Result<Overlaps, UnknownEntry> {
         let table = self.entry(table)?.id();
         Ok(self.subject(AnalysisOptions::default(), |subject| overlaps(subject, table)))
     }
 
-    /// Asks an analysis about the rules, with an engine to decide by them.
+    /// Runs an analysis on the rules and gives it functions that evaluate messages.
     fn subject<T>(&self, options: AnalysisOptions, ask: impl FnOnce(&Subject<'_>) -> T) -> T {
         let set = self.set();
         let rules = &set.program.rules;
@@ -81,8 +83,9 @@ impl Rules {
         ask(&subject)
     }
 
-    /// Compares the rules with a newer version of them, by meaning and not by spelling: which routes came, went or changed, each with a
-    /// message that is answered otherwise.
+    /// Compares the rules with a newer version by meaning, not by text. The result lists added,
+    /// removed and changed routes, each with an example message that the two versions decide
+    /// differently.
     ///
     /// ```
     /// use rulec::{Rules, diff::Verdict};
@@ -113,8 +116,8 @@ impl Rules {
         )
     }
 
-    /// The worst-case work of a decision by each table, in steps. It is what the limits of a decision let a message cost, not what
-    /// messages do cost.
+    /// Returns the worst-case number of steps of a decision, for each table. The limits of the
+    /// language allow this cost; real messages usually cost far less.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route a when n > 1 and text contains \"x\" -> h\nroute b when n > 2 -> h")?;
@@ -128,15 +131,16 @@ impl Rules {
         costs(&set.program, set.normal())
     }
 
-    /// The same rules, decided by the reference evaluator.
+    /// Returns the same rules, decided by the reference evaluator.
     fn by_reference(&self) -> Rules {
         Rules { shared: self.shared.clone(), how: How { tier: Tier::Reference, ..self.how } }
     }
 }
 
 impl Entry<'_> {
-    /// Says why a message does not lead to a route, branch or case: the smallest change of the message that would, and what takes the
-    /// message as it is. The name may also be that of a jump, for all that it leads to, or `default`.
+    /// Explains why a message does not select a route, branch or case: the smallest change to the
+    /// message that would select it, and the statement that the message selects instead. `route`
+    /// may also name a jump, for any route that the jump can reach, or be `default`.
     ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};
@@ -151,7 +155,7 @@ impl Entry<'_> {
     /// ```
     ///
     /// # Errors
-    /// When the entry leads to no statement of that name.
+    /// If no statement of that name can be reached from the entry.
     pub fn why_not(&self, route: &str, message: &Json) -> Result<WhyNot, UnknownEntry> {
         let set = &self.rules.set;
         let how = How { tier: Tier::Reference, ..self.how };

@@ -1,19 +1,20 @@
-//! Decisions as JSON that depend on nothing but the statement that was chosen: each is written once, and copied from
-//! then on.
+//! Cache of serialized decisions. A decision whose JSON depends only on the chosen statement is
+//! serialized once and copied afterwards.
 
 use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Program, TableId};
 use std::sync::OnceLock;
 
-/// The answers of a rule set that have been written so far.
+/// The serialized decisions of a rule set, filled on demand.
 #[derive(Default)]
 pub(crate) struct Answers(OnceLock<Box<[Answer]>>);
 
-/// An answer, once it has been written.
+/// One serialized decision, empty until it is first needed.
 type Answer = OnceLock<Box<[u8]>>;
 
 impl Answers {
-    /// The answer of an entry that chose a statement of its own table, or nothing; `write` is asked for it once.
+    /// Returns the JSON for an entry that chose `chosen` in its own table, or chose nothing. Calls
+    /// `write` only the first time.
     #[inline]
     pub fn get(
         &self,

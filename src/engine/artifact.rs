@@ -1,4 +1,4 @@
-//! Building artifacts from rules, and loading them.
+//! Building artifacts from rules, and loading artifacts.
 
 use super::Rules;
 use super::compile::{CompileError, Compiler, lower};
@@ -17,11 +17,11 @@ use std::io::Read;
 use std::path::Path;
 
 impl Rules {
-    /// Loads what [`to_artifact`](Rules::to_artifact) or `rulec build` wrote, without host functions; see
-    /// [`Compiler::load_artifact`].
+    /// Loads an artifact written by [`to_artifact`](Rules::to_artifact) or `rulec build`, without
+    /// host functions; see [`Compiler::load_artifact`].
     ///
     /// # Errors
-    /// When the bytes are no artifact of this version of rulec, or are not what they were, or when the
+    /// If the bytes are not an artifact of this version of rulec, if they are damaged, or if the
     /// rules declare host functions.
     pub fn from_artifact(bytes: &[u8]) -> Result<Rules, CompileError> {
         Compiler::new().load_artifact(bytes)
@@ -30,21 +30,21 @@ impl Rules {
     /// Loads an artifact from a file, without host functions.
     ///
     /// # Errors
-    /// When the file cannot be read, and as [`from_artifact`](Rules::from_artifact).
+    /// If the file cannot be read, and as [`from_artifact`](Rules::from_artifact).
     pub fn from_artifact_path(path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         Compiler::new().load_artifact_path(path)
     }
 
-    /// The rules as an artifact: loaded again they decide and explain alike, without being compiled. With
-    /// `strip_source` the author's text is left out; explanations then say where a condition stands and
-    /// not how it reads.
+    /// Returns the rules as an artifact. Loaded again, the rules decide and explain as before,
+    /// without compilation. `strip_source` leaves out the source text; explanations then give the
+    /// position of a condition but not its text.
     pub fn to_artifact(&self, strip_source: bool) -> Vec<u8> {
         let set = self.set();
         artifact::write(&set.program, &set.sources, &set.warnings, strip_source, |_| None)
     }
 
-    /// The rules as an artifact that is signed, for a service that [trusts](Compiler::trust) the key. Equal rules and
-    /// keys give equal bytes.
+    /// Returns the rules as a signed artifact, for a service that [trusts](Compiler::trust) the
+    /// key. Equal rules and keys give equal bytes.
     #[cfg(feature = "signatures")]
     pub fn to_signed_artifact(&self, strip_source: bool, key: &SigningKey) -> Vec<u8> {
         let set = self.set();
@@ -55,13 +55,16 @@ impl Rules {
 }
 
 impl Compiler {
-    /// Trusts a key: rules are taken only when it, or another trusted one, has signed them. That is so of whatever is
-    /// given this compiler: it loads artifacts that are signed, and refuses texts, which have no signature
-    /// ([`compile_path`](Compiler::compile_path), [`compile_text`](Compiler::compile_text), [`LiveRules::new`] and what
-    /// watches files). Where no key is trusted signatures are not looked at, and no machine code is made of an artifact
-    /// unless [`Tier::Jit`] asks for it.
+    /// Adds a trusted key. With trusted keys, this compiler loads only artifacts that one of the
+    /// keys signed. It refuses rule texts, because a text has no signature:
+    /// [`compile_path`](Compiler::compile_path), [`compile_text`](Compiler::compile_text),
+    /// [`LiveRules::new`] and file watchers then fail.
     ///
-    /// Functions that are given no compiler, like [`Rules::from_text`] and [`Rules::from_artifact`], know of no keys.
+    /// Without trusted keys, signatures are not checked. An artifact is then compiled to machine
+    /// code only if [`Tier::Jit`] is configured.
+    ///
+    /// Functions without a compiler, such as [`Rules::from_text`] and [`Rules::from_artifact`],
+    /// check no keys.
     ///
     /// [`LiveRules::new`]: super::LiveRules::new
     /// [`Tier::Jit`]: super::Tier::Jit
@@ -72,20 +75,20 @@ impl Compiler {
         self
     }
 
-    /// Loads an artifact. Its content is held against its hash, its program verified, and host functions
-    /// linked and checked as when compiling.
+    /// Loads an artifact. Checks the hash of the content, verifies the program, and links and
+    /// checks host functions as in compilation.
     ///
     /// # Errors
-    /// When the bytes are no artifact of this version of rulec, or are not what they were, and what is
-    /// wrong with host functions.
+    /// If the bytes are not an artifact of this version of rulec, or are damaged. Also if a host
+    /// function is missing or has other types.
     pub fn load_artifact(&self, bytes: &[u8]) -> Result<Rules, CompileError> {
         text::keeping_parsed(|| self.load(bytes))
     }
 
-    /// Loads an artifact from a file, as [`load_artifact`](Compiler::load_artifact) does.
+    /// Loads an artifact from a file, like [`load_artifact`](Compiler::load_artifact).
     ///
     /// # Errors
-    /// When the file cannot be read, and as there.
+    /// If the file cannot be read, and as [`load_artifact`](Compiler::load_artifact).
     pub fn load_artifact_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let path = path.as_ref();
         let unreadable = |message: &dyn Argument| CompileError::unreadable(path, message);
@@ -101,7 +104,8 @@ impl Compiler {
         })
     }
 
-    /// Reads a text of rules and what it imports, unless only what is signed is taken.
+    /// Reads rule sources and their imports. Returns an error if keys are trusted, because texts
+    /// are not signed.
     pub(super) fn read(
         &self,
         threads: Threads,
@@ -119,7 +123,7 @@ impl Compiler {
         Ok(loader::load(threads, loader, path))
     }
 
-    /// Returns whether a trusted key has signed the artifact.
+    /// Reports whether a trusted key signed the artifact; false if no keys are trusted.
     fn authenticate(&self, bytes: &[u8]) -> Result<bool, CompileError> {
         #[cfg(feature = "signatures")]
         return artifact::authenticate(bytes, &self.trusted).map_err(|error| refused(&error));
@@ -141,7 +145,7 @@ impl Compiler {
             let set = RuleSet { may_compile: is_signed, ..set };
             return Ok(self.compiled(set, sources, warnings));
         }
-        // What compiled when it was built compiles again: all else is damage.
+        // The rules compiled when the artifact was built, so errors without a span mean damage.
         found.retain(Diagnostic::is_error);
         match found.iter().find(|error| error.span().is_none()) {
             Some(error) => Err(damaged(&error.message)),

@@ -1,4 +1,4 @@
-//! The engines behind one function: which of them decides, resolved once, and a decision by it.
+//! One trait for all engines, and the selection of the engine for a table.
 
 use super::How;
 use super::input::Input;
@@ -18,21 +18,21 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The engine that decides by a table.
+/// An engine that evaluates a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The plain evaluator that the others are held against.
+    /// The tree-walking reference evaluator; the other engines are tested against it.
     Reference,
-    /// The bytecode machine, trying the table's routes in turn.
+    /// The bytecode VM, trying the table's routes one after another.
     Vm,
-    /// The bytecode machine, trying those that the index finds.
+    /// The bytecode VM, trying only the candidates from the index.
     Index,
     /// Machine code.
     Jit,
 }
 
-/// The backends of a table, each resolved when a message of its form first comes.
+/// The engines selected for one table, each selected on the first message of its form.
 pub(super) struct Backends {
     pub how: How,
     pub table: TableId,
@@ -45,8 +45,9 @@ impl Backends {
         Backends { how, table, tree: None, slots: None }
     }
 
-    /// The backend for messages that are trees, or whose slots have been read. The bytecode machine is
-    /// resolved anew each time where machine code may take over from it.
+    /// Returns the engine for JSON trees (`is_tree`) or for messages already read into slots. While
+    /// the JIT may still compile the rule set, the VM is not remembered, so the next call selects
+    /// again.
     #[inline(always)]
     pub fn resolve(&mut self, set: &RuleSet, is_tree: bool) -> Backend {
         let known = if is_tree { &mut self.tree } else { &mut self.slots };
@@ -63,19 +64,19 @@ impl Backends {
     }
 }
 
-/// A decision in the making by some engine.
+/// An engine bound to one message.
 pub(crate) trait Engine {
     /// Decides: the first route of the table that holds, or its default.
     fn decide(&mut self, entry: TableId) -> Choice;
-    /// Every route of the table whose condition holds, in the order they are tried.
+    /// Returns every route of the table whose condition holds, in evaluation order.
     fn matched(&mut self, table: TableId) -> Vec<RuleId>;
-    /// The values of an outcome, `None` when it has none.
+    /// Computes the arguments and next nodes of an outcome; `None` if the outcome has none.
     fn outcome(&mut self, outcome: &Outcome) -> Option<Computed>;
-    /// The calls of host functions so far; `None` when there were none.
+    /// Returns the record of host calls and exceeded limits; `None` if there are none.
     fn calls(&self) -> Option<Calls>;
 
-    /// Decides, and computes the values of what was chosen. One function of each engine, so that the engine
-    /// is called through a pointer once.
+    /// Decides, and computes the values of the chosen outcome. A single method, so that a decision
+    /// makes only one dynamic call.
     fn conclude(&mut self, entry: TableId, program: &Program) -> Conclusion {
         let choice = self.decide(entry);
         let outcome = choice.chosen.and_then(|chosen| chosen.outcome(program));
@@ -84,11 +85,11 @@ pub(crate) trait Engine {
     }
 }
 
-/// A choice, the values of its outcome, and the record of the decision.
+/// A choice, the values of its outcome, and the record of host calls.
 type Conclusion = (Choice, Option<Computed>, Option<Calls>);
 
-/// The record of a decision: the failures and the time of the host functions that it called, and the limits that
-/// were exceeded.
+/// The record of a decision: the failures and total time of host functions, and the exceeded
+/// limits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     pub failures: Vec<HostFailure>,
@@ -97,7 +98,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// The record; `None` when it is empty.
+    /// Returns the record; `None` if it is empty.
     pub fn of(calls: &HostCalls<'_>, arena: &Arena) -> Option<Calls> {
         (arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero()).then(|| Calls {
             failures: calls.failures.clone(),
@@ -106,7 +107,7 @@ impl Calls {
         })
     }
 
-    /// These and others, each failure once.
+    /// Merges two records; each failure appears once.
     pub fn and(mut self, more: Calls) -> Calls {
         for failure in more.failures {
             if !self.failures.contains(&failure) {
@@ -118,13 +119,13 @@ impl Calls {
         self
     }
 
-    /// These and more limits that were exceeded, each once.
+    /// Adds exceeded limits; each appears once.
     pub fn exceed(&mut self, more: Vec<Exceeded>) {
         limits::add(&mut self.exceeded, more);
     }
 }
 
-/// The engines have methods of these names.
+/// Forwards to the engine's inherent methods of the same names.
 macro_rules! forward {
     () => {
         #[inline(always)]
@@ -180,7 +181,8 @@ impl<'a, M: Message<'a> + 'a> Engine for Machine<'a, M> {
 }
 
 impl RuleSet {
-    /// The engine to decide by a table with.
+    /// Selects the engine for a table. `is_tree` is true if the message is a JSON tree that is not
+    /// read into slots.
     pub fn backend(&self, how: How, table: TableId, is_tree: bool) -> Backend {
         if how.tier == Tier::Reference {
             return Backend::Reference;
@@ -201,8 +203,8 @@ impl RuleSet {
         Backend::Vm
     }
 
-    /// Returns true while machine code may still take over from the bytecode machine, and counts the
-    /// decision, since their number decides when it is made.
+    /// Reports whether the JIT may still replace the VM for this rule set. Also counts the
+    /// decision, because the number of decisions triggers compilation.
     fn awaits_code(&self, how: How, is_tree: bool) -> bool {
         #[cfg(feature = "jit")]
         if how.tier == Tier::Auto
@@ -218,7 +220,7 @@ impl RuleSet {
         false
     }
 
-    /// True when the index finds the routes of a table.
+    /// True if the index serves the table under this setting.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,
@@ -227,15 +229,15 @@ impl RuleSet {
         }
     }
 
-    /// The machine code, when it has been made.
+    /// Returns the machine code, if it is compiled.
     #[cfg(feature = "jit")]
     #[inline(always)]
     pub fn code(&self) -> Option<&Arc<JitCode>> {
         self.tiers.code().and_then(Result::ok)
     }
 
-    /// Readies a decision and has the work done with it. Where that is one call it is inlined for each
-    /// engine: small rule sets would feel a pointer.
+    /// Binds an engine to the message and runs `work` with it. Inlined, because `work` is often one
+    /// call, and an indirect call would be noticeable for small rule sets.
     #[inline(always)]
     pub fn run<T>(
         &self,
@@ -246,7 +248,7 @@ impl RuleSet {
         work: impl FnOnce(&mut dyn Engine) -> T,
     ) -> T {
         match backend {
-            // It walks trees, so no message is read into slots alone for it.
+            // The evaluator needs a tree; a message that is only slots goes to the VM below.
             Backend::Reference => {
                 if let Some(tree) = input.tree() {
                     return self.refer(tree, |mut evaluator| work(&mut evaluator));
@@ -274,13 +276,13 @@ impl RuleSet {
         }
     }
 
-    /// Asks the reference evaluator about a message.
+    /// Runs `ask` with the reference evaluator for a message.
     pub fn refer<T>(&self, message: &Json, ask: impl FnOnce(Evaluator<'_>) -> T) -> T {
         let arena = Arena::new(&self.program.limits);
         ask(Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts)))
     }
 
-    /// Lends a VM the index, when it may use it.
+    /// Gives a VM the index, if the setting allows it.
     #[inline]
     pub fn lend_index<'a, M: Message<'a>>(&'a self, vm: &mut Vm<'a, M>, indexing: Indexing) {
         match indexing {

@@ -1,4 +1,4 @@
-//! Deciding many messages at a time.
+//! Deciding for many messages at once.
 
 use super::{Decision, Entry};
 use serde_json::Value as Json;
@@ -6,15 +6,15 @@ use std::num::NonZero;
 use std::thread;
 
 impl Entry<'_> {
-    /// Decides for each of several messages, one after the other as the iterator is advanced.
-    /// Nothing is kept of a decision that was handed out.
+    /// Decides for each message lazily, as the iterator advances. The iterator does not keep
+    /// decisions that it has returned.
     pub fn decide_all<'m>(self, messages: &'m [Json]) -> impl ExactSizeIterator<Item = Decision> + use<'m> {
         let mut session = self.session();
         messages.iter().map(move |message| session.decide(message))
     }
 
-    /// Decides for each of several messages on `jobs` threads; 0 is one for each processor. The
-    /// decisions stand in the order of the messages.
+    /// Decides for the messages on `jobs` threads; 0 means one thread per processor. The decisions
+    /// are in the order of the messages.
     pub fn decide_all_on(self, jobs: usize, messages: &[Json]) -> Vec<Decision> {
         let jobs = match jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -33,7 +33,7 @@ impl Entry<'_> {
                 match thread.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(decided)) => decisions.extend(decided),
                     Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                    // Without another thread it only takes longer.
+                    // The thread could not be started, so this thread does its part.
                     Err(_) => decisions.extend(self.decide_all(part)),
                 }
             }

@@ -1,4 +1,4 @@
-//! Compiling: from a file or text, by way of every stage, to [`Rules`] or to all that is wrong.
+//! The compiler: runs every stage from a file or a text to [`Rules`], or to the list of errors.
 
 use super::hosts::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
@@ -42,27 +42,29 @@ pub struct Compiler {
     unlinked: bool,
     tier: Tier,
     indexing: Indexing,
-    /// The keys of which one must have signed what is loaded; none when anything is taken.
+    /// One of these keys must have signed a loaded artifact; empty means that all rules are
+    /// accepted.
     #[cfg(feature = "signatures")]
     pub(super) trusted: Vec<crate::artifact::signature::VerifyingKey>,
 }
 
 impl Compiler {
-    /// A compiler without host functions.
+    /// Creates a compiler without host functions.
     pub fn new() -> Self {
         Compiler::default()
     }
 
-    /// Offers a function to the rules, which declare it with `extern fn`. A function that the rules
-    /// declare and nobody offers, or offers with other types, is an error when they are compiled.
+    /// Registers a host function, which the rules declare with `extern fn`. Compilation fails if a
+    /// declared function is not registered, or is registered with other types.
     #[must_use]
     pub fn function<Args>(mut self, name: &str, function: impl HostFunction<Args>) -> Self {
         self.registry.add(name, function);
         self
     }
 
-    /// Offers a function that has no types of its own, as those of another language have none: it takes so many
-    /// arguments, or any number, and what it returns counts as missing where it is not of the declared type.
+    /// Registers a host function without static types, such as a function of a scripting language.
+    /// `arity` is the number of arguments; `None` accepts any number. A result that is not of the
+    /// declared type counts as missing.
     ///
     /// ```
     /// use serde_json::json;
@@ -87,45 +89,45 @@ impl Compiler {
         self
     }
 
-    /// The folder that imports may not leave; by default the folder of the compiled file.
+    /// Sets the root folder that imports may not leave. Default: the folder of the compiled file.
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.root = Some(root.into());
         self
     }
 
-    /// Chooses the engine.
+    /// Sets the engine.
     #[must_use]
     pub fn tier(mut self, tier: Tier) -> Self {
         self.tier = tier;
         self
     }
 
-    /// Chooses where decisions use the index.
+    /// Sets which tables use the index; by default, the tables that are faster with the index.
     #[must_use]
     pub fn index(mut self, indexing: Indexing) -> Self {
         self.indexing = indexing;
         self
     }
 
-    /// Lets host functions be missing, their results then counting as missing: for tools that look
-    /// at rules without the program that embeds them.
+    /// Allows host functions to be missing; their results then count as missing. This is for tools
+    /// that inspect rules without the embedding program.
     #[must_use]
     pub fn allow_missing_functions(mut self) -> Self {
         self.unlinked = true;
         self
     }
 
-    /// Compiles a file and what it imports.
+    /// Compiles a file and its imports.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn compile_path(&self, path: impl AsRef<Path>) -> Result<Rules, CompileError> {
         let (disk, name) = self.on_disk(path.as_ref())?;
         self.compile_with(&disk, &name)
     }
 
-    /// A loader for the files of a path's root, and the path as seen from there.
+    /// Returns a loader for the root folder of a path, and the path relative to the root.
     #[doc(hidden)]
     pub fn on_disk(&self, path: &Path) -> Result<(DiskLoader, String), CompileError> {
         let root = match &self.root {
@@ -149,15 +151,15 @@ impl Compiler {
         let Some(name) = name else {
             return Err(unreadable(&"it lies outside the root folder"));
         };
-        // Inside the engine a path's parts are joined by `/`, whatever the system writes.
+        // Loaders take paths with `/`, whatever the separator of the operating system is.
         let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         Ok((disk, name.join("/")))
     }
 
-    /// Compiles a text that imports nothing.
+    /// Compiles a text without imports.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn compile_text(&self, text: &str) -> Result<Rules, CompileError> {
         self.compile_with(&MemoryLoader::new().with("<text>", text), "<text>")
     }
@@ -165,7 +167,7 @@ impl Compiler {
     /// Compiles the file `path` of a loader.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn compile_with(&self, loader: &dyn Loader, path: &str) -> Result<Rules, CompileError> {
         text::keeping_parsed(|| self.compile_loaded(loader, path))
     }
@@ -175,14 +177,14 @@ impl Compiler {
         let mut loaded = self.read(threads, loader, path)?;
         let (program, found) = check::check(&loaded);
         let mut allows = check::Allows::of(&loaded);
-        // The trees are large and no longer needed.
+        // The syntax trees are large and no longer needed; another thread frees them.
         let (statements, trees) = (program.rules.len(), std::mem::take(&mut loaded.units));
         let finish = || self.finish(threads, loaded, program, found, &mut allows);
         threads.both(statements, || drop(trees), finish).1
     }
 
-    /// Compiles the file `path` of a loader, and shows what was read and checked on the way: what an editor asks for
-    /// and no engine needs. An editor's compiler trusts no keys.
+    /// Compiles the file `path` of a loader, and passes the parsed files and the checked program to
+    /// `look`. Editors need both even if compilation fails. Trusted keys are not checked.
     #[doc(hidden)]
     pub fn compile_seen<T>(
         &self,
@@ -199,12 +201,12 @@ impl Compiler {
         })
     }
 
-    /// The host functions that a program declares.
+    /// Returns the host functions that a program declares; reports missing and mismatched ones.
     pub(super) fn link(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Vec<Host> {
         self.registry.link(program, self.unlinked, diagnostics)
     }
 
-    /// Compiles what has been checked.
+    /// Compiles a checked program and collects its diagnostics.
     pub(super) fn finish(
         &self,
         threads: Threads,
@@ -230,12 +232,12 @@ impl Compiler {
         }
     }
 
-    /// Rules with their texts.
+    /// Adds source texts and warnings to a rule set.
     pub(super) fn compiled(&self, set: RuleSet, sources: SourceMap, warnings: Vec<Diagnostic>) -> Rules {
         self.rules(RuleSet { sources, warnings, ..set })
     }
 
-    /// Rules as the settings have them.
+    /// Wraps a rule set with the settings of this compiler.
     pub(super) fn rules(&self, set: RuleSet) -> Rules {
         Rules { shared: Arc::new(Shared::new(set)), how: How { tier: self.tier, indexing: self.indexing } }
     }
@@ -245,8 +247,9 @@ pub(super) fn fails(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Compiles a checked program, and links its host functions; `None` when it has errors. The conditions of one that is
-/// of so many files are kept as bytes from then on.
+/// Compiles a checked program and links its host functions; `None` if there are errors. `files` is
+/// the number of source files. If `files` is given, the conditions are packed into bytes afterwards
+/// to save memory.
 pub(super) fn lower(
     threads: Threads,
     mut program: Program,
@@ -275,7 +278,7 @@ pub(super) fn lower(
         }
     };
     let bytecode = bytecode.filter(|_| !fails(diagnostics))?;
-    // What remains is what deciding needs; the rest, trees and the normal form, is there again when it is asked for.
+    // Deciding needs only the bytecode and the index. Trees and normal form are rebuilt on demand.
     let pack = || files.map(|files| program.pack(files));
     let index = || Index::is_worthwhile(&normal).then(|| index::build(&normal, bytecode.chunk()));
     let (_, index) = threads.both(statements, pack, index);
@@ -283,11 +286,11 @@ pub(super) fn lower(
     Some(RuleSet::new(program, bytecode, hosts, index))
 }
 
-/// `path` as seen from `root`, when it lies there.
+/// Returns `path` relative to `root`; `None` if it is outside the root.
 fn within(root: &Path, path: &Path) -> Option<PathBuf> {
     let here =
         |path: &Path| if path.as_os_str().is_empty() { Path::new(".") } else { path }.canonicalize().ok();
-    // The file itself may be missing, which is for the loader to say.
+    // The file itself may be missing; the loader reports that error.
     let folder = here(path.parent().unwrap_or(Path::new("")))?;
     Some(folder.strip_prefix(here(root)?).ok()?.join(path.file_name()?))
 }
@@ -310,7 +313,7 @@ fn too_complex(error: &dyn Argument) -> Diagnostic {
         .help(message!("split the largest conditions over several routes"))
 }
 
-/// Why rules did not compile, as data; the command line renders it with the author's text.
+/// The reason why rules did not compile: all errors and warnings, with the source texts.
 #[derive(Clone, Debug)]
 pub struct CompileError {
     diagnostics: Vec<Diagnostic>,
@@ -322,30 +325,30 @@ impl CompileError {
         CompileError { diagnostics, sources }
     }
 
-    /// That a file cannot be read.
+    /// Creates the error that a file cannot be read.
     pub(super) fn unreadable(path: &Path, message: &dyn Argument) -> CompileError {
         let message = message!("`{}` cannot be read: {message}", path.display());
         Diagnostic::without_place(Code::FileUnreadable, message).into()
     }
 
-    /// Says of which file it is that an artifact was expected.
+    /// Adds the file name to errors that have no source position.
     pub(super) fn name_artifact(&mut self, name: &str) {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
             diagnostic.message = message!("`{name}`: {}", diagnostic.message);
         }
     }
 
-    /// Every error and warning, in the order of the text.
+    /// Returns every error and warning, in source order.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// The texts the diagnostics point into.
+    /// Returns the source texts that the spans of the diagnostics refer to.
     pub fn sources(&self) -> &SourceMap {
         &self.sources
     }
 
-    /// Renders every error and warning as text, with the author's lines underlined.
+    /// Renders every error and warning as text, with the source lines underlined.
     ///
     /// ```
     /// let error = rulec::Rules::from_text("let a = 1\nlet a = 2").unwrap_err();
@@ -358,7 +361,7 @@ impl CompileError {
     }
 }
 
-/// One error, which is about no text.
+/// Creates an error from one diagnostic that refers to no source text.
 impl From<Diagnostic> for CompileError {
     fn from(diagnostic: Diagnostic) -> CompileError {
         CompileError { diagnostics: vec![diagnostic], sources: SourceMap::new() }

@@ -1,4 +1,4 @@
-//! The decision as a value: what was chosen, and everything a caller needs to act on it.
+//! The decision: the chosen statement and the data that a caller needs to act on it.
 
 mod serialize;
 
@@ -16,29 +16,36 @@ use serde_json::{Map, Value as Json};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// A decision. It holds alive what it names, whatever becomes of the rules.
+/// A decision. It shares ownership of the rules, so it stays valid when the rules are dropped or
+/// replaced.
 ///
 /// Serializes to the JSON object that `rulec run` prints:
-/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`, with `requires` when the handler requires
-/// permissions, `path` when tables were jumped through, and `breaches`, `missing_args`, `exceeded` and `failures` when there are any. In place of
-/// `chosen` to `metadata` a choice has `branch` (empty when none holds), `default`, and `to_user` where the rules say so; flows have
-/// `flow`, `name` and `pattern` (null when none is found); a router has `next` and `loopback`.
+/// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`. The key `requires` lists the
+/// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
+/// `missing_args`, `exceeded` and `failures` appear if they are not empty.
+///
+/// Other kinds replace the keys `chosen` to `metadata`:
+/// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
+///   declare it.
+/// - Flows have `flow`, `name` and `pattern` (null if no pattern matches).
+/// - A router has `next` and `loopback`.
 #[derive(Clone)]
 pub struct Decision {
     pub(super) rules: Arc<Handle>,
     pub(super) entry: TableId,
-    /// The segment of live rules that the statement is of; `None` for the base, and for rules that stay.
+    /// The segment of live rules that contains the statement; `None` for the base of live rules,
+    /// and for rules that cannot be edited.
     pub(super) segment: Option<Arc<Handle>>,
-    /// The statement, by its number there.
+    /// The statement, by its id in that segment or rule set.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: Trail,
-    /// That of the rules, or of the edit of live rules that it came after.
+    /// Generation of the rule set, or of the last edit to live rules, that produced this decision.
     pub(super) generation: u64,
-    /// Most decisions have none.
+    /// Rarely needed data; `None` for most decisions.
     pub(super) extras: Option<Box<Extras>>,
 }
 
-/// The parts of a decision that most have none of.
+/// The parts of a decision that are usually empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
     computed: Computed,
@@ -47,7 +54,7 @@ pub(super) struct Extras {
 }
 
 impl Extras {
-    /// `None` when there is none of them.
+    /// Returns `None` if all parts are empty.
     #[inline]
     pub fn of(
         computed: Option<Computed>,
@@ -62,23 +69,24 @@ impl Extras {
     }
 }
 
-/// A flow that was found.
+/// A flow whose pattern matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
-    /// The id the flow answers with.
+    /// The id after the arrow of the `flow` statement, for the caller.
     pub id: &'r str,
-    /// Its name in the rules.
+    /// The name of the flow in the rules.
     pub name: &'r str,
-    /// The pattern that was found, as the author wrote it.
+    /// The pattern that matched, as written in the rules.
     pub pattern: &'r str,
 }
 
-/// The nodes that a router sends a node's output to.
+/// The nodes that receive a node's output, as a router decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
-    /// Their ids. Where the message names no next nodes, `next` and `next[0]` stand as written.
+    /// The ids of the nodes. If the message has no list `next`, the texts `next` and `next[0]` stay
+    /// unresolved.
     pub nodes: &'d [String],
-    /// True when the way there leads back.
+    /// Whether the route leads back in a loop.
     pub loopback: bool,
 }
 
@@ -96,7 +104,7 @@ impl std::fmt::Debug for Decision {
 }
 
 impl Decision {
-    /// The chosen statement and the program it stands in.
+    /// Returns the chosen statement and the program that contains it.
     fn picked(&self) -> Option<(&Program, Chosen)> {
         let rules = self.segment.as_ref().unwrap_or(&self.rules);
         self.chosen.map(|chosen| (&rules.program, chosen))
@@ -110,30 +118,30 @@ impl Decision {
         self.extras.as_deref().map_or(&[], list)
     }
 
-    /// The entry decided by.
+    /// Returns the name of the entry that decided.
     pub fn entry(&self) -> &str {
         &self.rules.program.tables[self.entry.index()].name
     }
 
-    /// The name of the chosen route, `default`, or `None` when nothing was chosen.
+    /// Returns the name of the chosen route, `default`, or `None` if no statement was chosen.
     pub fn chosen(&self) -> Option<&str> {
         self.picked().map(|(program, chosen)| chosen.name(program))
     }
 
-    /// The statement that was chosen, as a number in [`Rules::program`](super::Rules::program). A route
-    /// that was inserted into live rules has none before it is merged.
+    /// Returns the id of the chosen statement in [`Rules::program`](super::Rules::program). `None`
+    /// for a route inserted into live rules that is not yet merged into the base.
     #[doc(hidden)]
     pub fn statement(&self) -> Option<Chosen> {
         self.chosen.filter(|_| self.segment.is_none())
     }
 
-    /// Returns true when a default answered.
+    /// True if a default was chosen.
     pub fn is_default(&self) -> bool {
         matches!(self.picked(), Some((_, Chosen::Default(_))))
             || matches!(self.outcome(), Some(Outcome::Branch { default: true }))
     }
 
-    /// The handler.
+    /// Returns the name of the handler.
     pub fn target(&self) -> Option<&str> {
         match self.outcome()? {
             Outcome::Handler { name, .. } => Some(name),
@@ -141,26 +149,26 @@ impl Decision {
         }
     }
 
-    /// The permissions that the handler requires, every one of them: `handler run() requires permission "execute"`.
-    /// Whoever runs the handler sees to it; nothing here does.
+    /// Returns all permissions that the handler requires, as in `handler run() requires permission
+    /// "execute"`. The caller that runs the handler must enforce them; this crate does not.
     pub fn required_permissions(&self) -> &[Arc<str>] {
         self.target().map_or(&[], |handler| self.permissions_required_by(handler))
     }
 
-    /// The permissions that another handler requires, by the rules that decided.
+    /// Returns the permissions that another handler requires, by the rules of this decision.
     pub fn permissions_required_by(&self, handler: &str) -> &[Arc<str>] {
         self.rules.program.required(handler)
     }
 
-    /// The handler's arguments; empty when there are none.
+    /// Returns the handler's arguments; empty if there are none.
     pub fn args(&self) -> &Map<String, Json> {
         self.extras.as_deref().map_or(&*EMPTY, |extras| &extras.computed.args)
     }
 
-    /// The handler's arguments as a type of the program's own.
+    /// Deserializes the handler's arguments into a type of the program.
     ///
     /// # Errors
-    /// When the type does not accept them.
+    /// If the arguments do not fit the type.
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
@@ -177,7 +185,7 @@ impl Decision {
         T::deserialize(self.args())
     }
 
-    /// The constants given with the target; empty when there are none.
+    /// Returns the constants given with the target in the rules; empty if there are none.
     pub fn metadata(&self) -> &Map<String, Json> {
         match self.outcome() {
             Some(Outcome::Handler { metadata, .. }) => metadata,
@@ -185,28 +193,28 @@ impl Decision {
         }
     }
 
-    /// The kind of the statement that decided.
+    /// Returns the kind of the entry that decided.
     pub fn kind(&self) -> TableKind {
         self.rules.program.tables[self.entry.index()].kind
     }
 
-    /// The chosen branch of a choice.
+    /// Returns the id of the chosen branch of a choice.
     pub fn branch(&self) -> Option<&str> {
         self.chosen().filter(|_| matches!(self.outcome(), Some(Outcome::Branch { .. })))
     }
 
-    /// True when the rules say that the user is to see what a choice came to, and why.
+    /// True if the rules declare that the user should see the result of a choice and its reason.
     pub fn to_user(&self) -> bool {
         self.rules.program.tables[self.entry.index()].to_user
     }
 
-    /// The flow whose pattern was found.
+    /// Returns the flow whose pattern matched.
     pub fn flow(&self) -> Option<FlowHit<'_>> {
         let (program, chosen) = self.picked()?;
         FlowHit::of(program, chosen)
     }
 
-    /// The next nodes that a router chose.
+    /// Returns the next nodes that a router chose.
     pub fn next(&self) -> Option<NextNodes<'_>> {
         match self.outcome()? {
             Outcome::Next { loopback, .. } => {
@@ -216,18 +224,19 @@ impl Decision {
         }
     }
 
-    /// The tables from the entry to the one of the chosen route, both included.
+    /// Returns the names of the tables from the entry to the table of the chosen route, inclusive.
     pub fn path(&self) -> Vec<&str> {
         self.tables.iter().map(|table| &*self.rules.program.tables[table.index()].name).collect()
     }
 
-    /// The generation of the rules that decided; for live rules that of the last edit before, see
-    /// [`LiveRules::generation`](super::LiveRules::generation).
+    /// Returns the generation of the rules that decided; for live rules, the generation of the last
+    /// edit before the decision. See [`LiveRules::generation`](super::LiveRules::generation).
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// The handler's arguments as a log may show them: what comes from `@private` fields masked.
+    /// Returns the handler's arguments for logs: values that come from `@private` fields are
+    /// masked.
     pub fn masked_args(&self) -> Map<String, Json> {
         match self.picked().and_then(|(program, chosen)| Some((program, chosen.outcome(program)?))) {
             Some((program, outcome)) => trace::masked_args(program, outcome, self.args()),
@@ -235,39 +244,40 @@ impl Decision {
         }
     }
 
-    /// The message that was decided for as a log may show it: the values of `@private` fields masked.
+    /// Returns a message for logs: the values of `@private` fields are masked.
     pub fn masked_message(&self, message: &Json) -> Json {
         trace::masked_message(&self.rules.program, message)
     }
 
-    /// Promises of `input` that the message broke.
+    /// Returns the violations of the `input` declaration in the message.
     pub fn breaches(&self) -> &[Breach] {
         self.extra(|extras| &extras.breaches)
     }
 
-    /// Required arguments that were missing and are null.
+    /// Returns the names of required arguments that were missing; their values are null.
     pub fn missing_args(&self) -> impl Iterator<Item = &str> {
         self.extra(|extras| &extras.computed.missing_args).iter().map(|name| &**name)
     }
 
-    /// Host functions that failed; their results counted as missing.
+    /// Returns the host functions that failed; their results counted as missing.
     pub fn failures(&self) -> &[HostFailure] {
         self.extra(|extras| &extras.calls.failures)
     }
 
-    /// The limits that were exceeded on the way to the decision, each once; what was larger counted as missing.
+    /// Returns the limits that were exceeded during the decision, each once. A value over a limit
+    /// counted as missing.
     pub fn exceeded(&self) -> &[Exceeded] {
         self.extra(|extras| &extras.calls.exceeded)
     }
 
-    /// The time spent in host functions.
+    /// Returns the time spent in host functions.
     pub fn host_time(&self) -> Duration {
         self.extras.as_deref().map_or(Duration::ZERO, |extras| extras.calls.elapsed)
     }
 }
 
 impl<'r> FlowHit<'r> {
-    /// The flow that a chosen statement of a program names.
+    /// Returns the flow of a chosen statement; `None` if the statement is not a flow pattern.
     pub fn of(program: &'r Program, chosen: Chosen) -> Option<FlowHit<'r>> {
         match chosen.outcome(program)? {
             Outcome::Flow { flow, pattern } => {

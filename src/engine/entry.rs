@@ -1,4 +1,4 @@
-//! The tables of a rule set, to decide by one message at a time.
+//! The entries of a rule set: tables, choices, routers and flows that decide for one message.
 
 use super::How;
 use super::backend::{Backend, Backends};
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// There is no entry of that name, or no statement of that name in an entry.
+/// Error: no entry has this name, or the entry has no statement with this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{words}")]
 pub struct UnknownEntry {
@@ -31,19 +31,19 @@ impl UnknownEntry {
         UnknownEntry { words }
     }
 
-    /// That an entry has no statement of that name.
+    /// Creates the error that an entry has no statement with this name.
     pub(super) fn statement(name: &str, known: &[&str]) -> UnknownEntry {
         let words = message!("there is no route `{name}`; {}", hint(name, known, message!("there are")));
         UnknownEntry { words }
     }
 
-    /// The mistake and the remedy, which each language has its own words for.
+    /// Returns the problem and a suggested fix as a localized message.
     pub fn in_words(&self) -> &Message {
         &self.words
     }
 }
 
-/// The name that is near, or those there are.
+/// Suggests the nearest name, or lists the known names.
 fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
@@ -53,7 +53,7 @@ fn hint(name: &str, known: &[&str], there_are: Message) -> Message {
     }
 }
 
-/// A table of a rule set, to decide by.
+/// A table of a rule set, bound to its rules so that it can decide.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     pub(super) rules: &'r Shared,
@@ -62,33 +62,33 @@ pub struct Entry<'r> {
 }
 
 impl<'r> Entry<'r> {
-    /// Its name.
+    /// Returns the name of the entry.
     pub fn name(&self) -> &'r str {
         &self.program().tables[self.table.index()].name
     }
 
-    /// Returns true when it holds nothing that could be chosen.
+    /// True if the entry has neither routes nor a default.
     pub fn is_empty(&self) -> bool {
         let table = &self.program().tables[self.table.index()];
         table.order.is_empty() && table.default.is_none()
     }
 
-    /// Its table's number, in [`Rules::program`](super::Rules::program).
+    /// Returns the id of the table in [`Rules::program`](super::Rules::program).
     pub fn id(&self) -> TableId {
         self.table
     }
 
-    /// The names of all handlers a decision by this entry may lead to, jumps followed.
+    /// Returns the names of all handlers that this entry can select, also through jumps.
     pub fn targets(&self) -> BTreeSet<&'r str> {
         targets(self.program(), vec![self.table])
     }
 
-    /// Opens a session, which decides without looking anything up but the message.
+    /// Opens a session, which resolves the engine once and keeps its own working memory.
     pub fn session(&self) -> Session {
         Session::new(Handle::new(&self.rules.set), Backends::new(self.how, self.table))
     }
 
-    /// Has work done with this thread's workspace.
+    /// Runs `work` with this thread's workspace.
     fn call<T>(&self, work: impl FnOnce(Call<'_>) -> T) -> T {
         workspace::with_thread(|workspace, thread| {
             let backends = &mut Backends::new(self.how, self.table);
@@ -96,39 +96,41 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// The engine that decides by this entry now: for a record when `prepared`, else for a message; unstable.
+    /// Returns the engine that decides now: for a prepared record if `prepared`, else for a JSON
+    /// tree. Unstable.
     #[doc(hidden)]
     pub fn backend(&self, prepared: bool) -> Backend {
         self.rules.set.backend(self.how, self.table, !prepared)
     }
 
-    /// Decides for a message.
+    /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&self, message: &Json) -> Decision {
         self.call(|call| call.decide(Input::Tree(message)))
     }
 
-    /// Decides for a message as JSON text: what [`Entry::decide`] decides for the object that
-    /// [`json::parse_object_bytes`](rulec_base::json::parse_object_bytes) reads, without building it where
-    /// that can be.
+    /// Decides for a message given as JSON text. The result equals parsing with
+    /// [`json::parse_object_bytes`](rulec_base::json::parse_object_bytes) and calling
+    /// [`Entry::decide`]. Where possible, no JSON tree is built.
     ///
     /// # Errors
-    /// Those of `parse_object_bytes`, for fields that no rule reads as well.
+    /// The errors of `parse_object_bytes`, also for fields that no rule reads.
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         self.call(|call| call.decide_line(text))
     }
 
-    /// Decides for any value that serializes to an object: what [`Entry::decide`] decides for
-    /// `serde_json::to_value` of it, without building that where it can be. The value may be
-    /// serialized twice.
+    /// Decides for any value that serializes to a JSON object. The result equals
+    /// `serde_json::to_value` followed by [`Entry::decide`]. Where possible, no JSON tree is built.
+    /// The value may be serialized twice.
     ///
     /// # Errors
-    /// When the value cannot be represented as JSON.
+    /// If the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
         self.call(|call| call.decide_value(message, |decide| decide()))
     }
 
-    /// The same for an embedding whose values can be read only under a lock: `apart` is given the rest of the work once
-    /// the value has been read, and runs it without the lock. Unstable.
+    /// Like [`Entry::decide_value`], for an embedding whose values are readable only under a lock.
+    /// After the value is read, `apart` receives the rest of the work and runs it without the lock.
+    /// Unstable.
     #[doc(hidden)]
     pub fn decide_value_apart<T: Serialize>(
         &self,
@@ -138,13 +140,14 @@ impl<'r> Entry<'r> {
         self.call(|call| call.decide_value(message, apart))
     }
 
-    /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
+    /// Decides for a message that the same rules prepared. A record of other rules is prepared
+    /// again.
     pub fn decide_record(&self, record: &Record<'_>) -> Decision {
         self.call(|call| call.decide_record(record))
     }
 
-    /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
-    /// by its own condition.
+    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
+    /// Only the condition of a jump itself is evaluated.
     pub fn matched(&self, message: &Json) -> Vec<&'r str> {
         let ids = self.call(|call| call.matched(message));
         ids.into_iter().map(|id| &*self.program().rules[id.index()].name).collect()
@@ -154,14 +157,14 @@ impl<'r> Entry<'r> {
         &self.rules.set.program
     }
 
-    /// The kind of statement it is.
+    /// Returns the kind of the entry.
     pub fn kind(&self) -> TableKind {
         self.program().tables[self.table.index()].kind
     }
 
-    /// The conditions of a choice that cannot be used for this message and are left out, branch by
-    /// branch in the order of the rules. Empty for what is no choice. Each is also a warning of `tracing`, under the
-    /// target `rulec::choice`.
+    /// Returns the conditions of a choice that cannot be evaluated for this message and are
+    /// ignored, branch by branch in source order. Empty if the entry is not a choice. Each
+    /// condition is also logged as a `tracing` warning with the target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
         if self.kind() != TableKind::Choice {
             return Vec::new();
@@ -175,9 +178,10 @@ impl<'r> Entry<'r> {
         skipped
     }
 
-    /// The targets a decision may still lead to, given what is known of the message: those of routes
-    /// that hold or whose condition is unknown, up to the first that surely holds. A jump counts as
-    /// all that its table may lead to. Sorted, each once.
+    /// Returns the targets that a decision can still select, if fields that the message lacks may
+    /// be added later. These are the targets of routes that hold or are unknown, up to the first
+    /// route that surely holds. A jump counts as all targets of its table. The names are sorted,
+    /// without duplicates.
     pub fn possible(&self, message: &Json) -> Vec<&'r str> {
         let possible = self.rules.set.refer(message, |mut evaluator| evaluator.possible(self.table));
         let names = possible.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
@@ -187,20 +191,22 @@ impl<'r> Entry<'r> {
         names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Explains how the decision comes about. Fields marked `@private` are masked unless `show_private`.
+    /// Explains the decision for a message. Fields marked `@private` are masked unless
+    /// `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let set = &self.rules.set;
         set.refer(message, |evaluator| explain::explain(evaluator, self.table, &set.sources, show_private))
     }
 
-    /// Adds the results of all conditions that the decision asks, and of those in what it computes.
+    /// Adds the results of all conditions that the decision evaluates to `truths`, for coverage.
+    /// This includes conditions inside computed arguments.
     #[doc(hidden)]
     pub fn count(&self, message: &Json, truths: &mut Truths) {
         self.rules.set.refer(message, |evaluator| truths.see_decision(evaluator, self.table));
     }
 }
 
-/// The names of all handlers that some tables may lead to, jumps followed.
+/// Returns the names of all handlers that the tables can select, also through jumps.
 pub(super) fn targets(program: &Program, mut open: Vec<TableId>) -> BTreeSet<&str> {
     let (mut targets, mut seen) = (BTreeSet::new(), BTreeSet::new());
     while let Some(id) = open.pop() {

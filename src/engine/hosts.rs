@@ -1,5 +1,4 @@
-//! Registering functions of the embedding program, and holding them against the rules'
-//! declarations when the rules are loaded.
+//! Registration of host functions, and type checks against their declarations in the rules.
 
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
@@ -14,23 +13,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// A type that a host function can take.
+/// A type that a host function can take as an argument.
 pub trait HostArgument: Sized {
-    /// The kinds that become one.
+    /// The kinds of values that convert to this type.
     const KINDS: KindSet;
-    /// The argument; `None` when the value is of another kind.
+    /// Converts a value; `None` if the value is of another kind.
     fn from_value(value: Value<'_>) -> Option<Self>;
 }
 
-/// A type that a host function can return. An `Err` counts as missing and is reported with the
-/// decision; `None` is missing.
+/// A type that a host function can return. An `Err` counts as a missing value and is reported with
+/// the decision. `None` is a missing value.
 pub trait HostResult {
-    /// The kinds of the values it becomes.
+    /// The kinds of values that this type converts to.
     const KINDS: KindSet;
-    /// The value, or what went wrong.
+    /// Converts the result to JSON.
     ///
     /// # Errors
-    /// The function's own error as text.
+    /// If the function failed; the error is the function's own error as text.
     fn into_json(self) -> Result<Json, String>;
 }
 
@@ -116,14 +115,14 @@ impl<T: HostResult, E: std::fmt::Display> HostResult for Result<T, E> {
     }
 }
 
-/// A Rust function or closure that rules can call: up to four [`HostArgument`]s in, a
-/// [`HostResult`] out.
+/// A Rust function or closure that rules can call. It takes up to four [`HostArgument`]s and
+/// returns a [`HostResult`].
 pub trait HostFunction<Args>: Send + Sync + 'static {
-    /// The kinds of its arguments.
+    /// The kinds of each argument.
     const ARGS: &'static [KindSet];
-    /// The kinds of its result.
+    /// The kinds of the result.
     const RESULT: KindSet;
-    /// The function as the engine calls it.
+    /// Converts the function to the untyped form that the engines call.
     fn erased(self) -> HostFn;
 }
 
@@ -143,7 +142,8 @@ macro_rules! host_functions {
                     (self)($(
                         match _args.get($at).and_then(|value| $arg::from_value(*value)) {
                             Some(arg) => arg,
-                            // An element of another type than the list's declared one.
+                            // Wrong type, for example a list element that is not of the declared
+                            // element type.
                             None => return Ok(Json::Null),
                         }
                     ),*).into_json()
@@ -161,7 +161,7 @@ host_functions! {
     (A 0, B 1, C 2, D 3);
 }
 
-/// The functions an embedding program offers.
+/// The host functions that the embedding program registered, by name.
 #[derive(Clone, Default)]
 pub(super) struct Registry {
     functions: BTreeMap<String, Registered>,
@@ -169,7 +169,7 @@ pub(super) struct Registry {
 
 #[derive(Clone)]
 struct Registered {
-    /// `None` for a function that takes any number of values of any kind.
+    /// The kinds of each argument; `None` for a function that takes any values.
     args: Option<Cow<'static, [KindSet]>>,
     result: KindSet,
     function: HostFn,
@@ -182,17 +182,18 @@ impl Registry {
         self.functions.insert(name.to_owned(), registered);
     }
 
-    /// Adds a function that has no types of its own: so many arguments of any kind, or any number.
+    /// Adds a function without static types. `arity` is the number of arguments; `None` accepts any
+    /// number.
     pub(super) fn add_untyped(&mut self, name: &str, arity: Option<usize>, function: HostFn) {
         let args = arity.map(|arity| Cow::Owned(vec![KindSet::ALL; arity]));
-        // What it returns is read as the declaration says, as every result is.
+        // An empty set of result kinds passes every check; results are converted when called.
         let registered = Registered { args, result: KindSet::EMPTY, function };
         self.functions.insert(name.to_owned(), registered);
     }
 
-    /// The functions in the order of their declarations, those of the request analysis included;
-    /// what is missing or differs is reported. With `unlinked` the program's functions are not looked
-    /// for, and their results are missing.
+    /// Returns the declared functions in the order of their declarations, including the built-in
+    /// request analysis. Reports missing functions and type mismatches. If `unlinked`, every
+    /// function of the embedding program is replaced by one that returns null.
     pub(super) fn link(
         &self,
         program: &Program,

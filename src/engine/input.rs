@@ -1,16 +1,16 @@
-//! The message that a decision is made about, in one of the forms that engines take.
+//! The message of a decision, in the forms that engines accept.
 
 use rulec_lang::schema::Breach;
 use rulec_lang::value::Value;
 use rulec_vm::vm::Record as Slots;
 use serde_json::Value as Json;
 
-/// A message whose fields have been resolved for one rule set, by
+/// A message whose fields were read into the slots of one rule set by
 /// [`Rules::prepare`](super::Rules::prepare).
 #[derive(Clone, Debug)]
 pub struct Record<'m> {
     pub(super) slots: Vec<Value<'m>>,
-    /// The slots that have a value.
+    /// The indexes of slots that have a value.
     pub(super) present: Vec<u32>,
     pub(super) message: &'m Json,
     pub(super) breaches: Vec<Breach>,
@@ -19,22 +19,22 @@ pub struct Record<'m> {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'m> {
-    /// A JSON tree, whose fields are looked up when they are first asked for.
+    /// A JSON tree, whose fields are looked up on first use.
     Tree(&'m Json),
-    /// A tree with its fields looked up before.
+    /// A JSON tree together with the slots read from it.
     Record(&'m Record<'m>),
-    /// The fields alone, read from JSON text or any `Serialize` value without a tree.
+    /// Only the slots, read from JSON text or from a `Serialize` value without building a tree.
     Slots(&'m [Value<'m>]),
 }
 
 impl<'m> Input<'m> {
-    /// Returns true when fields are looked up as they are asked for.
+    /// True if fields are looked up on first use.
     #[inline]
     pub fn is_tree(self) -> bool {
         matches!(self, Input::Tree(_))
     }
 
-    /// The message as a tree, where there is one.
+    /// Returns the message as a JSON tree, if there is one.
     pub fn tree(self) -> Option<&'m Json> {
         match self {
             Input::Tree(message) => Some(message),
@@ -43,7 +43,7 @@ impl<'m> Input<'m> {
         }
     }
 
-    /// The values of the slots; the tree where they have not been read.
+    /// Returns the values of the slots; `Err` with the tree if the slots have not been read.
     #[inline(always)]
     pub fn slots(self) -> Result<Slots<'m>, &'m Json> {
         match self {

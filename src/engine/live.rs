@@ -1,5 +1,5 @@
-//! Rules that change while they serve: statements are inserted, replaced and removed while other threads
-//! decide, and the next decision sees it. See [`LiveRules`].
+//! Rules that can be edited while they serve. Statements are inserted, replaced and removed while
+//! other threads decide; the next decision uses the edited rules. See [`LiveRules`].
 
 mod background;
 mod base;
@@ -43,18 +43,23 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use texts::Files;
 use writer::Writer;
 
-/// Rules that change while they serve. Cheap to clone; clones are the same rules.
+/// A rule set that can be edited while it serves. It is cheap to clone; clones share the same
+/// rules.
 ///
-/// A decision sees every edit that returned before it began, and of one that runs at the same time all
-/// or nothing. What an edit of a route costs hardly depends on how many there are: the route is compiled
-/// alone and looked up beside the others. A thread in the background compiles routes that came later
-/// together, and now and then everything anew, which changes no answer. An edit of any other statement compiles
-/// everything anew. Decisions and edits of routes go on meanwhile.
+/// A decision sees every edit that returned before the decision began. Of a concurrent edit, it
+/// sees all or nothing.
 ///
-/// The settings of the compiler count for what has been merged; with edits the VM decides.
+/// An edit of a route takes about the same time in small and large rule sets: the route is compiled
+/// alone, into a segment that is searched together with the others. A background thread compacts
+/// such segments, and sometimes recompiles everything (a merge). Neither changes a decision. An
+/// edit of any other statement recompiles everything before it returns. Decisions and edits of
+/// routes continue during a merge or a recompilation.
 ///
-/// The texts are the truth: after any edits the rules answer as those of the edited files would,
-/// which [`LiveRules::texts`] returns.
+/// The engine settings of the compiler apply to merged rules. While unmerged edits exist, the VM
+/// decides.
+///
+/// The source texts define the rules: after any edits, the rules decide as if the edited files had
+/// been compiled. [`LiveRules::texts`] returns the edited files.
 ///
 /// ```
 /// use rulec::{Compiler, LiveRules};
@@ -76,23 +81,24 @@ struct Shared {
     compiler: Compiler,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
-    /// Held while statements other than routes are edited.
+    /// Serializes edits of statements other than routes.
     recompiling: Mutex<()>,
-    /// True for rules of which nothing is kept for edits.
+    /// Whether the rules were made from compiled [`Rules`], without the data that edits need.
     fixed: bool,
-    /// Those that are asked before an edit, as long as they are there.
+    /// The guards to call before each edit; dropped guards are ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
-    /// Told when a merge ends, or compacting.
+    /// Signalled when a merge or a compaction ends.
     idle: Condvar,
-    /// The number of edits that make a merge worth while; 0 leaves that to the number of routes.
+    /// The number of edits that triggers a merge; 0 derives it from the number of routes.
     merge_after: AtomicUsize,
 }
 
-/// Refuses edits: called with the name of a handler that a statement is about to lead to, it says why that cannot be.
+/// A check that may refuse edits. It is called with the name of a handler that a new statement can
+/// select. An `Err` holds the reason for the refusal.
 pub type Guard = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 
-/// Compiled rules as live rules, which answer as they do. They cannot be edited, since the texts alone do not
-/// tell all that they were compiled of.
+/// Wraps compiled rules without changing their decisions. They cannot be edited, because the source
+/// texts do not contain everything that was compiled.
 impl From<Rules> for LiveRules {
     fn from(rules: Rules) -> LiveRules {
         let writer = Writer::new(Base::fixed(rules), Counted::Uses(CountedUses::default()));
@@ -108,11 +114,11 @@ impl std::fmt::Debug for LiveRules {
 }
 
 impl LiveRules {
-    /// Compiles the file `path` of a loader. A file without any statement is none, but may be where
-    /// routes are to come.
+    /// Compiles the file `path` of a loader. A file without statements is allowed; routes can be
+    /// inserted later.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
         LiveRules::load(compiler, loader, Files::new(path, None))
     }
@@ -137,82 +143,85 @@ impl LiveRules {
         }
     }
 
-    /// Compiles a file and what it imports. A file that an edit names for the first time is read then.
+    /// Compiles a file and its imports. If a later edit imports a new file, that file is read from
+    /// the same folder then.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn from_path(compiler: Compiler, path: impl AsRef<Path>) -> Result<LiveRules, CompileError> {
         let (disk, name) = compiler.on_disk(path.as_ref())?;
         LiveRules::load(compiler, &disk, Files::new(&name, Some(disk.clone())))
     }
 
-    /// Compiles a text that imports nothing.
+    /// Compiles a text without imports.
     ///
     /// # Errors
-    /// Every error and warning found, when one is an error.
+    /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn from_text(compiler: Compiler, text: &str) -> Result<LiveRules, CompileError> {
         LiveRules::new(compiler, &MemoryLoader::new().with("<text>", text), "<text>")
     }
 
-    /// Starts merges in the background after so many edits instead of at a number that suits the
-    /// rules. With `usize::MAX` none starts by itself; see [`LiveRules::merge`].
+    /// Starts background merges after this number of edits; by default the number depends on the
+    /// rules. `usize::MAX` turns background merges off; see [`LiveRules::merge`].
     #[must_use]
     pub fn merge_after(self, edits: usize) -> LiveRules {
         self.shared.merge_after.store(edits, Ordering::Relaxed);
         self
     }
 
-    /// Decides by the routes outside any table.
+    /// Decides with the top-level routes, outside any table.
     pub fn decide(&self, message: &Json) -> Decision {
         decide::decide(&self.shared.snapshot.load(), TableId(0), message)
     }
 
-    /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
+    /// Decides for a message given as JSON text; see
+    /// [`Entry::decide_line`](super::Entry::decide_line).
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
         decide::decide_line(&self.shared.snapshot.load(), TableId(0), text)
     }
 
-    /// Decides by the entry of that name.
+    /// Decides with the entry of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such entry.
     pub fn decide_in(&self, entry: &str, message: &Json) -> Result<Decision, UnknownEntry> {
         let snapshot = self.shared.snapshot.load();
         let table = snapshot.base.rules.entry(entry)?.id();
         Ok(decide::decide(&snapshot, table, message))
     }
 
-    /// The names of all routes outside any table that hold, in the order they are tried.
+    /// Returns the names of all top-level routes whose conditions hold, in evaluation order.
     pub fn matched(&self, message: &Json) -> Vec<String> {
         decide::matched(&self.shared.snapshot.load(), TableId(0), message)
     }
 
-    /// The names of all routes of the entry that hold, in the order they are tried. A jump counts by
-    /// its own condition.
+    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
+    /// Only the condition of a jump itself is evaluated.
     ///
     /// # Errors
-    /// When there is no such entry.
+    /// If there is no such entry.
     pub fn matched_in(&self, entry: &str, message: &Json) -> Result<Vec<String>, UnknownEntry> {
         let snapshot = self.shared.snapshot.load();
         let table = snapshot.base.rules.entry(entry)?.id();
         Ok(decide::matched(&snapshot, table, message))
     }
 
-    /// Explains the decision by the routes outside any table. What was edited since the last merge is
-    /// merged first, so that the explanation names places in the texts as they are.
+    /// Explains the decision of the top-level routes. Pending edits are merged first, so that the
+    /// explanation refers to positions in the current texts.
     ///
     /// # Errors
-    /// When the merge fails; see [`LiveRules::merge_error`].
+    /// If the merge fails; see [`LiveRules::merge_error`].
     pub fn explain(&self, message: &Json) -> Result<Explanation, CompileError> {
         self.merge()?;
         Ok(self.rules().explain(message))
     }
 
-    /// Explains a decision of these rules, with `@private` fields masked, after a merge where one is needed; `None`
-    /// when they were edited after it, since they would explain another.
+    /// Explains a decision of these rules, with `@private` fields masked. Pending edits are merged
+    /// first. `None` if the rules were edited after the decision, because they may now decide
+    /// differently.
     ///
     /// # Errors
-    /// When the merge fails; see [`LiveRules::merge_error`].
+    /// If the merge fails; see [`LiveRules::merge_error`].
     pub fn explain_decision(
         &self,
         decision: &Decision,
@@ -227,38 +236,44 @@ impl LiveRules {
                 let entry = snapshot.base.rules.entry(decision.entry()).ok();
                 return Ok(entry.map(|entry| entry.explain(message, false)));
             }
-            // The merge waits for those that still decide by the base; this is none of them.
+            // The merge waits for users of the base, so release this reference first.
             drop(snapshot);
             self.merge()?;
         }
     }
 
-    /// The generation of the rules with all edits so far: every edit has a number of its own, greater than those
-    /// before, and [`Decision::generation`] says it. Merges leave it, since they change no answer.
+    /// Returns the generation of the rules with all edits so far. Each edit gets a new generation,
+    /// greater than all earlier ones; [`Decision::generation`] returns the one that decided. Merges
+    /// keep the generation, because they change no decision.
     pub fn generation(&self) -> u64 {
         self.shared.snapshot.load().generation
     }
 
-    /// Has `guard` asked, as long as it is kept alive, before a statement is inserted or replaced: for each handler that
-    /// it may lead to, also by a jump. What serves the rules refuses what it could not carry out.
+    /// Adds a guard, which is called before a statement is inserted or replaced, as long as the
+    /// caller keeps `guard` alive. It is called for each handler that the statement can select,
+    /// also through jumps. A server uses a guard to refuse handlers that it does not have.
     pub fn guard(&self, guard: &Arc<Guard>) {
         let mut guards = self.shared.guards();
         guards.retain(|guard| guard.strong_count() > 0);
         guards.push(Arc::downgrade(guard));
     }
 
-    /// The compiled rules as of the last merge: all that was edited before is in them.
+    /// Returns the compiled rules as of the last merge, without pending edits.
     pub fn rules(&self) -> Rules {
         self.shared.snapshot.load().base.rules.clone()
     }
 
-    /// Makes edits of any statements, as one: a decision sees all of them or none. One after the other they are made in
-    /// the texts, so that an edit sees what those before it did, and what comes of it must compile as a whole. An edit
-    /// of one route takes microseconds; any other compiles everything anew, which takes as long as a merge. Decisions
-    /// and edits of routes go on meanwhile; routes that come meanwhile stand behind those that `edits` bring.
+    /// Applies edits of any statements atomically: a decision sees all of them or none. The edits
+    /// are applied to the texts in order, so each edit sees the earlier ones. Only the final rules
+    /// must compile.
+    ///
+    /// An edit of a single route takes microseconds. Other edits recompile everything, which takes
+    /// as long as a merge. Decisions and edits of routes continue during that time. Routes inserted
+    /// during that time come after the routes of `edits`.
     ///
     /// # Errors
-    /// When one of them cannot be made, or the rules would not compile with them. The rules are then as they were.
+    /// If an edit cannot be applied, or if the edited rules do not compile. The rules are then
+    /// unchanged.
     pub fn edit(&self, edits: &[Edit]) -> Result<(), EditError> {
         let shared = &self.shared;
         if shared.fixed {
@@ -273,18 +288,18 @@ impl LiveRules {
                 return Ok(());
             }
             let Some(edit) = reading.pop_if(|edit| edits.len() == 1 && edit.is_of_route()) else {
-                // It waits for those that still decide by the base; this is none of them.
+                // Recompilation waits for users of the base, so release this reference first.
                 drop(base);
                 return shared.recompile(&reading);
             };
-            // Unless everything has been compiled anew meanwhile.
+            // `false` if the base was replaced in the meantime; then read the edit again.
             if shared.edit_route(&base, edit, &edits[0])? {
                 return Ok(());
             }
         }
     }
 
-    /// Inserts a statement outside any table: a route stands behind all others of its priority.
+    /// Inserts a statement outside any table. A route comes after all other routes of its priority.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -292,7 +307,7 @@ impl LiveRules {
         self.edit(&[Edit::insert(statement)])
     }
 
-    /// Inserts a route, or the default, into the table of that name.
+    /// Inserts a route or a default into a table.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -300,8 +315,8 @@ impl LiveRules {
         self.edit(&[Edit::insert(statement).in_table(table)])
     }
 
-    /// Puts a statement in the place of the one of its kind and name outside any table. Among routes of equal
-    /// priority it stands where that one stood.
+    /// Replaces the statement of the same kind and name outside any table. Among routes of equal
+    /// priority, the new route keeps the position of the old one.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -309,7 +324,7 @@ impl LiveRules {
         self.edit(&[Edit::replace(statement)])
     }
 
-    /// Puts a route, or the default, in the place of the one of its name in a table.
+    /// Replaces a route or the default of a table.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -317,7 +332,8 @@ impl LiveRules {
         self.edit(&[Edit::replace(statement).in_table(table)])
     }
 
-    /// Removes a statement outside any table, called as [`Edit::remove`] tells; a name alone is a route's.
+    /// Removes a statement outside any table. `name` is as in [`Edit::remove`]; a bare name means a
+    /// route.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -325,7 +341,7 @@ impl LiveRules {
         self.edit(&[Edit::remove(name)])
     }
 
-    /// Removes the route of that name, or the default, from a table.
+    /// Removes a route or the default from a table.
     ///
     /// # Errors
     /// See [`LiveRules::edit`].
@@ -333,18 +349,18 @@ impl LiveRules {
         self.edit(&[Edit::remove(name).in_table(table)])
     }
 
-    /// True when a table has a route of that name.
+    /// True if a table has a route of this name.
     ///
     /// # Errors
-    /// When there is no such table.
+    /// If there is no such table.
     pub fn contains(&self, table: &str, name: &str) -> Result<bool, EditError> {
         let writer = self.shared.lock();
         let table = table_of(&writer.base.rules, table)?;
         Ok(writer.find(table, name).is_some())
     }
 
-    /// The files with all edits in them: names and texts. Lists of words in files of their own are not
-    /// among them.
+    /// Returns the names and texts of all rule files, with all edits applied. Word lists in
+    /// separate files are not included.
     pub fn texts(&self) -> Vec<(String, String)> {
         let (base, changes) = {
             let writer = self.shared.lock();
@@ -353,36 +369,35 @@ impl LiveRules {
         changes.apply(&base.rules, &base.places)
     }
 
-    /// Compiles everything anew now, with all edits so far, and waits for it. Decisions and edits by
-    /// others go on meanwhile. Answers stay as they are.
+    /// Recompiles everything with all edits so far, and waits until it is done. Other threads can
+    /// decide and edit during that time. Decisions do not change.
     ///
     /// # Errors
-    /// What is wrong with the edited texts. The rules then go on as before; every edit was checked, so
-    /// that is a fault of this library.
+    /// If the edited texts do not compile. The rules then continue unchanged. Because every edit
+    /// was checked before, this error is a bug in this library.
     pub fn merge(&self) -> Result<(), CompileError> {
         let writer = self.shared.wait(self.shared.lock());
         self.shared.merge_now(writer)
     }
 
-    /// Waits for what runs in the background, when anything does: a merge, or compiling routes that
-    /// came later together.
+    /// Waits until the current background work, a merge or a compaction, is done.
     pub fn wait_for_merge(&self) {
         drop(self.shared.wait(self.shared.lock()));
     }
 
-    /// Why the last merge failed, if it did. Nothing is lost then: the rules answer as before and can
-    /// be edited further.
+    /// Returns the error of the last merge, if it failed. No edit is lost then: the rules still
+    /// decide with all edits and can be edited further.
     pub fn merge_error(&self) -> Option<CompileError> {
         self.shared.lock().error.clone()
     }
 
-    /// The number of edits that have not been merged yet.
+    /// Returns the number of edits that are not merged yet.
     pub fn pending(&self) -> usize {
         self.shared.lock().edits
     }
 }
 
-/// The table of routes of that name.
+/// Returns the id of the table of routes `name`.
 fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     let entry = rules.entry(name)?;
     match entry.kind() {
@@ -391,7 +406,7 @@ fn table_of(rules: &Rules, name: &str) -> Result<TableId, EditError> {
     }
 }
 
-/// The ends that a statement leads to; of a table those of its routes.
+/// Returns the targets of a route or default; for a table, the targets of all its routes.
 fn targets_of(statement: &Statement) -> Vec<&Target> {
     match &statement.kind {
         StatementKind::Route(Route { target, .. }) | StatementKind::Default { target } => vec![target],
@@ -405,7 +420,7 @@ impl Shared {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes an edit of one route that was read for a base; `false` when another is there.
+    /// Applies an edit of one route that was read against `base`; `false` if the base was replaced.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,
@@ -427,7 +442,7 @@ impl Shared {
         Ok(true)
     }
 
-    /// Asks the guards about the handlers that edits may lead to.
+    /// Calls the guards for every handler that the edits can select.
     fn ask_guards(&self, rules: &Rules, edits: &[Reading<'_>]) -> Result<(), EditError> {
         let guards: Vec<Arc<Guard>> = self.guards().iter().filter_map(Weak::upgrade).collect();
         if guards.is_empty() {
@@ -438,7 +453,8 @@ impl Shared {
         for target in statements.flat_map(targets_of) {
             match target {
                 Target::Handler { name, .. } => drop(handlers.insert(name.node.as_str())),
-                // What was inserted there since the last merge has been asked about.
+                // Routes inserted into that table since the last merge were already checked by the
+                // guards.
                 Target::Goto { table, .. } => tables.extend(rules.program().table_named(&table.node)),
             }
         }
@@ -451,7 +467,7 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no merge runs, nor segments are compacted.
+    /// Waits until neither a merge nor a compaction runs.
     fn wait<'w>(&self, writer: MutexGuard<'w, Writer>) -> MutexGuard<'w, Writer> {
         self.idle
             .wait_while(writer, |writer| writer.merging || writer.compacting)

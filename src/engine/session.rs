@@ -1,4 +1,4 @@
-//! Deciding again and again: all that does not depend on the message is resolved once.
+//! Sessions: everything that does not depend on the message is resolved once.
 
 use super::backend::{Backend, Backends};
 use super::decision::{Decision, Extras};
@@ -18,11 +18,11 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// An entry to decide by again and again: the rules, the engine with its machine code, and working
-/// memory of its own. It answers what [`Entry`](super::Entry) answers, and is the fastest way to have
-/// it; a service keeps one for each of its threads.
+/// An entry with a resolved engine, its machine code, and its own working memory. A session gives
+/// the same results as [`Entry`](super::Entry) and is the fastest way to decide. A service keeps
+/// one session per thread.
 ///
-/// The rules stay alive while it does. Other rules need another session.
+/// The session keeps its rules alive. Other rules need another session.
 ///
 /// ```
 /// use rulec::Rules;
@@ -38,10 +38,10 @@ pub struct Session {
     rules: Arc<Handle>,
     backends: Backends,
     workspace: Workspace,
-    /// The machine code that decides for prepared messages, once it does.
+    /// The machine code for prepared messages; `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
     code: Option<EntryCode>,
-    /// That of the rules.
+    /// The generation of `rules`.
     generation: u64,
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session with its own owner of the rules.
+    /// Creates a session with its own reference count on the rules.
     pub(super) fn new(rules: Arc<Handle>, backends: Backends) -> Session {
         Session {
             generation: rules.generation,
@@ -70,36 +70,38 @@ impl Session {
         Call { rules: &self.rules, backends: &mut self.backends, workspace: &mut self.workspace }
     }
 
-    /// Decides for a message.
+    /// Evaluates the entry for a message and returns the decision.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.call().decide(Input::Tree(message))
     }
 
-    /// Decides for a message as JSON text; see [`Entry::decide_line`](super::Entry::decide_line).
+    /// Decides for a message given as JSON text; see
+    /// [`Entry::decide_line`](super::Entry::decide_line).
     pub fn decide_line(&mut self, text: &[u8]) -> Result<Decision, JsonError> {
         self.call().decide_line(text)
     }
 
-    /// Decides for any value that serializes to an object; see
+    /// Decides for any value that serializes to a JSON object; see
     /// [`Entry::decide_value`](super::Entry::decide_value).
     ///
     /// # Errors
-    /// When the value cannot be represented as JSON.
+    /// If the value cannot be represented as JSON.
     pub fn decide_value<T: Serialize>(&mut self, message: &T) -> Result<Decision, serde_json::Error> {
         self.call().decide_value(message, |decide| decide())
     }
 
-    /// Decides for a message prepared by the same rules; one prepared by others is resolved anew.
+    /// Decides for a message that the same rules prepared. A record of other rules is prepared
+    /// again.
     pub fn decide_record(&mut self, record: &Record<'_>) -> Decision {
         self.call().decide_record(record)
     }
 
-    /// The choice that [`Session::decide_record`] makes, and nothing else: no arguments are evaluated, and
-    /// calls of host functions are not told of.
-    // Part of whoever calls it: a call and the registers that it keeps are a fifth of the work for one route.
+    /// Returns only the choice that [`Session::decide_record`] makes. Arguments are not evaluated,
+    /// and failures of host functions are not reported.
+    // Inlined into callers: for a single route, call overhead is a fifth of the work.
     #[inline]
     pub fn choose(&mut self, record: &Record<'_>) -> Choice {
-        // What other engines need would be readied here as well.
+        // Machine code first: no other engine needs to be selected or set up then.
         #[cfg(feature = "jit")]
         if let Some(code) = &self.code
             && record.generation == self.generation
@@ -130,8 +132,9 @@ impl Session {
         self.choose(&rules.prepare(message))
     }
 
-    /// Decides for a message that a source takes apart, such as a row of columns; `None` when the source gives up or only a
-    /// tree will do, which is then to be decided instead. Unstable.
+    /// Decides for a message that `source` reads into slots, such as a row of columns. `None` if
+    /// the source gives up or the message must be read as a JSON tree; the caller then decides on
+    /// the tree. Unstable.
     #[doc(hidden)]
     pub fn decide_from<'a>(
         &'a mut self,
@@ -142,8 +145,8 @@ impl Session {
         input.fill(plan, source, |filled| decide_filled(rules, backends, machine, &filled)).flatten()
     }
 
-    /// Decides for the values of the slots of a message that keeps every promise of the declared input; `None` when only
-    /// a tree will do. Unstable.
+    /// Decides for slot values of a message without violations of the `input` declaration. `None`
+    /// if the message must be read as a JSON tree. Unstable.
     #[doc(hidden)]
     pub fn decide_slots(&mut self, slots: &[Value<'_>]) -> Option<Decision> {
         let Session { rules, backends, workspace, .. } = self;
@@ -151,8 +154,8 @@ impl Session {
         Some(decide(rules, backends, &mut workspace.machine, Input::Slots(slots)))
     }
 
-    /// Every route of the entry that holds for such a message, in the order they are tried; `None` as with
-    /// [`Session::decide_from`]. Unstable.
+    /// Returns every route of the entry that holds for the message of `source`, in evaluation
+    /// order. `None` in the same cases as [`Session::decide_from`]. Unstable.
     #[doc(hidden)]
     pub fn matched_from<'a>(
         &'a mut self,
@@ -167,21 +170,22 @@ impl Session {
         })
     }
 
-    /// The plan by which such a source finds its places; `None` when only trees will do. Unstable.
+    /// Returns the plan that maps message fields to slots; `None` if messages must be read as JSON
+    /// trees. Unstable.
     #[doc(hidden)]
     pub fn plan(&self) -> Option<&Plan> {
         plan(&self.rules, &self.backends)
     }
 
-    /// The names of all routes of the entry that hold, in the order they are tried. A jump counts
-    /// by its own condition.
+    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order.
+    /// Only the condition of a jump itself is evaluated.
     pub fn matched(&mut self, message: &Json) -> Vec<&str> {
         let ids = self.call().matched(message);
         ids.into_iter().map(|id| &*self.rules.program.rules[id.index()].name).collect()
     }
 
-    /// The engine that decides when the next message is a JSON tree. For one whose fields have been read
-    /// before it may be another, unless an engine was asked for by name.
+    /// Returns the engine for the next message that is a JSON tree. With an automatic tier, the
+    /// engine for messages already read into slots may differ.
     pub fn backend(&mut self) -> Backend {
         self.backends.resolve(&self.rules, true)
     }
@@ -189,13 +193,13 @@ impl Session {
 
 #[cfg(all(test, feature = "jit"))]
 impl Session {
-    /// The engine that decides for the next prepared message.
+    /// Returns the engine for the next prepared message.
     pub(super) fn slots_backend(&mut self) -> Backend {
         self.backends.resolve(&self.rules, false)
     }
 }
 
-/// A call through a session, or for an entry with the thread's own workspace.
+/// The parts of a decision: from a session, or from an entry with the thread's workspace.
 pub(super) struct Call<'c> {
     pub rules: &'c Arc<Handle>,
     pub backends: &'c mut Backends,
@@ -203,12 +207,12 @@ pub(super) struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// Decides for a message in any form.
+    /// Evaluates the entry for a message in any form.
     pub fn decide(self, input: Input<'_>) -> Decision {
         decide(self.rules, self.backends, &mut self.workspace.machine, input)
     }
 
-    /// Decides for a prepared message.
+    /// Evaluates the entry for a prepared message.
     pub fn decide_record(self, record: &Record<'_>) -> Decision {
         if record.generation == self.rules.generation {
             self.decide(Input::Record(record))
@@ -217,7 +221,7 @@ impl Call<'_> {
         }
     }
 
-    /// Decides for a message as JSON text.
+    /// Decides for a message given as JSON text.
     pub fn decide_line(self, text: &[u8]) -> Result<Decision, JsonError> {
         let Call { rules, backends, workspace: Workspace { machine, input, .. } } = self;
         if let Some(plan) = plan(rules, backends)
@@ -230,7 +234,8 @@ impl Call<'_> {
         Ok(decide(rules, backends, machine, Input::Tree(&message)))
     }
 
-    /// Decides for any value that serializes to an object. Once that has been read, `apart` is to run the deciding.
+    /// Decides for any value that serializes to a JSON object. After the value is read, `apart`
+    /// must run the closure that decides.
     pub fn decide_value<T: Serialize>(
         self,
         message: &T,
@@ -252,7 +257,7 @@ impl Call<'_> {
         Ok(decision.unwrap_or_else(|| decide(rules, backends, machine, Input::Tree(&message))))
     }
 
-    /// Every route that holds, in the order they are tried.
+    /// Returns every route that holds, in evaluation order.
     pub fn matched(self, message: &Json) -> Vec<RuleId> {
         let Call { rules, backends, workspace } = self;
         let backend = backends.resolve(rules, true);
@@ -261,7 +266,7 @@ impl Call<'_> {
     }
 }
 
-/// Decides for a message in any form.
+/// Evaluates the entry for a message in any form.
 fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, input: Input<'_>) -> Decision {
     let (backend, entry) = (backends.resolve(rules, input.is_tree()), backends.table);
     let breaches = rules.breaches(input);
@@ -273,8 +278,8 @@ fn decide(rules: &Arc<Handle>, backends: &mut Backends, machine: &mut Scratch, i
     Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, extras }
 }
 
-/// Decides by slots; `None` where only a tree will do: what is wrong with a message is told from the whole
-/// of it.
+/// Decides by slots; `None` if the message violates the `input` declaration, because violations are
+/// computed from the whole JSON tree.
 fn decide_filled(
     rules: &Arc<Handle>,
     backends: &mut Backends,
@@ -284,7 +289,8 @@ fn decide_filled(
     filled.kept.then(|| decide(rules, backends, machine, Input::Slots(filled.values)))
 }
 
-/// The plan to read messages straight into slots; `None` for the reference evaluator, which walks trees.
+/// Returns the plan that reads messages into slots; `None` for the reference evaluator, which needs
+/// a JSON tree.
 fn plan<'r>(rules: &'r RuleSet, backends: &Backends) -> Option<&'r Plan> {
     if backends.how.tier == Tier::Reference { None } else { rules.plan() }
 }

@@ -1,4 +1,4 @@
-//! A compiled rule set, and what keeps it alive while decisions by it are about.
+//! A compiled rule set, and its reference counting across threads.
 
 use super::answers::Answers;
 use super::input::{Input, Record};
@@ -23,36 +23,38 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct RuleSet {
     pub program: Program,
     pub promises: Option<Promises>,
-    /// Made when a tool asks for it.
+    /// The normal form, built on demand for tools.
     pub normal: OnceLock<Normal>,
     pub bytecode: Arc<Bytecode>,
-    /// Built when rules are compiled, where it is of use to a table; else when it is asked for.
+    /// The index. Compilation builds it if it speeds up some table; otherwise it is built on
+    /// demand.
     pub index: OnceLock<Index>,
-    /// The plan to read messages straight into slots, made when it is first asked for.
+    /// The plan that reads messages into slots, built on first use.
     pub plan: OnceLock<Option<Plan>>,
     pub answers: Answers,
     #[cfg(feature = "jit")]
     pub tiers: Arc<Tiers>,
-    /// False for what came from a file that nobody vouches for: machine code is made of it only when that is asked for.
+    /// False for an artifact that no trusted key signed: the automatic tier then never compiles it
+    /// to machine code.
     #[cfg_attr(not(feature = "jit"), expect(dead_code, reason = "there is no machine code then"))]
     pub may_compile: bool,
     pub hosts: Vec<Host>,
     pub sources: SourceMap,
     pub warnings: Vec<Diagnostic>,
-    /// The comments that silence findings, for an analysis.
+    /// The `allow` comments that suppress findings, for the analysis.
     pub allows: Allows,
     pub generation: u64,
 }
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// A number greater than all before.
+/// Returns a number greater than all earlier ones.
 pub(super) fn next_generation() -> u64 {
     GENERATION.fetch_add(1, Ordering::Relaxed)
 }
 
 impl RuleSet {
-    /// A rule set without its texts.
+    /// Creates a rule set without source texts and warnings.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
             promises: program.promised().map(|record| Promises::of(&record)),
@@ -73,7 +75,7 @@ impl RuleSet {
         }
     }
 
-    /// Resolves every slot of a message.
+    /// Reads every slot of a message.
     pub fn prepare<'m>(&self, message: &'m Json) -> Record<'m> {
         let slots: Vec<Value<'m>> = self.program.slots.iter().map(|slot| slot.load(message)).collect();
         let present = (0..).zip(&slots).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);
@@ -86,12 +88,12 @@ impl RuleSet {
         }
     }
 
-    /// The promises of `input` that a message breaks.
+    /// Returns the violations of the `input` declaration in a message.
     pub fn breaches(&self, input: Input<'_>) -> Vec<Breach> {
         match input {
             Input::Tree(message) => self.breaches_of(message),
             Input::Record(record) => record.breaches.clone(),
-            // A message that breaks a promise is not decided by its slots alone.
+            // Messages with violations are never decided by slots alone.
             Input::Slots(_) => Vec::new(),
         }
     }
@@ -103,25 +105,25 @@ impl RuleSet {
         }
     }
 
-    /// The index, built now when it is not there.
+    /// Returns the index; builds it if necessary.
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| index::build(self.normal(), self.bytecode.chunk()))
     }
 
-    /// The normal form, made now when it is not there.
+    /// Returns the normal form; builds it if necessary.
     pub fn normal(&self) -> &Normal {
         self.normal.get_or_init(|| normal::build(&self.program).0)
     }
 
-    /// The plan to read messages straight into slots; `None` when only a tree will do.
+    /// Returns the plan that reads messages into slots; `None` if only JSON trees can be read.
     pub fn plan(&self) -> Option<&Plan> {
         self.plan.get_or_init(|| Plan::of(&self.program)).as_ref()
     }
 }
 
-/// An owner of a rule set. Every decision holds one; to count them all in one place would have the
-/// threads that decide at the same time wait for each other's cache line, so each thread and each
-/// session counts its own.
+/// A reference-counted owner of a rule set. Every decision holds a reference. With a single
+/// counter, threads that decide in parallel would contend for its cache line. So each session has
+/// its own handle, and threads use up to [`OWNERS`] handles.
 #[repr(align(128))]
 pub(crate) struct Handle(Arc<RuleSet>);
 
@@ -139,10 +141,10 @@ impl Deref for Handle {
     }
 }
 
-/// The number of threads that have an owner of their own; more share them.
+/// Number of handles for threads; further threads share them.
 const OWNERS: usize = 32;
 
-/// A rule set with its owners, shared by the clones of [`Rules`](super::Rules).
+/// A rule set with its handles, shared by the clones of [`Rules`](super::Rules).
 pub(crate) struct Shared {
     pub set: Arc<RuleSet>,
     owners: [OnceLock<Arc<Handle>>; OWNERS],
@@ -153,7 +155,7 @@ impl Shared {
         Shared { set: Arc::new(set), owners: [const { OnceLock::new() }; OWNERS] }
     }
 
-    /// The owner for the thread of that number.
+    /// Returns the handle for the thread with this number.
     #[inline]
     pub fn owner(&self, thread: usize) -> &Arc<Handle> {
         self.owners[thread % OWNERS].get_or_init(|| Handle::new(&self.set))

@@ -1,26 +1,26 @@
-//! The choice of the engine that decides.
+//! Settings that select the engine.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::fmt;
 use std::str::FromStr;
 
-/// An engine. All answer alike; they differ in speed.
+/// An engine. All engines give the same decisions and differ only in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// The fastest that serves the rule set.
+    /// The fastest engine that supports the rule set.
     #[default]
     Auto,
-    /// The plain evaluator that the others are held against.
+    /// The tree-walking reference evaluator; the other engines are tested against it.
     Reference,
-    /// The bytecode machine.
+    /// The bytecode VM.
     Vm,
-    /// Machine code, compiled when a rule set is first used. Where it cannot be, the bytecode machine
-    /// decides; [`Tier::available`] and [`Rules::ready`](super::Rules::ready) tell.
+    /// Machine code, compiled on first use of a rule set. If machine code is not available, the VM
+    /// decides; [`Tier::available`] and [`Rules::ready`](super::Rules::ready) report why.
     Jit,
 }
 
-/// An engine that cannot decide here.
+/// Error: the engine cannot run here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 pub struct TierUnavailable {
@@ -33,17 +33,17 @@ impl TierUnavailable {
         TierUnavailable { tier, why: why.to_string() }
     }
 
-    /// The reason and the remedy, which each language has its own words for.
+    /// Returns the reason and a suggested fix as a localized message.
     pub fn in_words(&self) -> Message {
         message!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.why)
     }
 }
 
 impl Tier {
-    /// Every choice, in the order it is documented.
+    /// All tiers, in the order of the documentation.
     pub const ALL: [Tier; 4] = [Tier::Auto, Tier::Reference, Tier::Vm, Tier::Jit];
 
-    /// The name used on the command line.
+    /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Tier::Auto => "auto",
@@ -53,7 +53,7 @@ impl Tier {
         }
     }
 
-    /// Checks that it can decide on this machine, by this build.
+    /// Checks that the engine can run on this machine and in this build.
     pub fn available(self) -> Result<(), TierUnavailable> {
         match self {
             #[cfg(feature = "jit")]
@@ -82,15 +82,15 @@ impl FromStr for Tier {
     }
 }
 
-/// The tables for which the index finds the routes that may hold. Without it every route is tried in turn; the
-/// answer is the same.
+/// The tables for which decisions use the index. Without the index, every route is tried in order;
+/// the decision is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Indexing {
-    /// For the tables where it is faster.
+    /// The tables that are faster with the index.
     #[default]
     Auto,
-    /// For every table.
+    /// Every table.
     Always,
-    /// For none: to compare, and to find out what is wrong.
+    /// No table; for comparisons and debugging.
     Never,
 }

@@ -1,4 +1,4 @@
-//! Running the `test` blocks of a rule set.
+//! Runs the `test` blocks of a rule set.
 
 use super::{Decision, Rules};
 use rulec_base::parallel::{self, Threads};
@@ -12,24 +12,24 @@ use serde_json::{Map, Value as Json};
 /// The result of a `test` block.
 #[derive(Clone, Debug)]
 pub struct TestOutcome {
-    /// Its name, which says what it shows.
+    /// The name of the test.
     pub name: String,
-    /// The span of its name.
+    /// The span of the name.
     pub span: Span,
-    /// True when the expectation was met.
+    /// Whether the expectation was met.
     pub passed: bool,
-    /// The expected route, `default` or `none`; routes of a table as `TABLE.ROUTE`. Behind it stands what else is
-    /// expected: `refunds -> refund_handler(amount: 5)`.
+    /// The expected route, `default` or `none`. A route of a table is written `TABLE.ROUTE`.
+    /// Further expectations follow, as in `refunds -> refund_handler(amount: 5)`.
     pub expected: String,
-    /// The route that was chosen, written alike, with what was asked for.
+    /// The chosen route and the values that the test expects, in the format of `expected`.
     pub actual: String,
-    /// The reasons why it was chosen, for a test that failed.
+    /// The explanation of the decision; only for a failed test.
     pub explanation: Option<Explanation>,
 }
 
 impl Rules {
-    /// Runs the `test` blocks that the tables decide alone. [`run_tests`](fn@crate::run_tests) runs all,
-    /// those about payloads and intent flows as well.
+    /// Runs the `test` blocks about decisions of tables. [`run_tests`](fn@crate::run_tests) also
+    /// runs the tests of payloads and intent flows.
     pub fn run_tests(&self) -> Vec<TestOutcome> {
         let tests = &self.set().program.tests;
         let parts = tests.chunks(tests.len().div_ceil(Threads::All.for_statements(tests.len())).max(1));
@@ -37,7 +37,7 @@ impl Rules {
         parallel::each(parts, run).into_iter().flatten().collect()
     }
 
-    /// Runs a test of a decision.
+    /// Runs a test of a decision; `None` for a test of a payload or of intent flows.
     fn run_test(&self, test: &Test) -> Option<TestOutcome> {
         let entry = self.table(test.entry);
         if entry.kind() == TableKind::Flows && self.set().program.has_intents() {
@@ -60,7 +60,7 @@ impl Rules {
                 table => format!("{}.{}", program.tables[table.index()].name, chosen.name(program)),
             },
         };
-        // The patterns of a flow are rules of one name.
+        // The patterns of one flow are rules with the same name, so compare names, not ids.
         let place =
             |chosen: Chosen| (chosen.table(program), chosen.name(program), matches!(chosen, Chosen::Rule(_)));
         let came = came(&test.then, &decision);
@@ -77,7 +77,7 @@ impl Rules {
     }
 }
 
-/// The outcome of a decision, as far as a test asks for it.
+/// Returns the outcome of a decision, limited to the parts that the test expects.
 fn came(asked: &Then, decision: &Decision) -> Then {
     let of = |asked: &Map<String, Json>, found: &Map<String, Json>| {
         asked.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()
@@ -85,7 +85,7 @@ fn came(asked: &Then, decision: &Decision) -> Then {
     let next = |next: crate::engine::NextNodes<'_>| {
         (next.nodes.iter().map(|node| node.as_str().into()).collect(), next.loopback)
     };
-    // Another handler has other arguments than those that are asked for.
+    // Another handler has other arguments, so show all of them.
     let is_other = asked.handler.as_ref().is_some_and(|asked| decision.target() != Some(asked));
     let args = match is_other && !asked.args.is_empty() {
         true => decision.args().clone(),
@@ -100,7 +100,7 @@ fn came(asked: &Then, decision: &Decision) -> Then {
     }
 }
 
-/// True if both say the same; `1` and `1.0` are one number.
+/// True if both outcomes are equal; `1` and `1.0` are equal numbers.
 fn is_same(asked: &Then, came: &Then) -> bool {
     let same = |asked: &Map<String, Json>, came: &Map<String, Json>| {
         asked
@@ -114,7 +114,7 @@ fn is_same(asked: &Then, came: &Then) -> bool {
         && same(&asked.metadata, &came.metadata)
 }
 
-/// A rule with what it comes to, as a test writes it.
+/// Formats a rule and its outcome in the syntax of a test.
 fn shown(rule: String, then: &Then) -> String {
     let mut text = rule;
     let entries = |entries: &Map<String, Json>| -> String {

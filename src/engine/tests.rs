@@ -1,4 +1,4 @@
-//! Tests of which engine decides, and when machine code takes over.
+//! Tests of engine selection and of the switch to machine code.
 
 use super::{Backend, Compiler, Decision, Indexing, LiveRules, Rules, Session, Tier};
 use serde_json::json;
@@ -24,8 +24,8 @@ fn a_record_of_other_rules_is_resolved_anew() {
     }
 }
 
-/// Decides until the code is there, and some times more: what is answered never changes, and a session
-/// that began with the VM goes over to the code.
+/// Decides before, during and after compilation. The decisions never change, and a session that
+/// started with the VM switches to machine code.
 #[cfg(feature = "jit")]
 #[test]
 fn rules_that_become_hot_are_compiled_and_answer_as_before() {
@@ -140,12 +140,12 @@ fn arguments_become_a_type_of_the_programs_own() {
     assert_eq!(decision.args_as::<Listing<'_>>().expect("it fits"), Listing { limit: 5, name: Some("x") });
     let decision = rules.decide(&json!({"n": 5000}));
     assert!(decision.args_as::<Listing<'_>>().is_err());
-    // Without a handler there are none.
+    // Without a chosen handler there are no arguments.
     assert!(rules.decide(&json!({})).args_as::<Listing<'_>>().is_err());
     assert!(rules.decide(&json!({})).metadata().is_empty());
 }
 
-/// Rules whose answers are the same each time, and others that are not.
+/// Rules with cacheable decisions, and rules whose decisions depend on the message.
 const ANSWERS: &str = r#"
 input { text: string, n?: int }
 handler h(n?: int) requires permission "execute"
@@ -161,7 +161,7 @@ router next(text) { when text == "one" -> first loopback otherwise -> second }
 flow tool "what it does" keyword exact ["tool"] -> "tool id"
 "#;
 
-/// An answer that was written once is copied; one that a message, an entry or a jump changes is not.
+/// A decision that depends only on its statement is cached; other decisions are not.
 #[test]
 fn a_written_decision_is_the_serialized_one() {
     let rules = rules(ANSWERS);

@@ -1,8 +1,8 @@
-//! The decision which rule sets are compiled to machine code, and when.
+//! JIT tier-up: which rule sets are compiled to machine code, and when.
 //!
-//! `auto` begins with the VM. Once a rule set has made [`HOT`] decisions and is small enough for
-//! scanning it to be a good plan at all, a thread in the background compiles it, and decisions run
-//! the code from when it is there. Nobody waits; where compiling fails, the VM goes on.
+//! The tier `auto` starts with the VM. After [`HOT`] decisions, a background thread compiles the
+//! rule set, if it is small enough. Later decisions run the machine code once the code is ready.
+//! Decisions never wait for the compiler; if compilation fails, the VM stays in use.
 
 use rulec_jit::{JitCode, JitError};
 use rulec_vm::bytecode::Bytecode;
@@ -10,31 +10,32 @@ use rulec_vm::bytecode::instr::Instr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// After so many decisions a rule set is compiled: about when the VM has taken the time that
-/// compiling takes.
+/// Number of decisions that triggers compilation. At this count, the VM has spent about as much
+/// time as compilation takes.
 const HOT: u32 = 10_000;
-/// Rule sets of more instructions stay with the VM (and its index).
+/// Maximum number of instructions; larger rule sets stay with the VM and its index.
 const LARGEST: usize = 4_096;
-/// Programs of more fields do, since compiled code keeps a place for each of them.
+/// Maximum number of slots, because machine code reserves memory for each slot.
 const MOST_SLOTS: usize = 256;
 
-/// With fewer instructions of arithmetic and comparison the machine is as fast on a JSON message,
-/// whose fields take most of the time.
+/// Minimum weight of arithmetic and comparisons to use machine code on JSON trees. Below this
+/// weight the VM is as fast, because field lookups take most of the time.
 const PAYS_ON_TREES: usize = 150;
 
-/// One rule set is compiled in the background at a time.
+/// Set while a background compilation runs; only one rule set is compiled at a time.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
-/// The machine code of a rule set, and how much it is wanted.
+/// The machine code of a rule set, and the counters that trigger compilation.
 #[derive(Debug)]
 pub(crate) struct Tiers {
     code: OnceLock<Result<Arc<JitCode>, JitError>>,
-    /// The number of decisions made, up to [`HOT`]. A count that is lost to another thread is
-    /// no loss.
+    /// Number of decisions so far, up to [`HOT`]. Updates may be lost to a race between threads,
+    /// which does no harm.
     hotness: AtomicU32,
-    /// True when the rule set is small enough for code to be worth while.
+    /// Whether the rule set is small enough to compile.
     is_small: bool,
-    /// True when code pays for JSON trees too, not only where the slots have been read.
+    /// Whether machine code pays off for JSON trees too, not only for messages already read into
+    /// slots.
     pays_on_trees: bool,
 }
 
@@ -55,23 +56,24 @@ impl Tiers {
         })
     }
 
-    /// The code, when it has been made; an error when it cannot be.
+    /// Returns the machine code if it is compiled; an error if compilation failed.
     #[inline(always)]
     pub fn code(&self) -> Option<Result<&Arc<JitCode>, &JitError>> {
         self.code.get().map(Result::as_ref)
     }
 
-    /// The code, made now when it is not there.
+    /// Returns the machine code; compiles it now if necessary.
     pub fn compiled(&self, bytecode: &Arc<Bytecode>) -> Result<&Arc<JitCode>, &JitError> {
         self.code.get_or_init(|| JitCode::compile(bytecode.clone()).map(Arc::new)).as_ref()
     }
 
-    /// Returns true when enough decisions get the rule set compiled, for trees or for slots that were read.
+    /// Reports whether machine code pays off: for JSON trees if `on_trees`, else for messages
+    /// already read into slots.
     pub fn pays(&self, on_trees: bool) -> bool {
         self.is_small && (self.pays_on_trees || !on_trees)
     }
 
-    /// Counts a decision, and has the code compiled when there have been enough.
+    /// Counts a decision, and starts compilation when the count reaches [`HOT`].
     pub fn record(self: &Arc<Tiers>, bytecode: &Arc<Bytecode>) {
         let hotness = self.hotness.load(Ordering::Relaxed);
         if hotness < HOT {
@@ -85,7 +87,7 @@ impl Tiers {
     #[cold]
     fn spawn_compile(self: &Arc<Tiers>, bytecode: &Arc<Bytecode>) {
         if BUSY.swap(true, Ordering::Acquire) {
-            // Another rule set's turn; this one asks again later.
+            // Another rule set is being compiled; try again after some more decisions.
             self.hotness.store(HOT / 2, Ordering::Relaxed);
             return;
         }

@@ -1,12 +1,13 @@
-//! `test` blocks about flows, where intent flows are asked behind the patterns.
+//! Runs `test` blocks about flows if the rules have intent flows: patterns first, then the
+//! classifier.
 
 use super::{FlowMatcher, Found, text_of};
 use crate::engine::{Rules, TestOutcome};
 use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Expect, FLOWS, Program, TableKind, Test};
 
-/// Runs the `test` blocks that say which flow is found, where the rules hold intent flows; the tables decide the others
-/// alone.
+/// Runs the `test` blocks about flows, if the rules have intent flows. Without intent flows,
+/// [`Rules::run_tests`] runs these tests.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     let program = rules.program();
     let about_flows = |test: &&Test| program.tables[test.entry.index()].kind == TableKind::Flows;
@@ -38,7 +39,7 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
         .collect()
 }
 
-/// The flow that a test expects: by its name where a pattern finds it, by its name and id where its meaning does.
+/// The flow that a test expects: a keyword flow by its name, or an intent flow by its name and id.
 enum Wanted<'p> {
     Keyword(&'p str),
     Intent(&'p str, &'p str),
@@ -70,7 +71,7 @@ fn found(matcher: &FlowMatcher, wanted: &Wanted<'_>, test: &Test) -> (bool, Stri
     match (matcher.find(text_of(&test.message)), wanted) {
         (Found::Keyword(hit), Wanted::Keyword(name)) => (hit.name == *name, shown(Some(hit.name))),
         (Found::Keyword(hit), _) => (false, shown(Some(hit.name))),
-        // Flows of one id count as one.
+        // Flows with the same id count as one.
         (Found::Intent(hit), Wanted::Intent(name, id)) if hit.id == *id => match &test.then.score {
             None => (true, shown(Some(name))),
             Some((sign, bound)) => {
@@ -91,7 +92,7 @@ fn is_within(score: f64, sign: &str, bound: f64) -> bool {
     }
 }
 
-/// A flow the way a test writes it.
+/// Formats a flow in the syntax of a test.
 fn shown(name: Option<&str>) -> String {
     name.map_or_else(|| "none".to_owned(), |name| format!("{FLOWS}.{name}"))
 }

@@ -1,4 +1,4 @@
-//! Flows and what finds them: patterns first, then meaning.
+//! Tests of flow selection: by patterns first, then by meaning.
 
 use super::*;
 use crate::engine::Tier;
@@ -61,7 +61,7 @@ fn intent_flows_are_found_by_what_they_mean() {
         };
         assert_eq!(hit, expected, "{text}: {found:?}");
     }
-    // Without a classifier nobody knows what a text means.
+    // Without a classifier, intent flows are never found.
     let plain = matcher(DESK);
     assert_eq!(plain.find("please give me my money back"), Found::Nothing { nearest: Vec::new() });
 }

@@ -1,32 +1,34 @@
-//! Several decisions at once: which runs, and what happens to the others.
+//! Arbitration: which of several simultaneous decisions runs, and what happens to the others.
 
 use super::{JudgeError, unknown_kind};
 use crate::engine::Rules;
 use serde::Serialize;
 
-/// The fate of several decisions at once, each by its id.
+/// The result of arbitration; each list holds decision ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Arbitration {
-    /// All, by rank; those of one kind as they came.
+    /// All decisions, lowest rank first and without rank last; decisions of equal rank keep their
+    /// order.
     pub order: Vec<String>,
-    /// The one that runs.
+    /// The decision that runs now; `None` if there are no decisions.
     pub run_now: Option<String>,
-    /// Those that are dropped, since the first interrupts.
+    /// The decisions that are dropped, because the first decision interrupts other kinds.
     pub interrupted: Vec<String>,
-    /// Those that wait for an answer from outside, since the first suspends.
+    /// The decisions that wait for an outside answer, because the first decision suspends the
+    /// others.
     pub suspended: Vec<String>,
-    /// Those that wait for their turn.
+    /// The decisions that wait until the first one is done.
     pub blocked: Vec<String>,
-    /// True when the first is told outside.
+    /// Whether the first decision is published to the outside; false for an `internal` kind.
     pub published: bool,
 }
 
-/// Arbitrates between decisions, given as id and kind in the order they came, by the `rank`,
-/// `interrupts`, `suspends` and `internal` of the rules' payload kinds.
+/// Arbitrates between decisions, given as pairs of id and kind in order of arrival. The rules'
+/// payload kinds define `rank`, `interrupts`, `suspends` and `internal`.
 ///
 /// # Errors
-/// When the rules have no payload kind of a decision's name.
+/// If the rules have no payload kind of a decision's name.
 pub fn arbitrate<I: AsRef<str>, K: AsRef<str>>(
     rules: &Rules,
     decisions: &[(I, K)],

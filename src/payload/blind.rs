@@ -1,16 +1,16 @@
-//! The rules that cannot be asked, since an input that they read was not given: a judge says so, rather than let
-//! silence pass for consent.
+//! Finds rules that cannot be evaluated because an input was not given. The judge reports such
+//! rules as unchecked, so that a missing input does not look like a passed check.
 
 use super::reads::{How, Read, Reads};
 use rulec_sema::hir::{Block, Payload, Program, RuleId, ValueId};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
-/// The input that holds what may be switched on: it is off where it is not given, so nothing is unchecked
-/// without it.
+/// The input with optional features. A missing option means that the feature is off, so rules that
+/// read a missing option are not reported.
 const OPTIONS: &str = "options";
 
-/// The rules and lists that need an input which was not given, each with its name.
+/// The rules and lists that read an input that was not given, with the name of the input.
 #[derive(Debug, Default)]
 pub(super) struct Blind {
     pub rules: HashMap<RuleId, String>,
@@ -18,7 +18,7 @@ pub(super) struct Blind {
 }
 
 impl Blind {
-    /// Those of a payload kind under the inputs that were given.
+    /// Finds the rules and lists of a payload kind that read an input missing from `input`.
     pub fn of(program: &Program, payload: &Payload, input: &Json) -> Blind {
         let mut blind = Blind::default();
         let reads = Reads::new(program, payload);

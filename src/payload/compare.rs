@@ -1,4 +1,5 @@
-//! Breaking changes between versions of payload rules: those after which a payload that was fine may be refused.
+//! Breaking changes between two versions of payload rules: changes that may reject a payload that
+//! was accepted before.
 
 use super::{kinds, schema};
 use crate::engine::Rules;
@@ -10,20 +11,20 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A change after which a payload that was fine may be refused.
+/// A change that may reject a payload that was accepted before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
     /// The payload kind.
     pub kind: String,
-    /// The place in a payload, such as `$.nodes[].config`.
+    /// The path in a payload, such as `$.nodes[].config`.
     pub path: String,
-    /// The difference, in words.
+    /// A description of the difference.
     pub message: Message,
 }
 
 impl Change {
-    /// The change with its place, which each language has its own words for.
+    /// Returns the change with its kind and path as a localized message.
     pub fn in_words(&self) -> Message {
         message!("{} at {}: {}", self.kind, self.path, self.message)
     }
@@ -35,9 +36,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// Everything in the new rules that may refuse what the old ones accepted: by the schemas of the kinds, and by
-/// rules that look further than a schema and were not there before. A rule of the same name is taken to be the
-/// same.
+/// Finds all breaking changes: first by comparing the schemas of the kinds, then by listing new
+/// rules that a schema cannot express. A rule with the same name in both versions counts as
+/// unchanged.
 pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     let mut found = Vec::new();
     for kind in kinds(old) {
@@ -55,7 +56,7 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
     found
 }
 
-/// The rules of a kind that refuse.
+/// Returns the names of a kind's rules that reject a payload, without rules that only warn.
 fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
     let warns = |rule: usize| {
         let requirements = &program.requirements;
@@ -71,7 +72,7 @@ fn strict_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
         .collect()
 }
 
-/// True for the rules of a field's declaration, which the schemas tell.
+/// True if the rule comes from a field declaration, whose changes the schema comparison reports.
 fn is_told(rule: &str) -> bool {
     const TOLD: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
     rule.rsplit('.').next().is_some_and(|last| TOLD.contains(&last))
@@ -88,7 +89,7 @@ impl Changes<'_> {
         self.found.push(Change { kind, path, message });
     }
 
-    /// Notes the values of the old schema that the new one may refuse.
+    /// Reports the values that the old schema allows and the new schema may reject.
     fn schema(&mut self, path: &str, old: &Json, new: &Json) {
         let lost: Vec<String> = types(old).difference(&types(new)).cloned().collect();
         if !lost.is_empty() {
@@ -166,7 +167,8 @@ impl Changes<'_> {
     }
 }
 
-/// The names of the types that a schema allows; all of them where it says nothing.
+/// Returns the type names that a schema allows. A schema without `type` allows all types except its
+/// `not` type.
 fn types(schema: &Json) -> BTreeSet<String> {
     let all = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let mut types = match &schema["type"] {

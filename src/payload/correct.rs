@@ -1,4 +1,4 @@
-//! Corrections: what mends violations is done to a copy of the payload.
+//! Applies corrections to a copy of the payload.
 
 use super::judgement::Applied;
 use super::path::{Step, at_mut};
@@ -6,7 +6,7 @@ use super::run::{Found, Mend};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
-/// Mends what can be mended, each place once, and says what was done.
+/// Applies the corrections of all violations, at most one per path, and returns the applied ones.
 pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
     let mut applied: Vec<Applied> = Vec::new();
     let mut mended: HashSet<&str> = HashSet::new();
@@ -31,7 +31,7 @@ pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
             applied.push(Applied { kind, path: path.clone() });
         }
     }
-    // Elements go last and the innermost first, so that the places of the others stay what they are.
+    // Remove list elements last, and inner ones first, so that the remaining indexes stay valid.
     elements.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     for together in
         elements.chunk_by(|a, b| a.split_last().map(|(_, list)| list) == b.split_last().map(|(_, list)| list))
@@ -41,7 +41,7 @@ pub(super) fn apply(payload: &mut Json, found: &[Found]) -> Vec<Applied> {
     applied
 }
 
-/// Removes elements of one list, in one pass over it; their places are in order.
+/// Removes elements of one list in one pass; `places` must be sorted by index.
 fn remove_elements(payload: &mut Json, places: &[&[Step<String>]]) {
     let Some((_, list)) = places.first().and_then(|steps| steps.split_last()) else { return };
     let Some(Json::Array(items)) = at_mut(payload, list) else { return };

@@ -1,4 +1,4 @@
-//! The engine that judges a payload's objects, over bindings that get new values while it does.
+//! The engine that evaluates payload rules. Its bindings change during a pass over the payload.
 
 use crate::engine::{Backend, Rules};
 use rulec_eval::evaluator::Evaluator;
@@ -12,14 +12,14 @@ use rulec_sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
 use rulec_vm::vm::{BoundVm, Rooted, Scratch};
 use serde_json::Value as Json;
 
-/// An engine in the middle of judging a payload.
+/// An engine during a pass over a payload.
 pub(super) struct Engine<'a> {
     machine: Machine<'a>,
     program: &'a Program,
     hosts: &'a [Host],
     input: &'a Json,
     arena: &'a Arena,
-    /// The calls of host functions that the reference has made.
+    /// The cached host calls of the reference evaluator.
     calls: Option<HostCalls<'a>>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Machine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// The engine of the rules' tier.
+    /// Creates the engine for the tier of the rules.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
@@ -59,15 +59,16 @@ impl<'a> Engine<'a> {
         Engine { machine, program, hosts, input, arena, calls: None }
     }
 
-    /// Goes into an `each` whose list has so many elements, and returns the blocks around it; `None` when they
-    /// are too many.
+    /// Enters an `each` block over a list with this number of elements. Returns the outer nesting,
+    /// to restore it with [`Engine::stand_in`]; `None` if the list exceeds a limit.
     pub fn enter(&mut self, nest: u32, elements: usize) -> Option<Blocks> {
         let outer = self.arena.blocks();
         self.stand_in(self.arena.inside_each(nest, elements)?);
         Some(outer)
     }
 
-    /// Goes on inside these blocks. The arena of the explanations follows that of the machine.
+    /// Sets the nesting of `each` blocks that limits apply to, for the explanations' arena and the
+    /// engine's arena.
     pub fn stand_in(&mut self, blocks: Blocks) {
         self.arena.stand_in(blocks);
         match &mut self.machine {
@@ -78,12 +79,12 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// True when an amount is within a limit; else it is reported.
+    /// Reports whether an amount is within a limit, and records the limit as exceeded if not.
     pub fn allows(&self, limit: Limit, amount: usize) -> bool {
         self.arena.allows(limit, amount as u64)
     }
 
-    /// The limits that were exceeded so far, each once.
+    /// Returns the limits that were exceeded so far, each once.
     pub fn exceeded(&mut self) -> Vec<Exceeded> {
         let mut exceeded = self.arena.exceeded();
         limits::add(
@@ -100,7 +101,7 @@ impl<'a> Engine<'a> {
         exceeded
     }
 
-    /// Gives a binding its value; what was computed with an earlier one is forgotten.
+    /// Sets a binding; cached values that depend on it are discarded.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         match &mut self.machine {
             Machine::Reference(slots) => slots.bind(binding, value),
@@ -119,7 +120,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Every rule of the table whose condition holds, in the order they are tried.
+    /// Returns every rule of the table whose condition holds, in evaluation order.
     pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
         match &mut self.machine {
             Machine::Vm(bound) => bound.vm.matched(table),
@@ -129,7 +130,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Asks the reference evaluator, for which each distinct call of a host function is made once too.
+    /// Runs `ask` with the reference evaluator. The cache of host calls is kept between runs, so
+    /// each distinct call is made once.
     fn refer<T>(&mut self, ask: impl FnOnce(&mut Evaluator<'a>, &'a Program) -> T) -> T {
         let calls = self.calls.take().unwrap_or_else(|| HostCalls::new(self.hosts));
         let mut evaluator = self.evaluator(calls);
@@ -138,7 +140,7 @@ impl<'a> Engine<'a> {
         answer
     }
 
-    /// The reference evaluator over the bindings as they are, to explain what holds.
+    /// Returns a reference evaluator with the current bindings, for explanations.
     pub fn explainer(&mut self) -> Evaluator<'a> {
         self.evaluator(HostCalls::new(self.hosts))
     }

@@ -1,4 +1,4 @@
-//! The answers of a judge.
+//! The result of judging a payload.
 
 use rulec_base::diag::{Language, Message};
 use rulec_lang::limits::Exceeded;
@@ -8,19 +8,19 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The fate of a payload.
+/// The verdict on a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing is wrong.
+    /// There are no violations.
     Accept,
-    /// It was wrong, and has been mended.
+    /// There were violations, and the corrections repaired all of them.
     AcceptCorrected,
-    /// Something is wrong that cannot be mended.
+    /// There are violations that the corrections did not repair.
     Reject,
 }
 
 impl Outcome {
-    /// As it is written.
+    /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Accept => "accept",
@@ -30,46 +30,47 @@ impl Outcome {
     }
 }
 
-/// Something that is wrong with a payload.
+/// A rule that a payload violates, and where.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The rule's id.
+    /// The id of the rule.
     pub rule: Arc<str>,
-    /// The place, such as `$.nodes[2].config.url`.
+    /// The path in the payload, such as `$.nodes[2].config.url`.
     pub path: String,
-    /// The mistake, in words.
+    /// A description of the problem.
     pub message: Message,
-    /// The repair, in words.
+    /// A description of how to repair the payload.
     pub repair: Message,
 }
 
-/// A rule that could not be asked.
+/// A rule that could not be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Unchecked {
-    /// The rule's id.
+    /// The id of the rule.
     pub rule: Arc<str>,
-    /// The place it would be about.
+    /// The path that the rule checks.
     pub path: String,
-    /// The reason, in words.
+    /// The reason why the rule could not be evaluated.
     pub message: Message,
 }
 
-/// A correction that was made.
+/// A correction that was applied.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Applied {
-    /// `default`, `clamp` or `remove`.
+    /// The kind of correction: `default`, `clamp` or `remove`.
     pub kind: &'static str,
-    /// The place.
+    /// The path in the payload.
     pub path: String,
 }
 
-/// The answer. Serializes to the JSON object that `rulec run --decision` prints: `valid`,
-/// `violations`, `outcome` and `event`; where corrections were made `corrections`, `remaining` and,
-/// if the payload is accepted so, `corrected`; `fallback` where a rejected kind has one. Beside the verdict
-/// stand `warnings` and `unchecked`, where there are any, and `exceeded` where a limit was.
+/// The result of judging a payload. Serializes to the JSON object that `rulec run --decision`
+/// prints: `decision`, `valid`, `violations`, `outcome` and `event`. Corrections add `corrections`
+/// and `remaining`; `corrected` is present if the corrected payload is accepted. `fallback` is
+/// present if the payload is rejected and its kind has a fallback. `warnings`, `unchecked` and
+/// `exceeded` appear if they are not empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     kind: Arc<str>,
@@ -78,13 +79,13 @@ pub struct Judgement {
     findings: Findings,
 }
 
-/// All that was found out about a payload.
+/// Everything found about a payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Findings {
     pub violations: Vec<Violation>,
     pub corrections: Vec<Applied>,
     pub remaining: Vec<Violation>,
-    /// The payload after the corrections, when that is accepted.
+    /// The corrected payload; only if it is accepted.
     pub corrected: Option<Json>,
     pub warnings: Vec<Violation>,
     pub unchecked: Vec<Unchecked>,
@@ -92,7 +93,7 @@ pub(super) struct Findings {
 }
 
 impl Judgement {
-    /// The judgement of a payload of the kind.
+    /// Derives the verdict from the findings.
     pub(super) fn of(kind: &Payload, mut findings: Findings) -> Judgement {
         let Findings { violations, corrections, remaining, .. } = &findings;
         let outcome = match (violations.is_empty(), corrections.is_empty(), remaining.is_empty()) {
@@ -105,74 +106,78 @@ impl Judgement {
         Judgement { kind: kind.name.clone(), outcome, fallback, findings }
     }
 
-    /// The payload's kind.
+    /// Returns the payload kind.
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// True when nothing at all was wrong.
+    /// True if the payload had no violations before corrections.
     pub fn is_valid(&self) -> bool {
         self.findings.violations.is_empty()
     }
 
-    /// True when the payload, or its corrected form, may be acted on.
+    /// True if the payload, or its corrected form, may be acted on.
     pub fn is_accepted(&self) -> bool {
         self.outcome != Outcome::Reject
     }
 
-    /// The fate of the payload.
+    /// Returns the verdict.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
 
-    /// The event this is announced as.
+    /// Returns the name of the event that announces this judgement.
     pub fn event(&self) -> &'static str {
         if self.is_accepted() { "DecisionValidatedEvent" } else { "DecisionRejectedEvent" }
     }
 
-    /// Everything that was wrong, by rule, then place.
+    /// Returns all violations, by rule, then path.
     pub fn violations(&self) -> &[Violation] {
         &self.findings.violations
     }
 
-    /// The corrections that were made.
+    /// Returns the corrections that were applied.
     pub fn corrections(&self) -> &[Applied] {
         &self.findings.corrections
     }
 
-    /// The violations that remain after the corrections; empty when none was made.
+    /// Returns the violations that remain after the corrections; empty if no correction was
+    /// applied.
     pub fn remaining(&self) -> &[Violation] {
         &self.findings.remaining
     }
 
-    /// The corrected payload, when that is accepted.
+    /// Returns the corrected payload, if it is accepted.
     pub fn corrected(&self) -> Option<&Json> {
         self.findings.corrected.as_ref()
     }
 
-    /// The kind to turn to instead, when this one is rejected.
+    /// Returns the kind to propose instead, if this payload is rejected and its kind has a
+    /// fallback.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
     }
 
-    /// The limits that were exceeded on the way to it, each once. What was larger counted as missing, so a rule
-    /// about it was not broken.
+    /// Returns the limits that were exceeded, each once. A value over a limit counted as missing,
+    /// so no rule about the value was violated.
     pub fn exceeded(&self) -> &[Exceeded] {
         &self.findings.exceeded
     }
 
-    /// The breaches of rules that only warn, by rule, then place. They change nothing in the verdict, and are
-    /// about the payload as the corrections left it.
+    /// Returns violations of rules that only warn, by rule, then path. They do not affect the
+    /// verdict, and refer to the corrected payload.
     pub fn warnings(&self) -> &[Violation] {
         &self.findings.warnings
     }
 
-    /// The rules that could not be asked, since an input that they read was not given.
+    /// Returns the rules that could not be evaluated, because an input that they read was not
+    /// given.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.findings.unchecked
     }
 
-    /// The same with its sentences in a language; those that the author wrote stay as they are.
+    /// Returns the judgement with its messages in a language. Messages written by the author of the
+    /// rules are not translated.
     #[must_use]
     pub fn told_in(mut self, language: Language) -> Judgement {
         let Findings { violations, remaining, warnings, unchecked, .. } = &mut self.findings;
@@ -186,8 +191,9 @@ impl Judgement {
         self
     }
 
-    /// All of it as one text that a language model can act on: what is still wrong, where, and how to
-    /// repair it, and what it is warned of. Empty when the payload is accepted as it is without a warning.
+    /// Formats the judgement as a text that a language model can act on. The text lists each
+    /// remaining violation with path and repair, the corrections, and the warnings. Empty if the
+    /// payload is accepted unchanged and without warnings.
     pub fn feedback(&self) -> String {
         let mut text = String::new();
         let Findings { violations, corrections, remaining, warnings, .. } = &self.findings;

@@ -1,21 +1,21 @@
-//! Paths into a payload, from its top.
+//! Paths from the top of a payload to a value.
 
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// A step of a path, which borrows or owns its key.
+/// A step of a path: a key, borrowed or owned, or a list index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step<K> {
     Key(K),
     Index(usize),
 }
 
-/// The way from the payload's top to a value.
+/// The path from the top of the payload to a value.
 pub(super) type Path<'a> = SmallVec<[Step<&'a str>; 6]>;
-/// A path that outlives the pass over the payload.
+/// A path with owned keys, which outlives the pass over the payload.
 pub(super) type OwnedPath = Vec<Step<String>>;
 
-/// A path as it is reported: `$.nodes[2]["x-y"]`.
+/// Formats a path for reports, as in `$.nodes[2]["x-y"]`.
 pub(super) fn render(path: &[Step<&str>]) -> String {
     let mut text = String::from("$");
     for step in path {
@@ -41,7 +41,7 @@ fn is_identifier(key: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns what stands there.
+/// Returns the value at a path, if there is one.
 pub(super) fn at<'j>(json: &'j Json, path: &[Step<&str>]) -> Option<&'j Json> {
     path.iter().try_fold(json, |json, step| match step {
         Step::Key(key) => json.get(*key),

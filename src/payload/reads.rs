@@ -1,4 +1,5 @@
-//! The fields that the conditions of a payload's rules read, followed through what is named on the way.
+//! Finds the fields that the conditions of a payload's rules read, directly or through named
+//! values.
 
 use rulec_lang::operators::Op;
 use rulec_sema::hir::{BindingId, Block, CondKind, ExprKind, Part, Payload, Program, RuleId, Slot, ValueId};
@@ -11,42 +12,42 @@ pub(super) struct Read<'p> {
     pub how: How,
 }
 
-/// The use of a field.
+/// How a condition uses a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct How {
-    /// It is only asked whether it is there.
+    /// Whether only the presence of the field is tested.
     pub presence: bool,
-    /// Something else takes its place where it is missing.
+    /// Whether a missing field is replaced by another value (`??`).
     pub defaulted: bool,
 }
 
-/// A program with the values that a payload names.
+/// A program, with the named values of a payload kind.
 pub(super) struct Reads<'p> {
     program: &'p Program,
     named: HashMap<BindingId, ValueId>,
 }
 
 impl<'p> Reads<'p> {
-    /// Follows what `let`s name, and elements to the lists that they stand in.
+    /// Follows names to their `let` values, and list elements to their lists.
     pub fn new(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
         let mut named = HashMap::new();
         name(&payload.block, &mut named, true);
         Reads { program, named }
     }
 
-    /// Takes each element for an object of its own.
+    /// Follows names to their `let` values, but treats each list element as an independent object.
     pub fn of_objects(program: &'p Program, payload: &'p Payload) -> Reads<'p> {
         let mut named = HashMap::new();
         name(&payload.block, &mut named, false);
         Reads { program, named }
     }
 
-    /// The fields that a rule's condition reads.
+    /// Returns the fields that a rule's condition reads.
     pub fn of_rule(&self, rule: RuleId) -> Vec<Read<'p>> {
         self.of(Part::Cond(&self.program.rules[rule.index()].condition))
     }
 
-    /// The fields that a value is computed from.
+    /// Returns the fields that a value is computed from.
     pub fn of_value(&self, value: ValueId) -> Vec<Read<'p>> {
         self.of(Part::Expr(self.program.value(value)))
     }

@@ -1,4 +1,5 @@
-//! One pass over a payload: every table of requirements is asked of its object, elements in turn.
+//! One pass over a payload: evaluates every table of rules for its object, and for list elements
+//! one after another.
 
 use super::Judge;
 use super::blind::Blind;
@@ -23,17 +24,17 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A violation with what mends it.
+/// A violation with its correction.
 #[derive(Debug)]
 pub(super) struct Found {
     pub violation: Violation,
     pub steps: OwnedPath,
     pub mend: Option<Mend>,
-    /// The trace of the rule's condition, when that was asked for.
+    /// The trace of the rule's condition, if a trace was requested.
     pub trace: Option<TraceNode>,
-    /// The rule that is broken; none for a payload that is no object.
+    /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,
-    /// True when the rule only warns.
+    /// Whether the rule only warns.
     pub warning: bool,
 }
 
@@ -41,10 +42,10 @@ pub(super) struct Found {
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub found: Vec<Found>,
-    /// Of them those that only warn, once they are told apart.
+    /// The findings that only warn; filled when they are separated from `found`.
     pub warned: Vec<Found>,
     pub unchecked: Vec<Unchecked>,
-    /// The limits that were exceeded on the way, each once.
+    /// The exceeded limits, each once.
     pub exceeded: Vec<Exceeded>,
 }
 
@@ -56,10 +57,11 @@ pub(super) enum Mend {
     Remove,
 }
 
-/// The most different texts that are compiled as conditions for one payload.
+/// Maximum number of different texts compiled as conditions for one payload.
 const MAX_CONDITIONS: usize = 256;
 
-/// Every breach, and what could not be asked. Each condition that is asked is counted where somebody counts.
+/// Finds all violations and unchecked rules of a payload. If `truths` is given, counts the results
+/// of all evaluated conditions for coverage.
 pub(super) fn run<'a>(
     judge: &'a Judge,
     payload: &'a Json,
@@ -116,7 +118,7 @@ struct Run<'a> {
     found: Vec<Found>,
     unchecked: Vec<Unchecked>,
     blind: &'a Blind,
-    /// The texts compiled as conditions, each with what is wrong with it.
+    /// Texts compiled as conditions, each with its error; `None` for a valid condition.
     compiled: HashMap<&'a str, Option<ConditionError>>,
     truths: Option<&'a mut Truths>,
 }
@@ -154,14 +156,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts the conditions inside a value.
+    /// Counts the results of the conditions inside a value, for coverage.
     fn count_value(&mut self, value: ValueId) {
         if let Some(truths) = &mut self.truths {
             truths.see_value(self.engine.explainer(), value);
         }
     }
 
-    /// Notes the rules of a table that were unknown for want of an input.
+    /// Records the rules of a table whose condition is unknown because an input is missing.
     #[cold]
     fn unasked(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, blind) = (self.program, self.blind);
@@ -174,7 +176,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Notes a rule that could not be asked.
+    /// Records a rule that could not be evaluated.
     fn unknown(&mut self, rule: RuleId, message: Message) {
         let Some(requirement) = self.requirement(rule) else { return };
         let path =
@@ -191,7 +193,8 @@ impl<'a> Run<'a> {
             .map(|at| &requirements[at])
     }
 
-    /// The fault of a text that should be a condition; `None` when it is one, or too many were compiled.
+    /// Returns the error of a text that should be a condition. `None` if the text is valid, or if
+    /// too many texts were compiled.
     fn fault(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();
@@ -237,7 +240,7 @@ impl<'a> Run<'a> {
             }
         }
         self.engine.stand_in(outer);
-        // What was computed inside, where less is allowed, counts no more.
+        // Discard cached values that were computed under the tighter limits inside the `each`.
         self.bind(each.element, Value::Missing, None);
     }
 
@@ -247,7 +250,7 @@ impl<'a> Run<'a> {
         }
         self.bind(each.element, value, place);
         each.when.into_iter().for_each(|when| self.count_value(when));
-        // What is named inside may take long.
+        // Skip the block first: its `let` values may be expensive.
         if each.when.is_none_or(|when| !matches!(self.engine.value(when), Value::Bool(false))) {
             self.block(&each.block);
         }
@@ -255,7 +258,7 @@ impl<'a> Run<'a> {
 
     #[cold]
     fn violated(&mut self, rule: RuleId) {
-        // One is enough to reject it.
+        // One violation is always recorded, because it is enough to reject the payload.
         if !self.found.is_empty() && !self.engine.allows(Limit::Violations, self.found.len() + 1) {
             return;
         }
@@ -314,7 +317,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A place as steps from the payload's top, and whether it is exactly where the value stands.
+    /// Resolves a place to a path from the top of the payload. The flag is false if the path only
+    /// leads to an enclosing object.
     fn locate(&mut self, place: &'a Place) -> Option<(Path<'a>, bool)> {
         let mut path = self.places.get(place.root.index())?.clone()?;
         for step in &place.steps {
@@ -326,7 +330,7 @@ impl<'a> Run<'a> {
             inner.push(self.step(step)?);
         }
         let Some(Json::Object(keys)) = path::at(self.payload, &path) else { return Some((path, false)) };
-        // The longest key that leads towards the place is made last, so it is the one that counts.
+        // The longest key that leads to the place was written last, so it is the effective one.
         for length in (0..=inner.len()).rev() {
             let mut key = dotted.prefix.to_string();
             for step in &inner[..length] {
@@ -357,7 +361,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Characters of a value that a message shows.
+/// Maximum number of characters of a value in a message.
 const SHOWN: usize = 60;
 
 fn shown(value: &Json) -> Message {

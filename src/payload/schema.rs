@@ -1,4 +1,4 @@
-//! The JSON Schema of a payload kind, from the same declarations its judge holds it against.
+//! The JSON Schema of a payload kind, derived from the declarations that the judge checks.
 
 mod variants;
 
@@ -8,12 +8,13 @@ use rulec_lang::ty::{Inner, Kind, KindSet, Ty};
 use rulec_sema::hir::{Limits, Object, Payload, PayloadField, Shape};
 use serde_json::{Map, Value as Json, json};
 
-/// The JSON Schema (draft 2020-12) of a payload kind: fields, types, what is required, allowed
-/// values, ranges, and under `if` and `then` what depends on the value of another field. Every payload that is accepted as it is fits the schema; rules that look further
-/// are the judge's alone.
+/// Returns the JSON Schema (draft 2020-12) of a payload kind: fields, types, required fields,
+/// allowed values and ranges. Requirements that depend on another field's value use `if` and
+/// `then`. Every payload that is accepted unchanged matches the schema. Rules that a schema cannot
+/// express are checked only by the judge.
 ///
 /// # Errors
-/// When the rules have no payload kind of that name.
+/// If the rules have no such payload kind.
 pub fn schema(rules: &Rules, kind: &str) -> Result<Json, JudgeError> {
     let program = rules.program();
     let payload = program.payload_named(kind).ok_or_else(|| unknown_kind(program, kind))?;
@@ -59,7 +60,7 @@ fn field(field: &PayloadField) -> Json {
         schema["description"] = json!(&*field.docs);
     }
     if field.not_blank {
-        // A character that is no blank, as `trim` sees blanks.
+        // A non-blank character, by the same definition of blank as `trim`.
         schema["pattern"] = json!("[^\\s\\u0085]");
     }
     match &field.limits {
@@ -78,7 +79,7 @@ fn field(field: &PayloadField) -> Json {
     match schema.get_mut("type") {
         Some(Json::Array(types)) if field.nullable => types.push(json!("null")),
         Some(ty) if field.nullable => *ty = json!([ty.clone(), "null"]),
-        // Any value, but null is no value.
+        // A field without a type allows any value, but null counts as missing.
         None if !field.nullable && field.exactly.is_none() => schema["not"] = json!({"type": "null"}),
         _ => {}
     }
@@ -88,7 +89,7 @@ fn field(field: &PayloadField) -> Json {
     schema
 }
 
-/// The JSON Schema of a value of a type.
+/// Returns the JSON Schema for values of a type.
 pub(crate) fn type_schema(ty: &Ty) -> Json {
     if ty.kinds == KindSet::ALL {
         return json!({});

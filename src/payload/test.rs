@@ -1,4 +1,4 @@
-//! `test` blocks about payloads: what a judge says against what the test expects.
+//! Runs `test` blocks about payloads.
 
 use super::Judge;
 use crate::engine::{Rules, TestOutcome};
@@ -6,10 +6,10 @@ use rulec_sema::hir::{Expect, Test};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// A rule that was broken, and the place.
+/// A violated rule, and the path of the violation.
 type Broken = (Arc<str>, String);
 
-/// Runs the `test` blocks that say how a payload is judged.
+/// Runs the `test` blocks that expect a judgement of a payload.
 pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
     rules.program().tests.iter().filter_map(|test| run_test(rules, test)).collect()
 }
@@ -17,7 +17,7 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
 fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     let Expect::Judgement { kind, outcome, breaks } = &test.expect else { return None };
     let expected = shown(kind, outcome, breaks.iter().map(|(rule, place)| (&**rule, place.as_deref())));
-    // Where the places count they are told as well.
+    // If the test names paths, the actual result shows paths too.
     let placed = breaks.iter().any(|(_, place)| place.is_some());
     let (passed, actual) = match judged(rules, kind, &test.message) {
         Ok((found, broken)) => {
@@ -33,7 +33,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     Some(TestOutcome { name, span, passed, expected, actual, explanation: None })
 }
 
-/// True if the rules broken are those expected, at the places that are named.
+/// True if the violated rules are the expected rules, at the expected paths.
 fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
     let expects = |rule: &str, at: &str| {
         expected
@@ -46,7 +46,7 @@ fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
     broken.iter().all(|(rule, at)| expects(rule, at)) && expected.iter().all(breaks)
 }
 
-/// The outcome, and the rules that were broken with the place of each, in the order of their names.
+/// Returns the outcome, and the violated rules with their paths, sorted by rule name.
 fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Broken>), String> {
     let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
     for (name, value) in message.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Why a payload is not accepted: each broken rule with the values its condition was asked of.
+//! Explanations of a judgement: each violated rule, with the values that its condition read.
 
 use super::judgement::Violation;
 use rulec_base::diag::Message;
@@ -8,25 +8,25 @@ use rulec_eval::trace::{Operand, TraceNode};
 use serde::Serialize;
 use std::fmt;
 
-/// A broken rule and how it came to be.
+/// An explanation of one violated rule.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Why {
     /// The violation.
     #[serde(flatten)]
     pub violation: Violation,
-    /// The condition that says when the rule is broken, step by step; in the form of
-    /// [`crate::Explanation`].
+    /// The trace of the condition under which the rule is violated, in the form of
+    /// [`crate::Explanation`]; `None` if the payload is not an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
-    /// True when the rule only warns.
+    /// Whether the rule only warns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub warning: bool,
 }
 
 impl Why {
-    /// The values that the condition was asked of, each once. What is read at two types, and is of
-    /// one of them, is shown as what it is.
+    /// Returns the values that the condition read, each once. If a field is read at two types, the
+    /// read that yields a value is preferred.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {
@@ -48,7 +48,7 @@ fn collect<'t>(node: &'t TraceNode, operands: &mut Vec<&'t Operand>) {
 }
 
 impl Why {
-    /// The lines that tell it, the first with a mark, the others indented.
+    /// Formats the explanation as lines: the first starts with a mark, the others are indented.
     pub fn lines(&self) -> Vec<Message> {
         let Violation { rule, path, message, repair } = &self.violation;
         let at = message!("{rule} at {path}");

@@ -1,15 +1,18 @@
-//! `said!` makes a message of a template and what stands in its holes, as `format!` makes a text. A text would be told
-//! in one language only; a message keeps its template, by which a catalogue finds the one of another language.
+//! The procedural macro inside `message!`, which builds a localizable message from a template and
+//! arguments, as `format!` builds a string. A string would be fixed to one language. A message
+//! keeps its template, so a catalogue can find the translated template.
 //!
-//! Libraries of the field do otherwise: Fluent moves the English words away from where they are said, to files of their
-//! own; gettext's bindings and `rust-i18n` choose the language where a message is made, not where it is told. A finding
-//! is data, told in the language of whoever reads it, so neither serves.
+//! Existing libraries do not fit. Fluent moves the English text out of the source code into files
+//! of its own. The bindings of gettext and `rust-i18n` choose the language when a message is
+//! created. A diagnostic is data, so its language must be chosen when it is shown.
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// Makes a `Message` of a literal with holes: `{name}` for what is in scope or given as `name = …`, `{}` for what
-/// follows in turn, `{{` and `}}` for the braces themselves. Holes have no format, since their order and their
-/// words are the translation's.
+/// Builds a `Message` from a template literal. In the template, `{name}` is a variable in scope or
+/// an argument `name = …`, and `{}` is the next positional argument. `{{` and `}}` are literal
+/// braces. Placeholders take no format options, because a translation may reorder and reword them.
+///
+/// The first token is the path of the crate that defines `Message`.
 #[proc_macro]
 pub fn message_at(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(|(message, span)| {
@@ -89,7 +92,7 @@ fn at(mut token: TokenTree, span: Span) -> TokenTree {
     token
 }
 
-/// The arguments, which commas part.
+/// Splits the arguments at commas.
 fn split(input: TokenStream) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in input {
@@ -105,7 +108,8 @@ fn split(input: TokenStream) -> Vec<TokenStream> {
     parts.into_iter().filter(|part| !part.is_empty()).collect()
 }
 
-/// The one literal, also where another macro passed it on.
+/// Returns the single literal, unwrapping the invisible group around a literal that another macro
+/// passed on.
 fn literal(tokens: TokenStream) -> Option<Literal> {
     let mut tokens = tokens.into_iter();
     match (tokens.next()?, tokens.next()) {
@@ -115,7 +119,7 @@ fn literal(tokens: TokenStream) -> Option<Literal> {
     }
 }
 
-/// `name = value`
+/// Splits `name = value`; `None` for a positional argument.
 fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
     let mut tokens = argument.clone().into_iter();
     match (tokens.next()?, tokens.next()?) {
@@ -128,7 +132,8 @@ fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
     }
 }
 
-/// The names in the holes of a literal as it is written, and true when it has braces that are none.
+/// Returns the names in the placeholders of a literal's source text, and whether the literal has
+/// escaped braces.
 fn holes(written: &str) -> Result<(Vec<String>, bool), &'static str> {
     let raw = written.starts_with('r');
     let (mut holes, mut braces) = (Vec::new(), false);

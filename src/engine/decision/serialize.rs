@@ -1,4 +1,4 @@
-//! The decision as JSON.
+//! JSON serialization of decisions.
 
 use super::{Decision, NextNodes};
 use rulec_eval::host::HostFailure;
@@ -7,8 +7,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 
 impl Decision {
-    /// Appends the decision as JSON, the same as serializing it writes: what depends on the chosen statement alone is
-    /// made the first time that it is chosen.
+    /// Appends the decision as JSON, with the same bytes as its `Serialize` implementation. JSON
+    /// that depends only on the chosen statement is serialized once and cached.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("default -> anyone { priority: 3 }")?;
@@ -30,7 +30,7 @@ impl Decision {
         out.extend(self.to_json());
     }
 
-    /// Writing to memory cannot fail, and all keys are texts.
+    /// Serializing to memory cannot fail, because all keys are strings.
     fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }

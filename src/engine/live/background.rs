@@ -1,7 +1,10 @@
-//! Work beside decisions and edits: compaction compiles young segments together, so that there are few
-//! of them however many routes came, each more than twice as large as the next; a merge compiles a new
-//! base of the edited texts. Both begin with what is there, leave the writer free while they compile,
-//! and then put their result in its place; edits made meanwhile are made again on that.
+//! Background work: compaction and merges.
+//!
+//! Compaction compiles segments that were added after the base into one segment. It keeps their
+//! number small: each segment has more than twice as many routes as the next. A merge compiles a
+//! new base from the edited texts. Both start from the current state and release the writer while
+//! they compile. Then they install the result, and edits made during the compilation are applied to
+//! it.
 
 use super::Shared;
 use super::base;
@@ -18,17 +21,17 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// The number of edits that are worth a merge, whatever the number of routes …
+/// Minimum number of edits before a merge is worthwhile …
 const FEW_EDITS: usize = 1024;
-/// … or one for so many routes.
+/// … and for large rule sets, one edit per this number of routes.
 const SHARE: usize = 16;
-/// The number of young segments of one file that are left alone.
+/// Number of added segments of one file that need no compaction.
 const FEW_SEGMENTS: usize = 3;
-/// A segment of so many routes is left to the next merge.
+/// Segments with at least this number of routes are left to the next merge.
 const LARGE: usize = 512;
 
 impl Shared {
-    /// Starts compaction and a merge where they are due.
+    /// Starts a compaction and a merge if they are due.
     pub fn start_what_is_due(self: &Arc<Self>, writer: &mut Writer) {
         if !writer.compacting && writer.due().is_some() {
             writer.compacting = self.spawn("rulec-compact", |shared| {
@@ -44,19 +47,19 @@ impl Shared {
             edits => edits,
         };
         if !writer.merging && writer.edits >= due && writer.edits >= writer.retry_at {
-            // A failure is kept for whoever asks.
+            // `merge_now` keeps the error for `merge_error`.
             writer.merging = self.spawn("rulec-merge", |shared| drop(shared.merge_now(shared.lock())));
         }
     }
 
-    /// Has work done by another thread; false when there is none to be had.
+    /// Runs `work` on a new thread; false if no thread can be started.
     fn spawn(self: &Arc<Self>, name: &str, work: fn(&Arc<Shared>)) -> bool {
         let shared = Arc::clone(self);
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Compacts once; false when there is nothing to be done, which ends it under the same lock: an edit
-    /// that comes later starts it again.
+    /// Compacts once; false if nothing is due. The flag `compacting` is cleared under the same
+    /// lock, so a later edit starts compaction again.
     fn compact(&self) -> bool {
         let mut writer = self.lock();
         let Some(old) = writer.due() else {
@@ -76,23 +79,23 @@ impl Shared {
             rules.and_then(|rules| segment(&base.rules, rules, routes))
         });
         let mut writer = self.lock();
-        // Everything may have been compiled anew meanwhile.
+        // The base may have been replaced by a recompilation.
         if !Arc::ptr_eq(&base, &writer.base) {
             return true;
         }
         let Some(segment) = compiled else {
-            // Each alone they go on as before.
+            // The routes do not compile together, so keep the separate segments.
             (writer.incompatible, writer.compacting) = (true, false);
             return false;
         };
         writer.replace(&old, segment);
         self.snapshot.store(writer.snapshot());
-        // Edits need not wait until the old segments are taken down.
+        // Dropping the old segments need not block edits.
         drop(writer);
         true
     }
 
-    /// Compiles the texts as they are now. The writer is free meanwhile.
+    /// Compiles the current texts into a new base. The writer is unlocked during compilation.
     pub fn merge_now(self: &Arc<Self>, mut writer: MutexGuard<'_, Writer>) -> Result<(), CompileError> {
         writer.merging = writer.edits > 0;
         if !writer.merging {
@@ -104,14 +107,14 @@ impl Shared {
 
         let running = Running { shared: self, end: |writer| (writer.merging, writer.sealed) = (false, 0) };
         let files = base.files.with(merged.changes.apply(&base.rules, &base.places));
-        // Whoever decides meanwhile needs the other cores.
+        // Use one thread: threads that decide need the other cores.
         let compiled = base::compile(&self.compiler, &files, &files, |_| false, Threads::One);
 
         let mut writer = self.lock();
         std::mem::forget(running);
         writer.merging = false;
         let result = match compiled {
-            // Everything has been compiled anew meanwhile.
+            // A recompilation has already replaced the base.
             _ if !Arc::ptr_eq(&base, &writer.base) => Ok(()),
             Ok((new, counted)) => {
                 writer.carry_over(new, counted, &merged);
@@ -133,7 +136,8 @@ impl Shared {
     }
 }
 
-/// Routes as they stand in the rules that were compiled of them.
+/// Creates a segment from rules that were compiled together; `None` if a route is missing from
+/// them. The routes are put in the order of the rules.
 fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, Place)>) -> Option<Segment> {
     let program = rules.program();
     let mut by_name: HashMap<_, _> = routes.into_iter().map(|route| (route.0.key(), route)).collect();
@@ -145,7 +149,7 @@ fn segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, Place)>) -> Opti
     by_name.is_empty().then(|| Segment::young(rules, base, ordered))
 }
 
-/// Says that work has ended, also when it panics.
+/// Runs `end` on the writer when dropped, so that a panic also ends the work.
 pub(super) struct Running<'s> {
     pub shared: &'s Shared,
     pub end: fn(&mut Writer),
@@ -158,7 +162,8 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Gives decisions that still look at a base some time, so that taking it down is none of theirs.
+/// Waits up to 100 ms until no decision uses `old`, so that this thread frees it, not a thread that
+/// decides.
 pub(super) fn drop_late<T>(old: Arc<T>) {
     #[cfg(test)]
     LEFT_ALONE.set(LEFT_ALONE.get() + usize::from(Arc::strong_count(&old) == 1));
@@ -172,12 +177,12 @@ pub(super) fn drop_late<T>(old: Arc<T>) {
 
 #[cfg(test)]
 thread_local! {
-    /// The number of bases that nobody else held when a thread took them down.
+    /// The number of bases that had no other owner when this thread freed them.
     pub(super) static LEFT_ALONE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 impl Writer {
-    /// The young segments that are to be compacted next, when there are too many.
+    /// Returns the added segments to compact next; `None` if there are few enough.
     fn due(&self) -> Option<Vec<Arc<Segment>>> {
         let home = |segment: &Segment| {
             let table = segment.routes.first().map_or(TableId(0), |route| route.table);

@@ -1,4 +1,4 @@
-//! The base of rules that are edited: compiled rules with what is needed to edit them.
+//! The base of live rules: the compiled rules, with the data that edits need.
 
 use super::declarations::Declarations;
 use super::segment::Segment;
@@ -17,17 +17,17 @@ use std::sync::Arc;
 pub(super) struct Base {
     pub rules: Rules,
     pub segment: Arc<Segment>,
-    /// The routes of each table by name, disabled ones included.
+    /// The routes of each table by name, including disabled routes.
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub places: Places,
     pub declarations: Declarations,
-    /// The uses that its routes make of the fields of the message, where they are not declared.
+    /// The field uses of the base routes; empty if the message fields are declared.
     pub uses: UsesByRoute,
     pub files: Files,
 }
 
 impl Base {
-    /// Rules of which nothing is kept for edits.
+    /// Creates a base of compiled rules that cannot be edited.
     pub fn fixed(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
         Base::new(rules, Places::default(), declarations, UsesByRoute::default(), Files::default())
@@ -56,8 +56,9 @@ impl Base {
     }
 }
 
-/// Compiles rules that are to be edited, and tells the fields of the message. Of the tests those are checked whose names
-/// are `wanted`: they are about the rules as they were when the tests were written.
+/// Compiles rules for editing, and returns the declared input or the counted field uses. Only tests
+/// with `wanted` names are checked: older tests describe the rules at the time when the tests were
+/// written.
 pub(super) fn compile(
     compiler: &Compiler,
     loader: &dyn Loader,

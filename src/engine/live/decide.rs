@@ -1,5 +1,5 @@
-//! Deciding by segments: in each table the first route that holds is looked for in one segment after
-//! the other, each time among those before the best so far.
+//! Decisions over several segments. In each table, the segments are searched one after another.
+//! Each search is limited to routes that come before the best match so far.
 
 use super::segment::Key;
 use super::snapshot::Snapshot;
@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Has work done with a machine for each segment, and the thread's number.
+/// Runs `work` with one VM per segment, and the number of the thread.
 fn with_machines<T>(
     snapshot: &Snapshot,
     message: &Json,
@@ -42,7 +42,7 @@ fn with_machines<T>(
 
 type Machines<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
-/// True when routes can come and go in an entry, or in tables that it leads to.
+/// True if the entry may contain unmerged edits, or can jump to tables with unmerged edits.
 fn is_live(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
@@ -77,7 +77,8 @@ pub(super) fn decide(snapshot: &Snapshot, entry: TableId, message: &Json) -> Dec
     })
 }
 
-/// The promises that a message breaks: those of the base, and the types that it fixes for routes that came later.
+/// Returns the violations of the base's input contract. If no `input` is declared, field types are
+/// inferred, and later segments may add violations.
 fn breaches(snapshot: &Snapshot, message: &Json) -> Vec<Breach> {
     let of = |rules: &Rules| rules.set().breaches(Input::Tree(message));
     let base = &snapshot.base.rules;
@@ -102,7 +103,7 @@ pub(super) fn decide_line(snapshot: &Snapshot, entry: TableId, text: &[u8]) -> R
     Ok(decide(snapshot, entry, &Json::Object(json::parse_object_bytes(text)?)))
 }
 
-/// The tables from the entry to the one of the chosen statement.
+/// Returns the tables from the entry to the table of the chosen statement.
 fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
     let jumps = choice.path.iter().filter_map(|jump| Some((jump.table, jump.goto?)));
     let last = choice.chosen.map(|chosen| match chosen {
@@ -112,7 +113,7 @@ fn tables(snapshot: &Snapshot, entry: TableId, choice: &Choice<Hit>) -> Trail {
     decision::trail(snapshot.base.rules.program(), entry, jumps, last)
 }
 
-/// The names of all routes of a table that hold, in the order they are tried.
+/// Returns the names of all routes of a table whose conditions hold, in evaluation order.
 pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Vec<String> {
     let rules = &snapshot.base.rules;
     if !is_live(snapshot, entry) {
@@ -134,9 +135,9 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
 #[derive(Clone, Copy)]
 struct Hit {
     segment: usize,
-    /// The route, by its number there.
+    /// The id of the route in its segment.
     rule: RuleId,
-    /// The table it stands in, and the one it jumps to, by their numbers in the base.
+    /// The table of the route and the table it jumps to; both are ids in the base.
     table: TableId,
     goto: Option<TableId>,
 }
@@ -144,12 +145,12 @@ struct Hit {
 struct Search<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut Machines<'s>,
-    /// The tables that chose nothing.
+    /// The tables that were searched without a match.
     exhausted: SmallVec<[TableId; 8]>,
 }
 
 impl Search<'_, '_, '_> {
-    /// The first route of a table that holds, after a key.
+    /// Finds the first route of a table that holds and comes after the key `resume`.
     fn first(&mut self, table: TableId, resume: Option<Key>) -> Option<(Key, Hit)> {
         let mut best: Option<(Key, Hit)> = None;
         let snapshot = self.snapshot;
@@ -169,7 +170,7 @@ impl Search<'_, '_, '_> {
     }
 }
 
-/// A place is the key of the route after which the search through a table resumes.
+/// The search position is a table and the key of the route after which the search resumes.
 impl Searcher for Search<'_, '_, '_> {
     type Place = (TableId, Option<Key>);
     type Rule = Hit;

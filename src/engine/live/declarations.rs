@@ -1,6 +1,6 @@
-//! Everything of a rule set but its routes and its input, kept as parsed, so that a route can be compiled alone: it
-//! is checked together with the declarations that it mentions, directly or by others. Routes that were compiled alone
-//! are compiled together in the same way.
+//! All parsed statements of a rule set except its routes and its input. They allow a route to be
+//! compiled alone: the route is checked with the declarations that it mentions, directly or
+//! indirectly. Compaction compiles several routes the same way.
 
 use super::head::Head;
 use super::route::{Draft, Route, refusal};
@@ -21,20 +21,20 @@ use rulec_syntax::loader::{Loaded, Unit};
 use std::sync::Arc;
 
 pub(super) struct Declarations {
-    /// The files, without statements.
+    /// The files, without their statements.
     units: Vec<Unit>,
     statements: Vec<Declaration>,
-    /// The statements that declare a name, of whatever kind.
+    /// The statements that declare each name, of any kind.
     by_name: HashMap<String, Vec<u32>>,
-    /// Those that concern every route: types, settings, and one handler, since with one all have to be
-    /// declared.
+    /// Statements that affect every route: types, settings, and the first handler. As soon as one
+    /// handler is declared, all handlers must be.
     always: Vec<u32>,
 }
 
 struct Declaration {
     unit: usize,
     statement: Statement,
-    /// The declarations it mentions.
+    /// Indexes of the declarations that the statement mentions.
     needs: Box<[u32]>,
 }
 
@@ -72,7 +72,7 @@ impl Declarations {
                 Some(name.node.clone())
             }
             StatementKind::Settings { entries } => {
-                // The limits are those of the base.
+                // Limits apply to the whole rule set and are taken from the base.
                 entries.retain(|(name, _)| Limit::named(&name.node).is_none());
                 self.always.push(at);
                 None
@@ -81,7 +81,7 @@ impl Declarations {
                 self.always.push(at);
                 None
             }
-            // What `request` gives depends on all of these together.
+            // The value of `request` depends on all of these statements, so none is found by name.
             StatementKind::Intent(_) | StatementKind::Entity(_) | StatementKind::Lexicon(_) => None,
             _ => return,
         };
@@ -95,7 +95,7 @@ impl Declarations {
         names.iter().filter_map(|name| self.by_name.get(*name)).flatten().copied()
     }
 
-    /// The declarations that routes need.
+    /// Returns the declarations that the routes need, directly or indirectly.
     fn needed<'r>(&self, routes: impl Iterator<Item = &'r ast::Route>) -> Vec<u32> {
         let mut names = Vec::new();
         routes.for_each(|route| route_mentions(route, &mut names));
@@ -113,20 +113,20 @@ impl Declarations {
         found
     }
 
-    /// A declaration of that name, of whatever kind.
+    /// Returns a declaration with this name, of any kind.
     pub fn named(&self, name: &str) -> Option<Head<'_>> {
         let at = self.by_name.get(name)?.first()?;
         Some(Head::of(&self.statements[*at as usize].statement.kind))
     }
 
-    /// The declaration of a table, when the route is to stand in one.
+    /// Returns the index of the declaration of the table; `None` outside any table.
     fn head(&self, table: Option<&str>) -> Option<u32> {
         let is_table =
             |at: &u32| matches!(self.statements[*at as usize].statement.kind, StatementKind::Table { .. });
         self.by_name.get(table?)?.iter().copied().find(is_table)
     }
 
-    /// The file that a table stands in, or the routes outside any.
+    /// Returns the index of the file that contains the table; for top-level routes, the main file.
     pub fn home(&self, table: Option<&str>) -> usize {
         match self.head(table) {
             Some(at) => self.statements[at as usize].unit,
@@ -134,8 +134,8 @@ impl Declarations {
         }
     }
 
-    /// Checks routes that stand in one file, of that number, with declarations. The statement of the last route is given
-    /// back.
+    /// Checks routes of one file with the needed declarations. `file` is the id of the routes' own
+    /// text. Also returns the statement of the last route, so that the caller need not clone it.
     fn check(
         &self,
         drafts: Drafts<'_>,
@@ -149,7 +149,7 @@ impl Declarations {
             let (statements, broken, lists) = Default::default();
             Unit { file, imports, statements, broken, lists }
         };
-        // The last is that of the routes.
+        // One more unit is added for the routes.
         let mut units = Vec::with_capacity(self.units.len() + 1);
         units.extend(self.units.iter().map(|known| unit(known.file, known.imports.clone())));
         let mut loaded = Loaded { units, ..Loaded::default() };
@@ -172,8 +172,8 @@ impl Declarations {
         (Checked { program, diagnostics, uses }, last)
     }
 
-    /// The statements of a file in which routes stand as they would in that of their tables, and the
-    /// declarations of these tables.
+    /// Returns the statements for the file of the routes: settings, routes, and tables that contain
+    /// routes. Also returns the indexes of those tables' declarations.
     fn statements_of(
         &self,
         drafts: Drafts<'_>,
@@ -203,14 +203,15 @@ impl Declarations {
         (heads, outside)
     }
 
-    /// The settings of the file that a route is to stand in, for the file that its text is.
+    /// Returns the settings of the file that a route belongs to, moved to the file of the route's
+    /// text.
     fn settings_for(&self, at: u32, home: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
         if *unit != home {
             return None;
         }
-        // Those of the analysis hold for all files.
+        // Other settings apply to all files and are checked with their own file.
         let own =
             |(name, _): &&(ast::Ident, Expr)| matches!(name.node.as_str(), "case" | "normalize" | "zone");
         let mut settings = Statement {
@@ -223,12 +224,14 @@ impl Declarations {
         Some(settings)
     }
 
-    /// Every declaration: what a route does not need may be what its author meant.
+    /// Returns every declaration: error messages can then suggest names that the route does not
+    /// use.
     fn all(&self) -> Vec<u32> {
         (0..self.statements.len() as u32).collect()
     }
 
-    /// Checks routes that came later, to be compiled together. They stand in tables of one file, or outside any.
+    /// Checks routes that were inserted later, so that they can be compiled together. They must all
+    /// belong to one file.
     pub fn check_all(&self, base: &Rules, routes: &[(Arc<Route>, u64)], known: Known) -> Checked {
         let Some(file) = routes.first().map(|(route, _)| route.draft.file) else { return Checked::default() };
         let drafts = || {
@@ -241,8 +244,8 @@ impl Declarations {
         if fails(&checked.diagnostics) { self.check(drafts(), file, &self.all(), known).0 } else { checked }
     }
 
-    /// Compiles a route alone, to stand in a table or outside any, given what is known of the fields of
-    /// the message.
+    /// Compiles a single route for a table, or for the top level. `known` describes the message
+    /// fields.
     pub fn compile(
         &self,
         compiler: &Compiler,
@@ -256,7 +259,7 @@ impl Declarations {
         let check = |statement, needed: &[u32], known| {
             self.check(vec![(name_in(base, table), statement)], file, needed, known)
         };
-        // The statement is lent, since a copy would cost as much as all its names and values.
+        // The statement is moved into the check and returned, because a clone would be expensive.
         let needed = self.needed(draft.route().into_iter());
         let (mut checked, mut statement) = check(draft.statement, &needed, known.clone());
         if fails(&checked.diagnostics)
@@ -288,10 +291,10 @@ impl Declarations {
     }
 }
 
-/// Routes to be checked together, each with the name of its table.
+/// Routes to check together, each with the name of its table.
 type Drafts<'d> = Vec<(Option<&'d str>, Statement)>;
 
-/// The last statement of a table, or the one that is given if it is none.
+/// Returns the last statement of a table; a statement of another kind is returned unchanged.
 fn innermost(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),
@@ -299,7 +302,7 @@ fn innermost(mut statement: Statement) -> Option<Statement> {
     }
 }
 
-/// The name of a table; the routes outside any stand in none.
+/// Returns the name of a table; `None` for the top-level routes.
 pub(super) fn name_in(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
@@ -313,7 +316,7 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// Compiles what was checked, to be decided by beside a base.
+    /// Compiles the checked routes into rules that can be searched together with a base.
     pub fn finish(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let Checked { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
@@ -323,7 +326,7 @@ impl Checked {
     }
 }
 
-/// The functions that a route calls: those of the rules it joins.
+/// Returns the host functions that the routes call, taken from the base.
 fn hosts(
     compiler: &Compiler,
     base: &Rules,
@@ -335,15 +338,15 @@ fn hosts(
         base.hosts().get(base.program().externs.iter().position(is_wanted)?).cloned()
     };
     let found: Option<Vec<Host>> = program.externs.iter().map(known).collect();
-    // An analysis that no rule has asked for so far is made now.
+    // The routes are the first to use a function of the request analysis, so link it now.
     found.unwrap_or_else(|| compiler.link(program, diagnostics))
 }
 
-/// The names that a route mentions, of whatever kind.
+/// Collects the names that a route mentions, of any kind.
 fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     names_in(&route.condition, names);
     for (name, value) in &route.locals {
-        // A name that hides a declaration is an error, used or not.
+        // A local name that hides a declaration is an error even if it is unused.
         names.push(&name.node);
         names_in(value, names);
     }
@@ -356,7 +359,7 @@ fn route_mentions<'s>(route: &'s ast::Route, names: &mut Vec<&'s str>) {
     }
 }
 
-/// The names that a declaration mentions.
+/// Collects the names that a declaration mentions.
 fn mentions<'s>(statement: &'s Statement, names: &mut Vec<&'s str>) {
     match &statement.kind {
         StatementKind::Let { value, .. } => names_in(value, names),

@@ -1,4 +1,4 @@
-//! The edits that callers ask for, and how they are read.
+//! The edits that callers request, and how they are parsed.
 
 use super::error::EditError;
 use super::head::Head;
@@ -6,7 +6,7 @@ use super::route::{Draft, draft};
 use rulec_base::source::SourceMap;
 use rulec_sema::hir::ROUTES;
 
-/// An edit of one statement, of whatever kind; see [`LiveRules::edit`](super::LiveRules::edit).
+/// An edit of one statement of any kind; see [`LiveRules::edit`](super::LiveRules::edit).
 ///
 /// ```
 /// use rulec::{Compiler, Edit, LiveRules};
@@ -25,7 +25,7 @@ use rulec_sema::hir::ROUTES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     change: Change,
-    /// `None` outside any table.
+    /// The table that contains the statement; `None` for the top level.
     table: Option<String>,
     file: Option<String>,
 }
@@ -42,40 +42,41 @@ impl Edit {
         Edit { change, table: None, file: None }
     }
 
-    /// Inserts a statement, given as its text, at the end of the main file.
+    /// Inserts a statement, given as text, at the end of the main file.
     pub fn insert(statement: impl Into<String>) -> Edit {
         Edit::of(Change::Insert(statement.into()))
     }
 
-    /// Puts a statement, given as its text, in the place of the one that begins with the same word and has the same
-    /// name.
+    /// Replaces the statement that has the same keyword and name by a statement given as text.
     pub fn replace(statement: impl Into<String>) -> Edit {
         Edit::of(Change::Replace(statement.into()))
     }
 
-    /// Removes a statement, called by the word it begins with and its name: `list words`, `extern fn score`,
-    /// `flow tool runner`, `import "words.rules"`, `test "files"`; `input`, `settings` and `default` have none. A name
-    /// alone is a route's.
+    /// Removes a statement, named by its keyword and name: `list words`, `extern fn score`, `flow
+    /// tool runner`, `import "words.rules"`, `test "files"`. The statements `input`, `settings` and
+    /// `default` have no name. A bare name means a route.
     pub fn remove(statement: impl Into<String>) -> Edit {
         Edit::of(Change::Remove(statement.into()))
     }
 
-    /// The same of a statement in a table: a route, or the table's `default`. The table `routes` is none: outside any.
+    /// Applies the edit to a table: to one of its routes, or to its `default`. The table `routes`
+    /// means the top level.
     #[must_use]
     pub fn in_table(mut self, table: impl Into<String>) -> Edit {
         self.table = Some(table.into()).filter(|table| table != ROUTES);
         self
     }
 
-    /// The same in a file that is imported, called as [`LiveRules::texts`](super::LiveRules::texts) does. A statement
-    /// that only one file has is found without.
+    /// Applies the edit to an imported file, named as in
+    /// [`LiveRules::texts`](super::LiveRules::texts). Not needed to replace or remove a statement
+    /// that exists in only one file.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Edit {
         self.file = Some(file.into());
         self
     }
 
-    /// Reads the edit; what is wrong with its text is told beside these texts.
+    /// Parses the edit. Errors in its text refer to `sources` followed by that text.
     pub(super) fn read(&self, sources: &SourceMap) -> Result<Reading<'_>, EditError> {
         let action = match &self.change {
             Change::Insert(text) => Action::Insert(draft(text, sources)?),
@@ -86,7 +87,7 @@ impl Edit {
     }
 }
 
-/// An edit that has been read.
+/// A parsed edit.
 pub(super) struct Reading<'e> {
     pub action: Action<'e>,
     pub table: Option<&'e str>,
@@ -100,7 +101,7 @@ pub(super) enum Action<'e> {
 }
 
 impl Reading<'_> {
-    /// The statement it is about.
+    /// Returns the keyword and name of the edited statement.
     pub fn head(&self) -> Head<'_> {
         match &self.action {
             Action::Insert(draft) | Action::Replace(draft) => draft.head(),
@@ -108,7 +109,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The statement that it brings.
+    /// Returns the new statement; `None` for a removal.
     pub fn draft(&self) -> Option<&Draft> {
         match &self.action {
             Action::Insert(draft) | Action::Replace(draft) => Some(draft),
@@ -116,7 +117,7 @@ impl Reading<'_> {
         }
     }
 
-    /// True for an edit that need not compile everything anew.
+    /// True for an edit of a route, which need not recompile everything if it is the only edit.
     pub fn is_of_route(&self) -> bool {
         self.head().keyword == "route" && self.file.is_none()
     }

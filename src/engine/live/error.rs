@@ -1,60 +1,61 @@
-//! Why an edit was refused.
+//! Errors of edits.
 
 use super::head::Head;
 use crate::engine::{CompileError, UnknownEntry};
 use rulec_base::diag::nearest;
 
-/// Why an edit was refused. The rules are then as they were.
+/// The reason why an edit was refused. The rules are then unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// The text is something else than one statement.
+    /// The text does not hold exactly one statement.
     #[error("one statement is wanted, and this is {0}; give `LiveRules::edit` an edit for each")]
     NotOneStatement(String),
-    /// The statement does not compile with the rules as they are, or they not with it.
+    /// The statement does not compile with the current rules, or the rules do not compile with the
+    /// statement.
     #[error("{0}")]
     Compile(#[from] CompileError),
     /// There is no such table.
     #[error("{0}")]
     UnknownTable(#[from] UnknownEntry),
-    /// The entry is no table of routes, but a choice, say.
+    /// The entry is not a table of routes, but for example a choice.
     #[error("`{0}` holds no routes; routes can be inserted into `table` statements and outside any table")]
     NoRoutes(String),
     /// There is no such statement.
     #[error(transparent)]
     UnknownStatement(#[from] UnknownStatement),
-    /// There is no such file.
+    /// There is no such file; the second text lists the files.
     #[error("there is no file `{0}` among the rules; the files are {1}")]
     UnknownFile(String, String),
-    /// There is more than one such statement; the second text says where.
+    /// Several statements match; the second text lists their files.
     #[error(
         "there is more than one {0}, in {1}; name one with `Edit::in_file`, or give them names of their own"
     )]
     Ambiguous(String, String),
-    /// An edit before, of those that are made as one, was about the same statement, or about one around it.
+    /// An earlier edit of the same call changes the same statement, or a statement around it.
     #[error("an edit before this one changes the {0} as well; make one edit of both")]
     Twice(String),
-    /// The edit is about what is not there; it may be in this file, which an edit before, of those that are made as one,
-    /// imports.
+    /// The edited statement does not exist yet. It may be in a file that an earlier edit of the
+    /// same call imports.
     #[error(
         "{0}; where `{1}` brings it, which an edit before this one imports, make that edit first, by itself"
     )]
     NotYet(Box<EditError>, String),
-    /// The rules were compiled to stay as they are.
+    /// The rules were made from compiled [`Rules`](crate::Rules) and cannot be edited.
     #[error(
         "these rules cannot be edited, since nothing of them is kept for it; make them with `LiveRules::from_path` \
          or `LiveRules::from_text`"
     )]
     Fixed,
-    /// Whoever serves the rules has no use for the statement: see [`LiveRules::guard`](super::LiveRules::guard).
+    /// A guard refused the statement; see [`LiveRules::guard`](super::LiveRules::guard).
     #[error("{0}")]
     Refused(String),
-    /// There is already a statement of that kind and name.
+    /// A statement of this kind and name already exists.
     #[error("there is already a {0}; replace it, or choose another name")]
     Duplicate(String),
 }
 
-/// There is no statement of that kind and name.
+/// Error: there is no statement of this kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {what}{place}{hint}")]
 pub struct UnknownStatement {
@@ -65,7 +66,8 @@ pub struct UnknownStatement {
 }
 
 impl UnknownStatement {
-    /// Among these names of its kind in a table; `None` outside any. Of another kind may be what was meant.
+    /// Creates the error for a table, or for the top level if `table` is `None`. `known` are names
+    /// of the same kind to suggest from. `other` is a statement of another kind with the same name.
     pub(super) fn new<'n>(
         head: Head<'_>,
         table: Option<&str>,
@@ -81,7 +83,7 @@ impl UnknownStatement {
         UnknownStatement { name: head.name.to_owned(), what: head.to_string(), place, hint }
     }
 
-    /// The name that was asked for; empty for a statement without.
+    /// Returns the name that was looked up; empty for a statement without a name.
     pub fn name(&self) -> &str {
         &self.name
     }

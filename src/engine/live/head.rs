@@ -1,10 +1,10 @@
-//! The names by which edits call statements: the word they begin with, and their name.
+//! How edits identify statements: by keyword and name.
 
 use rulec_syntax::ast::StatementKind;
 use rulec_syntax::parse::starts_statement;
 use std::fmt;
 
-/// The word that a statement begins with, and its name; empty where it has none.
+/// The keyword and the name of a statement; the name is empty if the statement has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head<'n> {
     pub keyword: &'n str,
@@ -17,7 +17,7 @@ impl<'n> Head<'n> {
         Head { keyword, name }
     }
 
-    /// Reads what a caller names a statement by; a name alone is a route's.
+    /// Parses a caller's text such as `list words`; a bare name means a route.
     pub fn read(text: &'n str) -> Head<'n> {
         let text = text.trim();
         let bare = |name: &'n str| {

@@ -1,21 +1,21 @@
-//! The jumps between tables of routes: they may not lead in a circle, nor too deep.
+//! The graph of jumps between tables, which must have no cycle and a limited depth.
 
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};
 use rulec_base::message;
 use rulec_sema::hir::{MAX_JUMPS, Outcome, Program, TableId, TableKind};
 
-/// A jump from a table to another.
+/// A jump: the source table and the target table.
 pub(super) type Jump = (TableId, TableId);
 
-/// The number of jumps that lead from each table to another.
+/// The number of jumps for each pair of tables.
 #[derive(Default)]
 pub(super) struct Jumps {
     counts: HashMap<Jump, u32>,
 }
 
 impl Jumps {
-    /// The jumps of a program's routes and defaults.
+    /// Counts the jumps of a program's routes and defaults.
     pub fn of(program: &Program) -> Jumps {
         let mut jumps = Jumps::default();
         let of_rules = program.rules.iter().map(|rule| (rule.table, &rule.outcome));
@@ -31,22 +31,22 @@ impl Jumps {
         jumps
     }
 
-    /// Counts one that comes.
+    /// Counts a new jump.
     pub fn add(&mut self, jump: Jump) {
         *self.counts.entry(jump).or_default() += 1;
     }
 
-    /// Counts one that goes.
+    /// Removes one count of a jump.
     pub fn remove(&mut self, jump: Jump) {
         if let Some(count) = self.counts.get_mut(&jump) {
             *count -= 1;
         }
     }
 
-    /// Checks that a jump from a table to another may be, `without` another.
+    /// Checks that a jump may be added, if the jump `without` is removed.
     ///
     /// # Errors
-    /// Why it may not.
+    /// If the jump would close a cycle, or make a chain of jumps too long.
     pub fn check(&self, from: TableId, to: TableId, without: Option<Jump>) -> Result<(), (Code, Message)> {
         let count = |edge: &(TableId, TableId), count: u32| count > u32::from(Some(*edge) == without);
         let edges: Vec<(TableId, TableId)> =
@@ -54,7 +54,8 @@ impl Jumps {
         if edges.contains(&(from, to)) {
             return Ok(());
         }
-        // The longest ways that begin, or end, at a table: there are no circles yet.
+        // The longest paths from `to` and to `from`; they are finite, because there are no cycles
+        // yet.
         let longest = |start: TableId, forward: bool| {
             let mut depth: HashMap<TableId, usize> = HashMap::from([(start, 0)]);
             let mut open = vec![start];

@@ -1,7 +1,10 @@
-//! Edits of statements other than routes, and of several statements as one: they are made in the texts, which are the
-//! truth, and everything is compiled anew of them. Routes that come and go meanwhile are logged, and edited in what was
-//! compiled before it takes the place of what is there. One statement may concern any other, so nothing less is right
-//! for all kinds; decisions do not wait for it.
+//! Edits that recompile everything: edits of statements other than routes, and several edits
+//! applied as one.
+//!
+//! The edits are applied to the source texts, which are then compiled. Recompiling everything is
+//! right for all kinds of statements, because one statement may affect any other. Decisions do not
+//! wait. Edits of routes during the compilation are logged. They are applied to the new rules
+//! before the new rules replace the old ones.
 
 use super::background::{Running, drop_late};
 use super::base;
@@ -16,15 +19,15 @@ use rulec_sema::hir::ROUTES;
 use rulec_syntax::ast::StatementKind;
 use std::sync::{Arc, PoisonError};
 
-/// So few logged edits are made while others wait.
+/// Up to this number of logged edits is applied while the writer is locked.
 const FEW: usize = 16;
-/// Edits that come as fast as they are made again wait after so many rounds.
+/// Number of rounds after which the writer is locked even if edits keep arriving.
 const ROUNDS: usize = 8;
 
 impl Shared {
-    /// Makes edits by compiling everything anew.
+    /// Applies edits by recompiling everything.
     pub(super) fn recompile(self: &Arc<Self>, edits: &[Reading<'_>]) -> Result<(), EditError> {
-        // Each edit is made in the texts that the one before it left.
+        // One recompilation at a time: each starts from the texts that the last one produced.
         let _turn = self.recompiling.lock().unwrap_or_else(PoisonError::into_inner);
         let (base, changes) = {
             let mut writer = self.lock();
@@ -36,7 +39,7 @@ impl Shared {
         let texts = statements::edited(texts, &base.files.main, edits)?;
         let files = base.files.with(texts);
         drop(base);
-        // Tests are about the rules as they were written, but those that come now are about these.
+        // Older tests describe older rules; only tests that the edits insert are checked.
         let tests: Vec<&str> = edits.iter().filter_map(test).collect();
         let is_new = |name: &str| tests.contains(&name);
         let (base, counted) = base::compile(&self.compiler, &files, &files, is_new, Threads::One)?;
@@ -65,7 +68,7 @@ impl Shared {
     }
 }
 
-/// The name of a test that an edit brings.
+/// Returns the name of the test that an edit inserts or replaces.
 fn test<'e>(edit: &'e Reading<'_>) -> Option<&'e str> {
     match &edit.draft()?.statement.kind {
         StatementKind::Test(test) => Some(&test.name.node),
@@ -73,7 +76,7 @@ fn test<'e>(edit: &'e Reading<'_>) -> Option<&'e str> {
     }
 }
 
-/// Makes edits of routes once more.
+/// Applies logged edits of routes again.
 fn again(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
         let edit = edit.read(writer.base.rules.sources())?;

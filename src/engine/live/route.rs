@@ -1,4 +1,4 @@
-//! Statements that come later, as they were written, and the routes among them.
+//! Statements that were inserted later, as parsed from their texts, and the routes among them.
 
 use super::error::EditError;
 use super::head::Head;
@@ -15,22 +15,22 @@ use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::parse;
 use std::sync::Arc;
 
-/// A route that came later, as it was written.
+/// A route that was inserted later.
 pub(super) struct Route {
     pub name: Arc<str>,
-    /// The table it stands in, by its number in the base.
+    /// The table of the route, by its id in the base.
     pub table: TableId,
-    /// The table it jumps to, by that number, and the words that say so.
+    /// The table that the route jumps to, by its id in the base, and the span of the jump.
     pub goto: Option<(TableId, Span)>,
-    /// The uses it makes of the fields of the message, where they are not declared: one for all that have the same.
+    /// The route's uses of undeclared message fields, shared by all routes with the same uses.
     pub uses: Arc<RouteUses>,
     pub draft: Draft,
 }
 
-/// The table of a route, by its number in the base, and its name.
+/// The table of a route, by its id in the base, and the name of the route.
 pub(super) type RouteKey = (TableId, Arc<str>);
 
-/// Looks a route up by its key without making one.
+/// A borrowed [`RouteKey`] for lookups.
 #[derive(Hash)]
 pub(super) struct Named<'n>(pub TableId, pub &'n str);
 
@@ -50,7 +50,7 @@ impl Route {
 pub(super) struct Draft {
     pub statement: Statement,
     pub text: Arc<str>,
-    /// The file that the statement's places are in.
+    /// The file id in the statement's spans.
     pub file: FileId,
 }
 
@@ -67,7 +67,7 @@ impl Draft {
     }
 }
 
-/// Parses a statement; its file comes behind those of the rules.
+/// Parses a statement. Its file id is the next one after the files of the rules.
 pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file = FileId(sources.iter().count() as u32);
@@ -83,7 +83,8 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
     }
 }
 
-/// The refusal of a statement for its errors, with the texts that they point into, its own last.
+/// Creates the error for a refused statement. The source map of the error holds the files of the
+/// rules, followed by the statement's own text.
 pub(super) fn refusal(base: &SourceMap, text: &str, mut errors: Vec<Diagnostic>) -> CompileError {
     errors.retain(Diagnostic::is_error);
     let shown = |file: FileId| {

@@ -1,6 +1,7 @@
-//! Segments: rules compiled together, with their bytecode, an index where that is worth it, and
-//! tombstones for the routes that were removed since. The base is one; every route that comes later is
-//! one of its own until it is compiled together with others. All are searched alike.
+//! Segments. A segment is a group of rules compiled together, with bytecode, an optional index, and
+//! tombstones for routes removed since. The base is one segment. Each route inserted later forms a
+//! segment of its own, until compaction compiles it together with others. All segments are searched
+//! in the same manner.
 
 use super::route::Route;
 use crate::engine::Rules;
@@ -9,28 +10,28 @@ use rulec_vm::index::tombstones::Tombstones;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// The place of a route among those of equal priority: a base route's own number, or one of
-/// [`INSERTED`] and up.
+/// The rank of a route among routes of equal priority: the rule id of a base route, or a number
+/// from [`INSERTED`] up.
 pub(super) type Place = u64;
-/// The first of the places behind all base routes.
+/// The first rank after all base routes.
 pub(super) const INSERTED: Place = 1 << 32;
 
-/// The place of a route among all routes of its table.
+/// The sort key of a route in its table: priority, then rank.
 pub(super) type Key = (Reverse<i64>, Place);
 
-/// Rules compiled together.
+/// A group of rules compiled together.
 #[derive(Clone)]
 pub(super) struct Segment {
     pub rules: Rules,
-    /// The number in the base of each of its tables.
+    /// Maps each table of this segment to its id in the base.
     tables: Arc<[TableId]>,
-    /// The routes of each table that can hold, in the order they are tried.
+    /// The routes of each table in evaluation order, without routes that can never hold.
     orders: Arc<[Vec<RuleId>]>,
-    /// The place of each route; in the base that is its number.
+    /// The rank of each route; `None` in the base, where the rule id is the rank.
     places: Option<Box<[Place]>>,
-    /// The routes that were removed.
+    /// The removed routes.
     pub tombstones: Arc<Tombstones>,
-    /// Its routes as they were written, in a segment that came later.
+    /// The parsed routes of a segment that was added later; empty for the base.
     pub routes: Arc<[Arc<Route>]>,
 }
 
@@ -40,7 +41,7 @@ impl Segment {
         Segment::new(rules, tables, None, Arc::new([]))
     }
 
-    /// One that came later, of the routes that stand in the rules in this order.
+    /// Creates a segment of routes inserted later. `routes` are in the order of `rules`.
     pub fn young(rules: Rules, base: &Rules, routes: Vec<(Arc<Route>, Place)>) -> Segment {
         let named = |table: &Table| base.program().table_named(&table.name).unwrap_or(TableId(u32::MAX));
         let tables = rules.program().tables.iter().map(named).collect();
@@ -61,12 +62,12 @@ impl Segment {
         Segment { rules, tables, orders, places, tombstones, routes }
     }
 
-    /// The same with its routes at other places, in the same order.
+    /// Returns a copy with other ranks, which must keep the order of the routes.
     pub fn moved(&self, places: Box<[Place]>) -> Segment {
         Segment { places: Some(places), ..self.clone() }
     }
 
-    /// Its own number of a table of the base.
+    /// Maps a table id of the base to this segment's id; `None` if the segment has no such table.
     pub fn local(&self, table: TableId) -> Option<TableId> {
         match self.places {
             None => Some(table),
@@ -74,12 +75,12 @@ impl Segment {
         }
     }
 
-    /// The base's number of one of its tables.
+    /// Maps a table id of this segment to the id in the base.
     pub fn global(&self, table: TableId) -> TableId {
         self.tables.get(table.index()).copied().unwrap_or(table)
     }
 
-    /// The place of a route among those of equal priority.
+    /// Returns the rank of a route among routes of equal priority.
     pub fn place(&self, rule: RuleId) -> Place {
         match &self.places {
             None => Place::from(rule.0),
@@ -87,12 +88,12 @@ impl Segment {
         }
     }
 
-    /// The place of a route among all of its table.
+    /// Returns the sort key of a route.
     pub fn key(&self, rule: RuleId) -> Key {
         (Reverse(self.rules.program().rules[rule.index()].priority), self.place(rule))
     }
 
-    /// The table that a route jumps to, by its number in the base.
+    /// Returns the table that a route jumps to, by its id in the base.
     pub fn jump(&self, rule: RuleId) -> Option<TableId> {
         match self.rules.program().rules[rule.index()].outcome {
             Outcome::Goto(to) => Some(self.global(to)),
@@ -100,12 +101,12 @@ impl Segment {
         }
     }
 
-    /// The number of routes of one of its tables before a key.
+    /// Returns the number of routes of a table that come before a key.
     pub fn before(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) < key) as u32
     }
 
-    /// The same with the one at the key.
+    /// Returns the number of routes of a table that come before a key or at the key.
     pub fn up_to(&self, table: TableId, key: Key) -> u32 {
         self.order(table).partition_point(|rule| self.key(*rule) <= key) as u32
     }
@@ -114,7 +115,8 @@ impl Segment {
         self.orders.get(table.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Removes a route, from a version on. One that can never hold is not there anyway.
+    /// Removes a route, effective from `version` on. A route that can never hold is not in the
+    /// order, so nothing is recorded.
     pub fn remove(&self, rule: RuleId, version: u64) {
         let Some(info) = self.rules.program().rules.get(rule.index()) else { return };
         let rank = self.before(info.table, self.key(rule));

@@ -1,6 +1,6 @@
-//! The segments as of a version, which decisions look at. An edit leaves a snapshot as it is and puts
-//! another in its place, so that a decision sees all of an edit or nothing, and holds no lock while
-//! conditions run: a function they call may decide or edit as well.
+//! An immutable list of segments that decisions read. An edit installs a new snapshot and does not
+//! change the old one. So a decision sees all of an edit or nothing. No lock is needed while
+//! conditions run, so a host function may decide or edit too.
 
 use super::base::Base;
 use super::segment::Segment;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 pub(super) struct Snapshot {
     pub base: Arc<Base>,
-    /// The base's segment, then those that came later.
+    /// The base's segment, then the segments added later.
     pub segments: Vec<Arc<Segment>>,
-    /// Tombstones up to this version count.
+    /// Tombstones with a version up to this one are applied.
     pub version: u64,
-    /// The number of the last edit, or of the rules when there was none: each has another.
+    /// Generation of the last edit; without edits, the generation of the rules.
     pub generation: u64,
-    /// True when anything was edited since the base was compiled.
+    /// Whether anything was edited since the base was compiled.
     pub edited: bool,
 }

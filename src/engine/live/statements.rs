@@ -1,4 +1,4 @@
-//! Edits of statements of every kind, made in the texts as an author would make them.
+//! Edits of any statement, applied to the source texts as an author would edit the files.
 
 use super::edit::{Action, Reading};
 use super::error::{EditError, UnknownStatement};
@@ -11,11 +11,11 @@ use rulec_syntax::ast::{Statement, StatementKind};
 use rulec_syntax::parse;
 use std::ops::Range;
 
-/// The texts of the files, by their names, with edits made in them; the main file is where statements go without
-/// being told.
+/// Applies edits to the texts of the files, given as pairs of name and text. Statements are
+/// inserted into the file `main` if an edit names no other file.
 ///
 /// # Errors
-/// When a statement is not there, or already is, or is edited twice.
+/// If a statement is missing, exists already, or is edited twice.
 pub(super) fn edited(
     texts: Vec<(String, String)>,
     main: &str,
@@ -43,7 +43,7 @@ impl File {
     }
 }
 
-/// A statement where it stands: the number of its file, and the end of the statement before it.
+/// A statement in a file: the index of the file, and the end offset of the previous statement.
 #[derive(Clone, Copy)]
 struct Found<'f> {
     file: usize,
@@ -61,13 +61,13 @@ impl Found<'_> {
 struct Work<'f> {
     files: &'f [File],
     main: &'f str,
-    /// The edits of each file.
+    /// The splices of each file.
     splices: Vec<Vec<Splice>>,
-    /// The statements that were replaced or removed.
+    /// The statements that were replaced or removed, as file index and byte range.
     changed: Vec<(usize, Range<usize>)>,
-    /// The places where statements were inserted: the file, the table, the word and the name.
+    /// The inserted statements: file index, byte offset, and keyword with name.
     inserted: Vec<(usize, usize, String)>,
-    /// The files that what was inserted imports, which are not read yet.
+    /// The files that inserted statements import; they are not read yet.
     imported: Vec<String>,
 }
 
@@ -104,14 +104,15 @@ impl<'f> Work<'f> {
         Ok(())
     }
 
-    /// True when the statement, or one around it or inside it, has been replaced or removed.
+    /// True if the statement, or one that contains it or is inside it, was replaced or removed.
     fn is_changed(&self, found: &Found<'_>) -> bool {
         let range = found.range();
         let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps(other))
     }
 
-    /// The statements that an edit may be about: those of its file and table, or outside any.
+    /// Returns the statements that an edit can refer to: in its file and table, or at the top
+    /// level.
     fn scope(&self, edit: &Reading<'_>) -> impl Iterator<Item = Found<'f>> {
         let (named, table) = (edit.file, edit.table);
         let files = self.files.iter().enumerate();
@@ -134,7 +135,7 @@ impl<'f> Work<'f> {
         found.into_iter()
     }
 
-    /// The one statement that an edit is about.
+    /// Returns the single statement that an edit replaces or removes.
     fn one(&self, edit: &Reading<'_>, head: Head<'_>) -> Result<Found<'f>, EditError> {
         self.look_around(edit)?;
         let found: Vec<Found<'f>> = self.all(edit, head).collect();
@@ -156,7 +157,7 @@ impl<'f> Work<'f> {
         }
     }
 
-    /// The reason why an edit was refused, with what an edit before it may bring.
+    /// Adds to an error that the statement may be in a file that an earlier edit imports.
     fn not_yet(&self, error: EditError) -> EditError {
         match (error, self.imported.first()) {
             (
@@ -169,7 +170,8 @@ impl<'f> Work<'f> {
         }
     }
 
-    /// Refuses an edit of what another of those that are made as one inserts: it is not in the texts yet.
+    /// Refuses an edit of a statement that an earlier edit of the same call inserts, because that
+    /// statement is not in the texts yet.
     fn not_brought(&self, head: Head<'_>) -> Result<(), EditError> {
         let head = head.to_string();
         match self.inserted.iter().any(|(.., inserted)| *inserted == head) {
@@ -178,8 +180,8 @@ impl<'f> Work<'f> {
         }
     }
 
-    /// The table that an edit is about. It and the file of the edit are there, and no edit before has put another table
-    /// in its place.
+    /// Returns the table of an edit. Checks that the edit's file and table exist, and that no
+    /// earlier edit changed the table.
     fn look_around(&self, edit: &Reading<'_>) -> Result<Option<Found<'f>>, EditError> {
         if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
             let names: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.name)).collect();
@@ -204,7 +206,7 @@ impl<'f> Work<'f> {
         found.map(Some).ok_or_else(|| UnknownEntry::new(table, &known).into())
     }
 
-    /// The place where an inserted statement goes: the number of the file, and the offset.
+    /// Returns where an inserted statement is added: the index of the file, and the byte offset.
     fn end(&self, edit: &Reading<'_>) -> Result<(usize, usize), EditError> {
         if let Some(table) = self.look_around(edit)? {
             return Ok((table.file, table.range().end.saturating_sub(1)));
@@ -215,7 +217,7 @@ impl<'f> Work<'f> {
     }
 }
 
-/// Statements with the end of the one before each.
+/// Pairs each statement with the end offset of the previous one.
 fn found(file: usize, lead: u32, statements: &[Statement]) -> impl Iterator<Item = Found<'_>> {
     let mut lead = lead;
     statements.iter().map(move |statement| {

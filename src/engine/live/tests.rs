@@ -1,4 +1,4 @@
-//! Live rules, rule by rule; `tests/live.rs` holds them against the reference evaluator.
+//! Unit tests of live rules; `tests/live.rs` compares them with the reference evaluator.
 
 mod statements;
 
@@ -14,7 +14,7 @@ fn live(text: &str) -> LiveRules {
     LiveRules::from_text(Compiler::new(), text).expect("it compiles").merge_after(usize::MAX)
 }
 
-/// The target of the route chosen.
+/// Returns the target of the chosen route, or `-`.
 fn target(rules: &LiveRules, message: &Json) -> String {
     rules.decide(message).target().unwrap_or("-").to_owned()
 }
@@ -24,7 +24,7 @@ fn refused(result: Result<(), EditError>, part: &str) {
     assert!(error.contains(part), "{error:?} does not say {part:?}");
 }
 
-/// The targets of several routes that all hold, in the order they are tried, before a merge and after.
+/// Checks the evaluation order of routes that all hold, before and after a merge.
 fn order(rules: &LiveRules, expected: &[&str]) {
     let matched = rules.matched(&json!({}));
     assert_eq!(matched, expected);
@@ -219,7 +219,7 @@ fn an_insert_does_not_change_what_others_mean() {
         assert_eq!(target(&rules, &json!({"ctx": {"y": 4}})), "number");
         rules.merge().expect("it compiles");
     }
-    // With the routes that fixed it gone, a field may be something else.
+    // After the routes that fixed its type are removed, a field may have another type.
     rules.remove("c").expect("it is there");
     rules.remove("d").expect("it is there");
     rules.insert("route d when ctx.y contains \"x\" -> h").expect("nobody else reads it now");
@@ -289,7 +289,7 @@ fn tests_and_analysis_do_not_stand_in_the_way() {
     }
 }
 
-/// A host function may decide and edit, also by the rules that call it.
+/// A host function may decide and edit, even with the rules that call it.
 #[test]
 fn functions_may_decide_and_edit() {
     let (home, calls) = (Arc::new(OnceLock::<LiveRules>::new()), Arc::new(AtomicUsize::new(0)));
@@ -329,7 +329,7 @@ fn decisions_outlive_the_rules() {
     assert_eq!(serde_json::to_value(&b).expect("it is JSON"), expected);
 }
 
-/// Edits of all kinds while a merge runs are made on what comes of it.
+/// Edits made during a merge are applied to the merged rules.
 #[test]
 fn edits_during_a_merge_are_kept() {
     let merging = Arc::new(AtomicUsize::new(0));
@@ -380,8 +380,7 @@ fn merges_start_by_themselves() {
     assert!((0..200).all(|n| target(&rules, &json!({"n": n})) == "r"));
 }
 
-/// Edits are checked before they are accepted, so their texts compile; here the main file is no longer
-/// found under its name.
+/// Accepted edits always compile, so this test makes the merge fail by renaming the main file.
 #[test]
 fn a_merge_that_fails_leaves_everything_as_it_was() {
     fn name_main(rules: &mut LiveRules, name: &str) {
@@ -407,7 +406,7 @@ fn a_merge_that_fails_leaves_everything_as_it_was() {
     check(&rules, ["h", "h", "c"]);
     rules.insert("route a when n > 1 -> d").expect("its name is free");
     check(&rules, ["h", "d", "c"]);
-    // In the background it is not tried again before as many edits more.
+    // The background merge retries only after the number of edits has doubled.
     let mut rules = rules.merge_after(1);
     for at in 0..4 {
         rules.insert(&format!("route x{at} when n > {} -> x", 10 + at)).expect("it fits");

@@ -1,5 +1,5 @@
-//! The texts behind live rules, which are the truth: statements are taken out of them, put in another's
-//! place, and appended, as an author would edit the files.
+//! The source texts of live rules, which define the rules. Statements are removed, replaced and
+//! appended in the texts, as an author would edit the files.
 
 use crate::engine::Rules;
 use crate::files::DiskLoader;
@@ -14,17 +14,17 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The files besides those with rules: lists of words, and rules that nothing imports any more. They stay as they were
-/// when they were loaded.
+/// The files other than the current rule files: word lists, and rule files that are no longer
+/// imported. They keep the content that was first loaded.
 #[derive(Clone, Default)]
 pub(super) struct Files {
     pub main: String,
     others: Arc<HashMap<String, Vec<u8>>>,
-    /// The folder that the rules came from, for files that they come to name later.
+    /// The folder of the rules, for files that edits import later.
     disk: Option<DiskLoader>,
 }
 
-/// Passes files on and keeps them.
+/// A loader that keeps a copy of each file it loads.
 pub(super) struct Recorder<'l> {
     loader: &'l dyn Loader,
     files: RefCell<HashMap<String, Vec<u8>>>,
@@ -35,7 +35,7 @@ impl<'l> Recorder<'l> {
         Recorder { loader, files: RefCell::default() }
     }
 
-    /// The files that were loaded, and those of `before`, but for those with rules.
+    /// Returns the loaded files and the files of `before`, without the rule files in `sources`.
     pub fn finish(self, before: &Files, sources: &SourceMap) -> Files {
         let mut others = HashMap::clone(&before.others);
         others.extend(self.files.into_inner());
@@ -52,18 +52,19 @@ impl Loader for Recorder<'_> {
     }
 }
 
-/// The places in the texts of the routes, and of what can be added.
+/// Positions of routes in the texts, and positions where statements can be added.
 #[derive(Default)]
 pub(super) struct Places {
-    /// For each route the end of the statement before it.
+    /// For each route, the end offset of the previous statement.
     leads: Vec<u32>,
-    /// For each table where its closing brace stands; the first has none.
+    /// For each table, the span of its closing brace; `None` for the top level, which is the first.
     ends: Vec<Option<Span>>,
     main: Option<FileId>,
 }
 
 impl Places {
-    /// Of files without errors: routes and tables are numbered as the checker numbers them.
+    /// Collects the positions from files without errors. Routes and tables are numbered as in the
+    /// checker.
     pub fn of(units: &[Unit]) -> Places {
         let mut places =
             Places { leads: Vec::new(), ends: vec![None], main: units.last().map(|unit| unit.file) };
@@ -86,22 +87,23 @@ impl Places {
     }
 }
 
-/// The edits to a base's routes.
+/// The edits of a base's routes.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
-    /// Those that are gone.
+    /// The removed routes.
     pub removed: Vec<RuleId>,
-    /// Those that another text stands in place of.
+    /// The replaced routes, with their new texts.
     pub replaced: Vec<(RuleId, Arc<str>)>,
-    /// The routes that come behind all others of their tables, in order.
+    /// The routes appended to their tables, in order.
     pub appended: Vec<(TableId, Arc<str>)>,
 }
 
-/// An edit of a file: these bytes become that text.
+/// A text edit: a byte range and its replacement.
 pub(super) type Splice = (Range<usize>, String);
 
 impl Changes {
-    /// The files as they are with the changes: name and text, in the order of the base.
+    /// Returns the files with the changes applied, as pairs of name and text, in the order of the
+    /// base.
     pub fn apply(&self, base: &Rules, places: &Places) -> Vec<(String, String)> {
         let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
@@ -137,12 +139,13 @@ impl Changes {
 }
 
 impl Files {
-    /// None but the main file; further ones come from the folder, if any.
+    /// Creates a set with only the name of the main file; other files are read from `disk`, if
+    /// given.
     pub fn new(main: &str, disk: Option<DiskLoader>) -> Files {
         Files { main: main.to_owned(), disk, ..Files::default() }
     }
 
-    /// The same with these texts, of rules, in place of what is kept under their names.
+    /// Returns a copy in which these rule texts replace or extend the kept files.
     pub fn with(&self, texts: Vec<(String, String)>) -> Files {
         let mut others = HashMap::clone(&self.others);
         others.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
@@ -150,7 +153,7 @@ impl Files {
     }
 }
 
-/// A file that is not kept is looked for in the folder.
+/// Loads a kept file, or else reads the file from the folder.
 impl Loader for Files {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.others.get(path), &self.disk) {
@@ -161,8 +164,8 @@ impl Loader for Files {
     }
 }
 
-/// The lines with documentation of a statement, or with what it allows, between the end of the one
-/// before and its first word.
+/// Returns the lines before a statement that belong to it: `##` documentation and `# rulec:`
+/// comments. `lead` is the end of the previous statement, `start` the first byte of this one.
 fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item = Range<usize>> {
     let between = text.get(lead..start).unwrap_or("");
     let mut at = lead;
@@ -172,7 +175,7 @@ fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item 
         (from, line)
     });
     lines.filter_map(move |(from, line)| {
-        // What stands on the line where the statement before ends belongs to that.
+        // A comment on the line where the previous statement ends belongs to that statement.
         let own_line = from > lead || lead == 0;
         let comment = line.trim().strip_prefix('#')?;
         let gone = comment.starts_with('#') || comment.trim_start().starts_with("rulec:");
@@ -180,7 +183,7 @@ fn comments_before(text: &str, lead: usize, start: usize) -> impl Iterator<Item 
     })
 }
 
-/// A statement's text as it can stand in the place of another: on lines of its own where it has to.
+/// Formats a statement to replace another: with line breaks if other text is on the same lines.
 fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
@@ -195,13 +198,13 @@ fn in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     placed
 }
 
-/// A statement's text as it can stand in a table, or outside any.
+/// Formats a statement for a table, or for the top level.
 fn as_in(table: bool, text: &str) -> Cow<'_, str> {
     if table { indented(text).into() } else { text.trim().into() }
 }
 
-/// Puts a text, or nothing, in the place of a statement in a table or outside any, and of the comments that belong to
-/// it; `lead` is where the statement before it ends.
+/// Replaces a statement and its documentation comments by `text`, or removes them if `text` is
+/// `None`. `lead` is the end of the previous statement.
 pub(super) fn put(
     source: &str,
     lead: u32,
@@ -214,12 +217,12 @@ pub(super) fn put(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Adds a statement at the end of a file, or before the brace of a table.
+/// Adds a statement at the end of a file, or before the closing brace of a table.
 pub(super) fn appended(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", as_in(in_table, text)))
 }
 
-/// A statement's text as it can stand in a table: a statement at the margin would end it.
+/// Indents a statement for a table, because a statement at the margin would end the table.
 fn indented(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     let mut before = true;
@@ -233,9 +236,9 @@ fn indented(text: &str) -> String {
     out
 }
 
-/// A text with edits made in it.
+/// Applies edits to a text.
 pub(super) fn spliced(text: &str, mut edits: Vec<Splice>) -> String {
-    // Stable, so that what is appended at one place keeps its order.
+    // A stable sort keeps the order of texts appended at the same offset.
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! The state that edits change. One thread at a time edits; what decisions look at changes in one
-//! step at the end.
+//! The mutable state of live rules. One thread at a time edits it; the result is then published as
+//! one new snapshot.
 
 use super::base::{self, Base};
 use super::declarations::name_in;
@@ -22,7 +22,7 @@ use rulec_sema::check::{Counted, CountedUses, RouteUses};
 use rulec_sema::hir::{RuleId, TableId};
 use std::sync::Arc;
 
-/// A route that is there: its segment, and its number in it.
+/// Location of a live route: its segment, and its rule id in the segment.
 #[derive(Clone)]
 pub(super) struct Home {
     segment: Arc<Segment>,
@@ -34,7 +34,7 @@ impl Home {
         self.segment.place(self.rule)
     }
 
-    /// The route as it was written; `None` for one of the base.
+    /// Returns the parsed route; `None` for a route of the base.
     fn route(&self) -> Option<&Arc<Route>> {
         self.segment.routes.get(self.rule.index())
     }
@@ -44,41 +44,41 @@ impl Home {
     }
 }
 
-/// The state behind a snapshot.
+/// The state from which snapshots are made.
 pub(super) struct Writer {
     pub base: Arc<Base>,
-    /// The segments that came later, oldest first.
+    /// The segments added after the base, oldest first.
     pub young: Vec<Arc<Segment>>,
-    /// The fields of the message, as the base and all edits have them.
+    /// The declared input, or the counted field uses of the base and all edits.
     pub counted: Counted,
     jumps: Jumps,
-    /// The later routes that are there, by table and name.
+    /// The current routes that were inserted after the base, by table and name.
     names: HashMap<RouteKey, Home>,
-    /// The base routes that are gone.
+    /// The base routes that were removed.
     gone: HashSet<RuleId>,
-    /// The routes that went since a merge began.
+    /// The routes removed since the current merge began.
     gone_since: Vec<RouteKey>,
-    /// The place of the next route that is inserted.
+    /// The rank of the next inserted route.
     next_place: Place,
-    /// The number of the last change.
+    /// The version of the last edit, which tombstones refer to.
     version: u64,
-    /// The generation of the rules with all edits; merging and compacting leave it.
+    /// The generation of the rules with all edits; merges and compactions keep it.
     generation: u64,
-    /// The number of edits that have not been merged.
+    /// Number of edits that are not merged.
     pub edits: usize,
-    /// True while a merge runs.
+    /// Whether a merge runs.
     pub merging: bool,
-    /// The number of young segments that are being merged.
+    /// Number of added segments that the current merge includes.
     pub sealed: usize,
-    /// True while young segments are being compacted.
+    /// Whether a compaction runs.
     pub compacting: bool,
-    /// True when young segments were found not to compile together.
+    /// Whether a compaction failed because the segments do not compile together.
     pub incompatible: bool,
-    /// Why the last merge failed.
+    /// The error of the last merge, if it failed.
     pub error: Option<CompileError>,
-    /// After a merge that failed none starts by itself before so many edits.
+    /// After a failed merge, the number of pending edits that starts the next automatic merge.
     pub retry_at: usize,
-    /// The edits of routes since an edit of other statements began.
+    /// The edits of routes since a recompilation began; `None` if no recompilation runs.
     pub log: Option<Vec<Edit>>,
 }
 
@@ -113,7 +113,7 @@ impl Writer {
         }
     }
 
-    /// The snapshot that decisions look at from now on.
+    /// Creates a snapshot of the current state.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let mut segments = Vec::with_capacity(1 + self.young.len());
         segments.push(Arc::clone(&self.base.segment));
@@ -131,21 +131,21 @@ impl Writer {
         Some(Home { segment: Arc::clone(&self.base.segment), rule })
     }
 
-    /// True while a route that came later is still there.
+    /// True if an inserted route still exists.
     fn is_there(&self, route: &Arc<Route>) -> bool {
         self.names.get(&route.key()).is_some_and(|home| home.is(route))
     }
 
-    /// Makes an edit of a route, to be seen with the next snapshot.
+    /// Applies an edit of a route. The next snapshot shows the edit.
     pub fn make(&mut self, compiler: &Compiler, table: TableId, edit: Action<'_>) -> Result<(), EditError> {
         match self.apply(compiler, table, edit)? {
             None => Ok(()),
-            // Without a route that fixed a field's type others are read otherwise.
+            // The removed route fixed a field's type, so other routes must be recompiled.
             Some(changes) => Ok(self.rebuild(compiler, &changes)?),
         }
     }
 
-    /// Compiles a new base with these changes while no other edit is made.
+    /// Compiles a new base with these changes; other edits wait.
     fn rebuild(&mut self, compiler: &Compiler, changes: &Changes) -> Result<(), CompileError> {
         let files = self.base.files.with(changes.apply(&self.base.rules, &self.base.places));
         let (base, counted) = base::compile(compiler, &files, &files, |_| false, Threads::All)?;
@@ -153,15 +153,15 @@ impl Writer {
         Ok(())
     }
 
-    /// Goes on with rules that were compiled anew, and returns the state before. A merge that still runs finds that it
-    /// comes too late, and so does compacting.
+    /// Replaces the state by recompiled rules, and returns the old state. A running merge or
+    /// compaction then finds another base and discards its result.
     pub fn start_anew(&mut self, fresh: Writer) -> Writer {
         let (merging, compacting, log) = (self.merging, self.compacting, self.log.take());
         std::mem::replace(self, Writer { generation: next_generation(), merging, compacting, log, ..fresh })
     }
 
-    /// Makes an edit. What is returned has to be compiled anew instead: the edit changes how other
-    /// routes read a field, and has not been made.
+    /// Applies an edit. `Some` means that the edit changes how other routes read a field: nothing
+    /// was changed, and the caller must recompile with the returned changes.
     fn apply(
         &mut self,
         compiler: &Compiler,
@@ -176,7 +176,7 @@ impl Writer {
             }
             Action::Insert(draft) => (None, Some(draft)),
         };
-        // What the rules are without the old route.
+        // Compile against the rules without the old route.
         let used = old.as_ref().and_then(|old| self.uses_of(old));
         let same = used.as_ref().zip(self.uses()).is_none_or(|(used, uses)| uses.remove(used));
         let refused = if same {
@@ -189,7 +189,7 @@ impl Writer {
                 Err(error) => Err(error.into()),
             }
         } else {
-            // Compiled with all the others, which tells what is wrong with it too.
+            // Recompiling everything also reports errors in this route.
             Ok(Some(self.changes_with(table, old.as_ref(), draft.map(|draft| draft.text))))
         };
         if let Some((uses, used)) = self.uses().zip(used) {
@@ -198,7 +198,7 @@ impl Writer {
         refused
     }
 
-    /// The uses that all routes make of the fields of the message, where they are not declared.
+    /// Returns the counted uses of message fields; `None` if the fields are declared.
     fn uses(&mut self) -> Option<&mut CountedUses> {
         match &mut self.counted {
             Counted::Uses(uses) => Some(uses),
@@ -216,7 +216,7 @@ impl Writer {
         })
     }
 
-    /// Compiles a route that is to stand in a table, in place of an old one.
+    /// Compiles a route for a table, which may replace an old route.
     fn compile(
         &self,
         compiler: &Compiler,
@@ -238,7 +238,7 @@ impl Writer {
         Ok((route, rules))
     }
 
-    /// The uses a route makes of the fields of the message.
+    /// Returns a route's uses of undeclared message fields.
     fn uses_of(&self, home: &Home) -> Option<Arc<RouteUses>> {
         match home.route() {
             Some(route) => Some(Arc::clone(&route.uses)),
@@ -246,7 +246,7 @@ impl Writer {
         }
     }
 
-    /// Makes an edit, to be seen with the next snapshot.
+    /// Applies an edit that compiled. The next snapshot shows the edit.
     fn publish(&mut self, table: TableId, old: Option<Home>, new: Option<(Route, Rules)>) {
         self.version += 1;
         self.generation = next_generation();
@@ -280,7 +280,7 @@ impl Writer {
         self.young.push(segment);
     }
 
-    /// Takes young segments out, and tells where the first stood.
+    /// Removes added segments, and returns the index of the first removed one.
     pub fn drop_segments(&mut self, old: &[Arc<Segment>]) -> usize {
         let is_old = |young: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, young));
         let first = self.young.iter().position(is_old).unwrap_or(self.young.len());
@@ -289,14 +289,14 @@ impl Writer {
         first
     }
 
-    /// Enters a route of a segment under its name.
+    /// Registers a route of a segment by its name.
     fn enter(&mut self, segment: &Arc<Segment>, at: usize) {
         let home = Home { segment: Arc::clone(segment), rule: RuleId(at as u32) };
         self.names.insert(segment.routes[at].key(), home);
     }
 
-    /// Puts a segment in the place of those that it was compiled of. What was removed meanwhile is
-    /// removed from it too.
+    /// Replaces segments by the segment that was compiled from them. Routes removed during the
+    /// compilation are removed from the new segment too.
     pub fn replace(&mut self, old: &[Arc<Segment>], segment: Segment) {
         let (sealed, segment) = (self.sealed, Arc::new(segment));
         let first = self.drop_segments(old);
@@ -305,31 +305,34 @@ impl Writer {
         for (at, route) in segment.routes.iter().enumerate() {
             match self.is_there(route) {
                 true => self.enter(&segment, at),
-                // No decision has seen it in this segment.
+                // No snapshot contains this segment yet, so any version works.
                 false => segment.remove(RuleId(at as u32), 1),
             }
         }
     }
 
-    /// The input of a merge that begins now.
+    /// Starts a merge, and returns its input.
     pub fn seal(&mut self) -> Merged {
         self.sealed = self.young.len();
         self.gone_since.clear();
         Merged { changes: self.changes(), edits: self.edits, next_place: self.next_place }
     }
 
-    /// Takes over a base in which edits were merged. Those that came after stay beside it.
+    /// Installs a base with merged edits. Edits made during the merge are kept in the added
+    /// segments.
     pub fn carry_over(&mut self, base: Base, counted: Counted, merged: &Merged) {
-        // Uses are counted with every edit; where an input stands changes with the texts.
+        // Field uses are counted with each edit, but the spans of a declared input change with the
+        // texts.
         if let Counted::Input(_) = counted {
             self.counted = counted;
         }
-        // What the base has and was removed meanwhile.
+        // Routes that are in the new base but were removed during the merge.
         let gone = self.gone_since.drain(..).filter_map(|(table, name)| base.named(table, &name));
         self.gone = gone.collect();
         self.version += 1;
         self.gone.iter().for_each(|id| base.segment.remove(*id, self.version));
-        // What came after: a replacement stands where the base now has what it replaces.
+        // Segments added during the merge. A replacement takes the rank of the route that it
+        // replaces.
         let later = self.young.split_off(self.sealed);
         let living = std::mem::take(&mut self.names);
         (self.young, self.sealed) = (Vec::new(), 0);
@@ -353,12 +356,12 @@ impl Writer {
         (self.error, self.retry_at, self.incompatible) = (None, 0, false);
     }
 
-    /// The later routes that are there, with their places.
+    /// Returns the current routes that were inserted after the base, with their ranks.
     fn living(&self) -> impl Iterator<Item = (&Arc<Route>, Place)> {
         self.names.values().filter_map(|home| Some((home.route()?, home.place())))
     }
 
-    /// Those of some segments, by their places.
+    /// Returns the current routes of some segments, in the order of their ranks.
     pub fn living_in(&self, segments: &[Arc<Segment>]) -> Vec<(Arc<Route>, Place)> {
         let places = |segment: &Segment| {
             let place = |(at, route)| (Arc::clone(route), segment.place(RuleId(at as u32)));
@@ -370,13 +373,13 @@ impl Writer {
         routes
     }
 
-    /// The edits since the base was compiled.
+    /// Returns the text changes since the base was compiled.
     pub fn changes(&self) -> Changes {
         self.changes_with(TableId(0), None, None)
     }
 
-    /// The same with one more edit in it: a route of a table, the old one gone and this text in its
-    /// place.
+    /// Returns the text changes with one more edit: in `table`, the route `old` is removed and the
+    /// text `new` takes its position.
     fn changes_with(&self, table: TableId, old: Option<&Home>, new: Option<Arc<str>>) -> Changes {
         let is_old = |route: &Arc<Route>| old.is_some_and(|old| old.is(route));
         let living = self.living().filter(|(route, _)| !is_old(route));

@@ -1,9 +1,10 @@
-//! Requirements that depend on the value of another field, such as those of a node's config on the node's type: `if`
-//! and `then` of a schema.
+//! Requirements that depend on another field's value, as `if` and `then` in a schema. For example,
+//! the config of a node depends on the node's type.
 //!
-//! The rules themselves are asked. For each value that a field may have, an object with that value and empty
-//! dicts is judged. A rule that is broken there, and reads nothing but that field and what is missing, is broken
-//! wherever both are so: one of the fields that it reads must be there.
+//! The requirements are found by evaluating the rules on probes. For each allowed value of a field,
+//! a probe object with that value and empty dicts is judged. If a violated rule reads only that
+//! field and missing fields, the rule is violated for every such object. So at least one of the
+//! missing fields is required.
 
 use super::super::reads::{Read, Reads};
 use super::super::run::{self, Found};
@@ -15,7 +16,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Adds them to a kind's schema, objects inside it included.
+/// Adds the requirements to a kind's schema, also in nested objects.
 pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
     let Ok(judge) = Judge::new(rules, &payload.name) else { return };
     let reads = Reads::of_objects(rules.program(), payload);
@@ -23,19 +24,20 @@ pub(super) fn add(schema: &mut Json, rules: &Rules, payload: &Payload) {
     Walk { judge: &judge, reads: &reads }.object(schema, &payload.object, &site);
 }
 
-/// An object in a payload.
+/// The position of an object in a payload.
 struct Site<'p> {
-    /// The binding that its fields are read from, and the keys from there.
+    /// The binding that the object's fields are read from, and the keys from the binding to the
+    /// object.
     root: BindingId,
     keys: Vec<Arc<str>>,
-    /// Its place in the probes.
+    /// The path of the object in probes.
     steps: Vec<Step<String>>,
-    /// The rules around it.
+    /// The block of rules around the object.
     block: &'p Block,
 }
 
 impl Site<'_> {
-    /// The payload with an object here.
+    /// Builds a payload with `object` at this position.
     fn holding(&self, object: Map<String, Json>) -> Json {
         self.steps.iter().rev().fold(Json::Object(object), |inner, step| match step {
             Step::Key(key) => json!({ key: inner }),
@@ -86,7 +88,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The requirements under each value of a field.
+    /// Returns the conditional requirements for each allowed value of a field.
     fn variants(&self, object: &Object, field: &PayloadField, site: &Site<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
@@ -94,7 +96,7 @@ impl Walk<'_, '_> {
         let dicts: Vec<&PayloadField> = object.fields.iter().filter(is_dict).collect();
         let variant = |value: &Json| {
             let mut wanted = BTreeSet::new();
-            // Once without the dicts, and once with empty ones.
+            // Probe once without the dicts, and once with empty dicts.
             for dicts in [&[][..], dicts.as_slice()] {
                 let empty = |dict: &&PayloadField| (dict.name.to_string(), json!({}));
                 let mut probe: Map<String, Json> = dicts.iter().map(empty).collect();
@@ -113,8 +115,9 @@ impl Walk<'_, '_> {
         values.iter().filter_map(variant).collect()
     }
 
-    /// The fields of which a broken rule wants one, and the dict they are in unless it is the object itself. `dicts` are
-    /// those that were there.
+    /// Returns the fields of which a violated rule needs at least one, and the dict that contains
+    /// them (`None` for the object itself). `dicts` are the dicts in the probe. `None` if the
+    /// violation may depend on other fields.
     fn wanted(
         &self,
         found: &Found,

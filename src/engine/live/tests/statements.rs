@@ -1,4 +1,4 @@
-//! Edits of statements of every kind, one by one; `tests/live_statements.rs` makes many at random.
+//! Tests of edits of each kind of statement; `tests/live_statements.rs` makes random edits.
 
 use super::{live, refused, target};
 use crate::engine::live::background::LEFT_ALONE;
@@ -76,7 +76,7 @@ fn edits_as_one_are_made_in_their_order() {
             Edit::insert("list others = [\"y\"]"),
             Edit::insert("table t {\n  default -> j\n}"),
             Edit::insert("route u when text == \"z\" -> goto t"),
-            // What has gone may come again.
+            // A removed statement may be inserted again.
             Edit::remove("s"),
             Edit::insert("route s when text == \"z\" -> s"),
         ])
@@ -129,7 +129,7 @@ fn statements_of_imported_files_are_edited_and_a_file_comes_again_with_its_impor
     check(["h", "d", "h"]);
 }
 
-/// A file that an edit is the first to name is read from the folder of the rules.
+/// A file that an edit imports for the first time is read from the rules' folder.
 #[test]
 fn files_that_come_later_are_read_from_the_folder() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -146,7 +146,7 @@ fn files_that_come_later_are_read_from_the_folder() {
         Edit::insert("route r when long or text contains any words -> h"),
     ];
     rules.edit(&edits).expect("the files are there");
-    // From now on they are kept.
+    // Once read, the files are kept in memory.
     std::fs::remove_file(folder.path().join("more.rules")).expect("it can be removed");
     write("words.txt", "two\n");
     rules.replace("default -> e").expect("it fits");
@@ -156,7 +156,8 @@ fn files_that_come_later_are_read_from_the_folder() {
     refused(rules.insert("import \"../more.rules\""), "root");
 }
 
-/// Routes are edited while an edit of another statement compiles: here when its guard is asked, before it is in force.
+/// Routes edited during a recompilation are kept. The guard runs before the recompiled rules are
+/// installed, so it can edit routes at that time.
 #[test]
 fn routes_that_are_edited_meanwhile_are_kept_in_order() {
     let rules = live("let hot = n > 3\nroute a when hot -> a\nroute b when n == 1 -> b\nroute c when n == 2 -> c\ntable t { default -> t }")
@@ -189,7 +190,8 @@ fn routes_that_are_edited_meanwhile_are_kept_in_order() {
     }
 }
 
-/// A route that came meanwhile and would be wrong then refuses the edit, and stays.
+/// A route inserted during a recompilation that does not compile with the edit makes the edit fail;
+/// the route stays.
 #[test]
 fn a_route_that_came_meanwhile_may_refuse_an_edit() {
     let rules = live("input { n: int }\nlet hot = n > 3\nroute a when n == 0 -> a");
@@ -210,7 +212,7 @@ fn a_route_that_came_meanwhile_may_refuse_an_edit() {
     );
     assert_eq!([0, 1, 4].map(|n| target(&rules, &json!({"n": n}))), ["a", "-", "b"]);
     assert_eq!(rules.texts()[0].1.matches("route").count(), 2);
-    // The next edit of its kind finds nothing left over.
+    // The failed edit leaves no state for the next edit.
     rules.replace("let hot = n > 4").expect("it fits");
     assert_eq!(target(&rules, &json!({"n": 4})), "-");
 }
@@ -227,8 +229,8 @@ fn a_test_is_checked_when_it_comes() {
     assert!(!rules.texts()[0].1.contains("test"));
 }
 
-/// The condition of a route that had been removed was still run while its segment lived: its limits were reported,
-/// and its functions called.
+/// Regression test: the condition of a removed route must not run while its segment exists.
+/// Otherwise the route's exceeded limits are reported, and its host functions are called.
 #[test]
 fn a_route_that_is_gone_is_not_run() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -265,7 +267,7 @@ fn a_route_that_is_gone_is_not_run() {
     assert_eq!(decide(), (0, 0));
 }
 
-/// Each edit took a tenth of a second: it waited for what it held itself.
+/// Regression test: an edit waited a tenth of a second for a reference that the edit itself held.
 #[test]
 fn an_edit_waits_for_nobody_when_nobody_decides() {
     let rules = live("let limit = 3\nroute r when n > limit -> h\ndefault -> d");
