@@ -159,8 +159,7 @@ impl WorkflowBuilder {
     ///
     /// # Errors
     /// If there is nothing to run: the start node is missing, a node has no processor, or a node
-    /// name
-    /// is used twice. Also if a processor or router is given for an unknown node.
+    /// name is used twice. Also if a processor or router is given for an unknown node.
     pub fn build_unchecked(self) -> Result<Workflow, BuildError> {
         self.assemble()
     }
