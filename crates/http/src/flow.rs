@@ -61,8 +61,8 @@ pub enum ExecutorError {
 }
 
 impl FlowExecutor {
-    /// Creates an executor that calls the endpoint in the rules: `flow tool NAME { endpoint: { url:
-    /// …, … } }`.
+    /// Creates an executor that calls the endpoint in the rules:
+    /// `flow tool NAME { endpoint: { url: …, … } }`.
     ///
     /// # Errors
     /// If the rules declare no endpoint, the endpoint is invalid, or its host may not be called.

@@ -172,7 +172,7 @@ pub struct Response {
     pub(super) call: Call,
     /// The status code.
     pub status: u16,
-    /// The body.
+    /// The response body.
     pub body: Body,
     /// Number of attempts, at least 1.
     pub attempts: u32,

@@ -1,4 +1,4 @@
-//! The outcome of a message that was searched for a flow. Every failure is part of the outcome.
+//! The outcome of finding and executing a message's flow. Every failure is part of the outcome.
 
 use super::FlowError;
 use crate::{ModelError, Response};
@@ -60,7 +60,7 @@ pub enum FlowEnding {
     /// The language model, or the caller of [`FlowRunner::execute`](super::FlowRunner::execute),
     /// named an id that is not an intent flow. No flow was executed.
     Refused {
-        /// The id.
+        /// The refused id.
         id: String,
     },
     /// The call of the language model failed, or its response was not usable.

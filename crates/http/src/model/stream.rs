@@ -1,6 +1,6 @@
-//! Reads a streamed model response: server-sent events of a chat-completions endpoint, one `data:
-//! {…}` line each. The events are combined into the response that the endpoint would have sent
-//! without streaming. The model's reason is passed on while it arrives.
+//! Reads a streamed model response: server-sent events of a chat-completions endpoint, one
+//! `data: {…}` line each. The events are combined into the response that the endpoint would have
+//! sent without streaming. The model's reason is passed on while it arrives.
 
 use rulec::prompt::REASON;
 use serde_json::{Value, json};

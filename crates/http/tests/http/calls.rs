@@ -145,8 +145,8 @@ fn redirects_are_not_followed() {
     assert!(elsewhere.requests().is_empty());
 }
 
-/// The environment is shared by the process, so a child process runs another test of this file in
-/// it.
+/// The environment is shared by the whole process. So a child process with other variables runs one
+/// of this file's tests.
 #[test]
 fn proxies_of_the_environment_are_ignored() {
     let mut other = Command::new(std::env::current_exe().unwrap());

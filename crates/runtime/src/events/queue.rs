@@ -64,8 +64,9 @@ struct State<E> {
     /// Number of events dropped after the last one in `events`.
     dropped_behind: u64,
     dropped: u64,
-    /// Whether the bus or the subscriber was dropped.
+    /// Whether the bus was dropped.
     bus_gone: bool,
+    /// Whether the subscription was dropped.
     subscriber_gone: bool,
 }
 

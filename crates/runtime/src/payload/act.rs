@@ -16,7 +16,7 @@ const PLAN: &str = "create_workflow_plan";
 /// The payload kind of a plan with one node.
 const NODE: &str = "create_node";
 
-/// There is no workflow with this id.
+/// The error for an unknown workflow id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no workflow `{0}`")]
 pub struct UnknownWorkflow(pub String);
@@ -101,7 +101,7 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Resumes a stopped run as a decision from outside the run demands.
+    /// Resumes a stopped run by a recovery decision that was made outside the run.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.named(payload)?;
         let recovery = Recovery::read(kind, payload).ok_or("the payload says no recovery")?;

@@ -250,7 +250,7 @@ impl Coordinator {
         while let Some(event) = waiting.pop_front() {
             let judges = self.judges();
             let event = match event {
-                // It is rejected already: a failed strategy has no payload to judge.
+                // The decision is rejected already: a failed strategy has no payload to judge.
                 DecisionEvent::Rejected(_) => Ok(event),
                 event => self.inner.bus.prepare(event).await,
             };

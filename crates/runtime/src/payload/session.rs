@@ -31,7 +31,7 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub struct Inbox(UnboundedSender<Made>);
 
-/// The events of one call, until the session had no more work or had to wait.
+/// The results of one call, which ends when the session has no more work or must wait.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Turn {
@@ -59,7 +59,7 @@ pub struct Done {
     pub report: Option<RunReport>,
 }
 
-/// The session waits for no answer.
+/// The error of [`Session::answer`] if the session waits for no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("nothing was asked that an answer could be given to")]
 pub struct NothingAsked;

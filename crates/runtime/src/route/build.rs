@@ -252,7 +252,7 @@ pub enum Problem {
     /// A route targets an unregistered handler.
     #[error("the rules lead to `{target}`, which has no handler; {}", remedy(near.as_deref(), target))]
     NoHandler {
-        /// The target.
+        /// The target, which names a handler.
         target: String,
         /// A similar registered name, if there is one.
         near: Option<String>,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// The result of running a handler and its fallbacks.
 pub(super) struct Run {
     pub ending: Ending,
-    /// The last handler that was called.
+    /// The handler that `ending` belongs to.
     pub by: String,
     /// Number of calls of that handler.
     pub attempts: u32,

@@ -9,8 +9,8 @@ pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The request to a handler: the message, and the facts of the decision.
 ///
-/// A test of a handler can construct a request directly: `Request { message:
-/// Arc::new(json!({"text": "hi"})), ..Request::default() }`.
+/// A test of a handler can construct a request directly:
+/// `Request { message: Arc::new(json!({"text": "hi"})), ..Request::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The whole message.

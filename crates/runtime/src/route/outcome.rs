@@ -8,8 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The outcome of a message. Serializes to the following object, with `requires`, `fallback` and
-/// `tried` only if they have values:
-/// `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,
+/// `tried` only if they have values: `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,
 /// "breaches":[…],"missing_args":[…],"attempts":…,"result":…,"elapsed_us":…}`
 ///
 /// The outcome contains no arguments. Parts of the message appear only if the handler's reply or

@@ -71,7 +71,7 @@ pub struct Counts {
     pub no_route: u64,
     /// Cancelled, because the caller stopped waiting.
     pub cancelled: u64,
-    /// Durations of all of these.
+    /// Durations of all counted messages or calls.
     pub latency: Latencies,
 }
 

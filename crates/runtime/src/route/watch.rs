@@ -182,7 +182,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// True if a file has changed since.
+    /// True if a file has changed since the last read.
     fn is_old(&self) -> bool {
         let Some(disk) = &self.disk else { return true };
         self.digests.iter().any(|(path, known)| digest(&disk.load(path)) != *known)

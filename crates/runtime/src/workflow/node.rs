@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A node of a workflow definition. As JSON: `{"id", "type", "next", "parallel", "config",
-/// "time_limit_ms"}`. All fields except `id` are optional.
+/// A node of a workflow definition. As JSON:
+/// `{"id", "type", "next", "parallel", "config", "time_limit_ms"}`. All fields except `id` are
+/// optional.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -1,8 +1,8 @@
 //! Common processors of workflows: loop control, voting, and an echo.
 //!
 //! A processor adds its decision to the output. A router then selects the next node, usually with
-//! `when output.should_exit -> next[1]  otherwise -> next[0] loopback` or `when output.approved ->
-//! next[0]  otherwise -> next[1]`.
+//! `when output.should_exit -> next[1]  otherwise -> next[0] loopback` or
+//! `when output.approved -> next[0]  otherwise -> next[1]`.
 
 use super::node::Node;
 use super::processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The field with the round number.
 const ROUND: &str = "iteration";
 
-/// The smallest drop in the score between two rounds that counts as a regression, exclusive.
+/// A drop of the score by more than this between two rounds is a regression.
 const REGRESSION: f64 = 10.0;
 
 /// The exit conditions of a loop. Read from a node's `config`.
@@ -35,7 +35,7 @@ pub struct LoopState {
     previous: Option<f64>,
 }
 
-/// Why a loop exits, or what it noticed.
+/// Why a loop exits, or what the loop noticed about its score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoopReason {

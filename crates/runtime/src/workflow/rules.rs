@@ -65,7 +65,7 @@ impl Workflow {
     }
 }
 
-/// The rules have no workflow with this name.
+/// The error for a workflow name that the rules do not declare.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no workflow `{name}`; {}", known_ones(known))]
 pub struct UnknownWorkflow {

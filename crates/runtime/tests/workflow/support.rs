@@ -16,9 +16,9 @@ pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, Mes
     Ok(Arc::new(router))
 }
 
-/// Builds a workflow from one line, whose first node is the start: `start > a b; a vote > c d; p
-/// parallel > x y`. Nodes have the kind `work`, which passes inputs on unchanged. A node without
-/// next nodes may be omitted.
+/// Builds a workflow from one line, whose first node is the start:
+/// `start > a b; a vote > c d; p parallel > x y`. Nodes have the kind `work`, which passes inputs
+/// on unchanged. A node without next nodes may be omitted.
 pub fn workflow(text: &str) -> WorkflowBuilder {
     adapted(text, |node| node)
 }
