@@ -1,5 +1,5 @@
-//! Choices that a language model makes: `choice NAME ask "question" { … }`. The branch ids are what
-//! it may answer with; whatever goes wrong, the default branch is taken and the reason told.
+//! Choices made by a language model: `choice NAME ask "question" { … }`. The model picks one of the
+//! branch ids. On any failure the default branch is taken and the failure is reported.
 
 use crate::{ChatModel, ModelError, Prompt, Role, Turn};
 use rulec::Rules;
@@ -9,7 +9,6 @@ use serde_json::Value as Json;
 const TEXT: &str = "text";
 
 /// A choice and the model that makes it. Cheap to clone.
-///
 /// ```no_run
 /// use rulec::Rules;
 /// use rulec_http::AskedChoice;
@@ -38,46 +37,47 @@ pub struct AskedChoice {
     model: ChatModel,
 }
 
-/// The outcome of a choice.
+/// The result of a choice.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChoiceAnswer {
-    /// The id of the branch to take.
+    /// Id of the branch to take.
     pub branch: String,
-    /// True when the rules say that the user is to see the answer.
+    /// Whether the rules say that the user sees the answer (`to_user`).
     pub to_user: bool,
-    /// The model's reason, in words for the user, where the user is to see it.
+    /// The model's reason in words for the user, if `to_user` is set.
     pub reason: Option<String>,
-    /// Why the default branch was taken in place of an answer: no answer of use, one that is no branch,
-    /// or a call that failed. `None` when the model answered, which may be with the default branch.
+    /// Why the default branch was taken instead of a model's pick: the call failed, or the response
+    /// has no valid branch. `None` if the model picked a branch, which may be the default one.
     pub failure: Option<ModelError>,
-    /// Further calls in the model's answer, each as `name(arguments)`; only the first counts.
+    /// Further tool calls in the model's response, each as `name(arguments)`; only the first call
+    /// counts.
     pub ignored: Vec<String>,
 }
 
 impl AskedChoice {
-    /// The choice of that name, made by this model.
+    /// Creates a choice that this model makes.
     ///
     /// # Errors
-    /// When the rules hold no such choice, or one that decides by conditions.
+    /// If the rules have no choice with this name, or the choice decides by conditions.
     pub fn new(rules: &Rules, name: &str, model: ChatModel) -> Result<AskedChoice, UnknownChoice> {
         Ok(AskedChoice { question: Question::new(rules, name)?, model })
     }
 
-    /// The question, with its branches, its prompt and the tool by which the model answers.
+    /// Returns the question, including its branches, its prompt, and the tool for the model's pick.
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// Lets the model decide. It reads the message's `text` as what the user says, after the message's other
-    /// fields as JSON; of those, the values that the rules declare `@private` are masked.
+    /// Lets the model decide. It receives the message's `text` as the user's message, after the
+    /// other fields as JSON. Values of `@private` fields in that JSON are masked.
     pub async fn decide(&self, message: &Json) -> ChoiceAnswer {
         self.ask(message, None).await
     }
 
-    /// The same, with `on_reason` being given the model's reason piece by piece, as it comes, to show it to the user. There
-    /// is one where the rules say so: `choice NAME ask "…" to_user { … }`.
-    ///
+    /// Like [`AskedChoice::decide`], but `on_reason` receives the pieces of the model's reason as
+    /// they arrive, to show them to the user. The model gives a reason only if the rules say so:
+    /// `choice NAME ask "…" to_user { … }`.
     /// ```no_run
     /// # async fn run(mood: rulec_http::AskedChoice, message: serde_json::Value) {
     /// let answer = mood.decide_telling(&message, &mut |piece| print!("{piece}")).await;

@@ -1,4 +1,5 @@
-//! The one client of all callers: the list of hosts, the limits and the retries hold for every call.
+//! The HTTP client of all callers, which applies the host list, the limits and the retries to every
+//! call.
 
 use super::error::{HttpError, HttpFailure};
 use super::hosts::AllowedHosts;
@@ -18,17 +19,17 @@ use thiserror::Error as ThisError;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-/// Bytes read of an answer that is no success; more than an error keeps, so that a secret in it is whole
-/// and can be masked.
+/// Bytes read of an error response's body. More than an error keeps, so that a secret near the cut
+/// is complete and can be masked.
 const ERROR_BYTES: usize = 16 << 10;
 
-/// Something that is told the pieces of an answer as they arrive.
+/// Receives the pieces of a response body as they arrive.
 pub(super) type Sink<'s> = dyn FnMut(&[u8]) + Send + 's;
 
-/// Makes calls within [`Limits`] to [`AllowedHosts`]. Cloning is cheap and shares the connections.
+/// Makes calls to [`AllowedHosts`] within [`Limits`]. Cloning is cheap and shares the connections.
 ///
-/// Certificates are checked against those the operating system trusts when the first client is made. Calls
-/// want a tokio runtime with time and input/output.
+/// Certificates are checked against the operating system's trusted certificates, which are read
+/// when the first client is created. Calls need a tokio runtime with time and I/O enabled.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     client: reqwest::Client,
@@ -36,7 +37,7 @@ pub struct HttpClient {
     limits: Limits,
 }
 
-/// The client could not be set up.
+/// The error if the client cannot be set up.
 #[derive(Debug, ThisError)]
 #[error("the HTTP client could not be set up: {why}")]
 pub struct SetupError {
@@ -44,10 +45,10 @@ pub struct SetupError {
 }
 
 impl HttpClient {
-    /// A client.
+    /// Creates a client.
     ///
     /// # Errors
-    /// When the encryption of the platform cannot be set up.
+    /// If TLS cannot be set up on this platform.
     pub fn new(hosts: AllowedHosts, limits: Limits) -> Result<HttpClient, SetupError> {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(ENCRYPTION.clone().map_err(SetupError::new)?)
@@ -61,13 +62,13 @@ impl HttpClient {
         Ok(HttpClient { client, hosts, limits })
     }
 
-    /// The same client, connections included, under other limits.
+    /// Returns the same client with other limits; the connections are shared.
     pub fn with_limits(&self, limits: Limits) -> HttpClient {
         HttpClient { limits, ..self.clone() }
     }
 
-    /// Checks that an address may be called, without calling it, as a configuration is checked when it
-    /// is loaded.
+    /// Checks that a request's address may be called, without calling it. Useful when a
+    /// configuration is loaded.
     ///
     /// # Errors
     /// [`HttpFailure::BadUrl`] and [`HttpFailure::HostNotAllowed`].
@@ -80,16 +81,17 @@ impl HttpClient {
         self.hosts.admit(&request.url).map_err(refused)
     }
 
-    /// Makes a call, and again where a retry may help.
+    /// Makes a call, with retries for failures that a retry may fix.
     ///
     /// # Errors
-    /// Every [`HttpFailure`] but [`HttpFailure::NotJson`].
+    /// Every [`HttpFailure`] except [`HttpFailure::NotJson`].
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
         self.send_to(request, None).await
     }
 
-    /// The same, while `sink` is told the pieces of a success's body as they arrive. When it has been told any, the
-    /// call is not tried again: it would be told them twice.
+    /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`
+    /// as they arrive. Once a piece was passed, the call is not retried, because `sink` would
+    /// receive the piece twice.
     pub(super) async fn send_to(
         &self,
         request: &Request,
@@ -143,7 +145,7 @@ impl HttpClient {
         let status = answer.status();
         let mut bytes = Vec::new();
         if !status.is_success() {
-            // The status counts, whatever becomes of the text.
+            // The status matters even if the body cannot be read.
             let _ = timeout_at(deadline, read(&mut answer, ERROR_BYTES, &mut bytes, &mut |_| {})).await;
             let text = request.quote(&String::from_utf8_lossy(&bytes));
             return Err(HttpFailure::Status { status: status.as_u16(), text });
@@ -158,7 +160,7 @@ impl HttpClient {
     }
 }
 
-/// Reads a body; false when it is longer than the limit, which is then what was read of it.
+/// Reads a body into `bytes`, up to the limit. Returns false if the body is longer.
 async fn read(
     answer: &mut reqwest::Response,
     limit: usize,
@@ -177,7 +179,8 @@ async fn read(
     Ok(true)
 }
 
-/// The failure that the error at the bottom of a chain tells; those above say only in which layer it happened.
+/// Converts an error to the failure at the end of its cause chain. The errors above it name only
+/// the layer where it happened.
 fn failed(error: reqwest::Error) -> HttpFailure {
     let mut deepest: &dyn Error = &error;
     while let Some(source) = deepest.source() {
@@ -193,11 +196,12 @@ impl SetupError {
     }
 }
 
-/// Reading the certificates takes a while, so it is done once in a process, with the first client.
+/// The TLS configuration. Reading the certificates is slow, so it happens once per process, for the
+/// first client.
 static ENCRYPTION: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(encryption);
 
-/// The encryption of https. On a machine without certificates (a bare container) http still works, and
-/// https fails when it is used.
+/// Creates the TLS configuration. On a machine without certificates, such as a bare container, http
+/// still works, and https fails when it is used.
 fn encryption() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(ring::default_provider());
     let config =

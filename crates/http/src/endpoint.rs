@@ -1,4 +1,5 @@
-//! A configured call: a template and the client that sends it. Flows and handlers call so.
+//! A configured call: a request template and the client that sends it. Used by flows, handlers and
+//! workflow nodes.
 
 use super::client::HttpClient;
 use super::error::HttpError;
@@ -6,7 +7,7 @@ use super::request::Response;
 use super::template::{FillError, Template, Values};
 use thiserror::Error;
 
-/// A template whose host may be called.
+/// A request template whose host may be called.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     client: HttpClient,
@@ -18,14 +19,15 @@ pub(super) struct Endpoint {
 #[error(transparent)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The request could not be filled; nothing was sent.
+    /// A placeholder could not be filled; no request was sent.
     Fill(#[from] FillError),
     /// The call failed.
     Http(#[from] HttpError),
 }
 
 impl Endpoint {
-    /// An error when the host may not be called, so that this is known before the first message.
+    /// Creates an endpoint. Returns an error if the host may not be called, so that the caller
+    /// knows before the first message.
     pub(super) fn new(client: HttpClient, template: Template) -> Result<Endpoint, HttpError> {
         client.check(&template.sample())?;
         Ok(Endpoint { client, template })

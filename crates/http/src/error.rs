@@ -1,16 +1,16 @@
-//! Why a call failed: what was called, how often, what went wrong and what to do about it.
+//! The error of a call: its method and URL, the number of attempts, the failure and its remedy.
 
 use rulec_base::text::shortened;
 use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Characters of a server's text that a message shows.
+/// Maximum number of characters of a server's text in a message.
 const SHOWN: usize = 200;
-/// Characters of a server's text that an error keeps.
+/// Maximum number of characters of a server's text in an error value.
 const KEPT: usize = 2_000;
 
-/// A method and an address without its query, which may hold private values: what messages name.
+/// A method and URL for messages. The query is removed, because it may contain private values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -24,7 +24,7 @@ impl Call {
     }
 }
 
-/// A refused address may hold a password before its host.
+/// Removes user name and password from a URL; a refused URL may contain them.
 fn without_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
@@ -38,7 +38,8 @@ impl fmt::Display for Call {
     }
 }
 
-/// A call that failed. Displays as one line: the call, what went wrong, the remedy, the attempts made.
+/// The error of a call. Displays as one line: the call, the failure, its remedy, and the number of
+/// attempts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {}{}", .details.call, .details.failure, after(.details.attempts))]
 pub struct HttpError {
@@ -63,87 +64,88 @@ impl HttpError {
         HttpError { details: Box::new(Details { call, attempts, elapsed, failure }) }
     }
 
-    /// The failure of the call.
+    /// Returns the failure of the call.
     pub fn failure(&self) -> &HttpFailure {
         &self.details.failure
     }
 
-    /// The method of the call.
+    /// Returns the method of the call.
     pub fn method(&self) -> &str {
         &self.details.call.method
     }
 
-    /// The address, without query and fragment. Values that were filled into its path are in it.
+    /// Returns the URL without query and fragment. It contains the values that were filled into its
+    /// path.
     pub fn url(&self) -> &str {
         &self.details.call.url
     }
 
-    /// The number of attempts that were made; 0 when the call was refused before anything was sent.
+    /// Returns the number of attempts; 0 if the call was refused before any request was sent.
     pub fn attempts(&self) -> u32 {
         self.details.attempts
     }
 
-    /// The time the call took, pauses included.
+    /// Returns the duration of the call, including pauses.
     pub fn elapsed(&self) -> Duration {
         self.details.elapsed
     }
 }
 
-/// The failure of a call (of its last attempt when it was tried again).
+/// The failure of a call, or of its last attempt if it was retried.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HttpFailure {
-    /// The host is not listed. Nothing was sent.
+    /// The host is not in the list. No request was sent.
     #[error("the host `{host}` may not be called; add it to the list of allowed hosts if it should")]
     HostNotAllowed {
         /// `host` or `host:port`.
         host: String,
     },
-    /// No address that can be called. Nothing was sent.
+    /// The URL cannot be called. No request was sent.
     #[error("the address cannot be called: {why}")]
     BadUrl {
-        /// The reason why it is wrong.
+        /// Why the URL is invalid.
         why: String,
     },
-    /// No complete answer in time.
+    /// No complete response arrived in time.
     #[error("no complete answer within {limit:?}{}; raise the limit if the server needs longer", whole(*.overall))]
     Timeout {
-        /// The limit that ran out.
+        /// The time limit that was exceeded.
         limit: Duration,
-        /// True for the limit of the whole call rather than that of one attempt.
+        /// Whether the limit is for the whole call, not for one attempt.
         overall: bool,
     },
-    /// The connection could not be made, or broke before the answer was complete.
+    /// The connection could not be made, or broke before the response was complete.
     #[error("the connection failed: {why}; see whether the server is up and speaks this protocol")]
     Connection {
-        /// The words of the operating system or the protocol.
+        /// The message of the operating system or of the protocol library.
         why: String,
     },
-    /// An answer that is no success.
+    /// The response status is not a success.
     #[error("answered {status}{}{}", quoted(.text), advice(*.status))]
     Status {
         /// The status code.
         status: u16,
-        /// The answer's text, cut short after 2000 characters.
+        /// The response's text, truncated after 2000 characters.
         text: String,
     },
-    /// An answer longer than the limit.
+    /// The response is longer than the limit.
     #[error("the answer is longer than {limit} bytes; raise the limit of the body if it should be")]
     BodyTooLarge {
-        /// The limit, in bytes.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// A success whose body should be JSON and is not.
+    /// The response is a success, but its body is not JSON as required.
     #[error("the answer is not JSON{}; see whether the address is the right one", quoted(.text))]
     NotJson {
-        /// The answer's text, cut short after 2000 characters.
+        /// The response's text, truncated after 2000 characters.
         text: String,
     },
 }
 
 impl HttpFailure {
-    /// True when another attempt may end better. What was refused here, a late answer and every other status
-    /// will not, or may have been acted upon.
+    /// True if a retry may succeed. Refused calls, timeouts and other statuses are not retried: the
+    /// retry would fail too, or the server may have acted on the request.
     pub(super) fn passes(&self) -> bool {
         matches!(self, HttpFailure::Connection { .. } | HttpFailure::Status { status: 502..=504, .. })
     }
@@ -162,13 +164,13 @@ fn advice(status: u16) -> &'static str {
     }
 }
 
-/// A server's text inside a message: one line, cut short.
+/// Formats a server's text for a message: on one line, truncated.
 pub(super) fn quoted(text: &str) -> String {
     let line = shortened(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
     if line.is_empty() { String::new() } else { format!(": `{line}`") }
 }
 
-/// A server's text as an error keeps it.
+/// Truncates a server's text for an error value.
 pub(super) fn keep(text: &str) -> String {
     shortened(text, KEPT)
 }

@@ -1,4 +1,4 @@
-//! Executing a flow: one path for flows found by keyword and by intent.
+//! Executes flows, whether they were found by keyword or by intent.
 
 mod outcome;
 mod runner;
@@ -17,13 +17,13 @@ use thiserror::Error;
 
 const FLOW_ID: &str = "flow_id";
 
-/// The configured request that executes flows.
+/// Executes flows by a configured request.
 #[derive(Clone, Debug)]
 pub struct FlowExecutor {
     endpoint: Endpoint,
 }
 
-/// A flow that was not executed, or whose execution failed. Displays the flow's id and the cause.
+/// The error if a flow's request was not sent or failed. Displays the flow's id and the cause.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("flow `{flow}`: {cause}")]
 pub struct FlowError {
@@ -32,57 +32,58 @@ pub struct FlowError {
 }
 
 impl FlowError {
-    /// The flow's id.
+    /// Returns the flow's id.
     pub fn flow(&self) -> &str {
         &self.flow
     }
 
-    /// Why it failed.
+    /// Returns why the execution failed.
     pub fn failure(&self) -> &CallError {
         &self.cause
     }
 }
 
-/// Why there is no executor by what the rules say.
+/// Why no executor can be created from the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExecutorError {
-    /// The rules name no endpoint.
+    /// The rules declare no endpoint.
     #[error(
         "the rules do not say what executes flows; add `flow tool flow_executor {{ endpoint: {{ url: \"https://…\" }} }}`"
     )]
     NoEndpoint,
-    /// The endpoint of the rules cannot be called with any values.
+    /// The endpoint in the rules is invalid for all values.
     #[error("the endpoint of the flow tool: {0}")]
     Template(#[from] TemplateError),
-    /// Its host may not be called.
+    /// The host of the endpoint may not be called.
     #[error(transparent)]
     Http(#[from] HttpError),
 }
 
 impl FlowExecutor {
-    /// An executor that calls the endpoint of the rules: `flow tool NAME { endpoint: { url: …, … } }`.
+    /// Creates an executor that calls the endpoint in the rules:
+    /// `flow tool NAME { endpoint: { url: …, … } }`.
     ///
     /// # Errors
-    /// When the rules name none, it is no endpoint, or its host may not be called.
+    /// If the rules declare no endpoint, the endpoint is invalid, or its host may not be called.
     pub fn of_rules(client: HttpClient, flows: &FlowMatcher) -> Result<FlowExecutor, ExecutorError> {
         let endpoint = flows.endpoint().ok_or(ExecutorError::NoEndpoint)?;
         Ok(FlowExecutor::new(client, Template::parse(endpoint)?)?)
     }
 
-    /// An executor that calls `endpoint`.
+    /// Creates an executor that calls `endpoint`.
     ///
     /// # Errors
-    /// When the endpoint's host may not be called, so that this is known before the first message.
+    /// If the endpoint's host may not be called, so that the caller knows before the first message.
     pub fn new(client: HttpClient, endpoint: Template) -> Result<FlowExecutor, HttpError> {
         Ok(FlowExecutor { endpoint: Endpoint::new(client, endpoint)? })
     }
 
-    /// Executes a flow: fills the request from `arguments` (among them the flow's id as `flow_id`, whatever
-    /// else stands there) and the conversation's `context`, and sends it.
+    /// Executes a flow: fills the request from `arguments` and the conversation's `context`, and
+    /// sends it. The flow's id is set as the argument `flow_id`, which replaces any other value.
     ///
     /// # Errors
-    /// A placeholder without a value (nothing is sent then), or a call that failed.
+    /// If a placeholder has no value (then no request is sent), or if the call fails.
     pub async fn execute(
         &self,
         flow_id: &str,

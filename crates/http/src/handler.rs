@@ -1,4 +1,4 @@
-//! A ready-made handler for the router: an external service behind an HTTP endpoint.
+//! A ready-made handler for the router, which calls an external HTTP service.
 
 use super::client::HttpClient;
 use super::endpoint::{CallError, Endpoint};
@@ -9,13 +9,12 @@ use serde_json::{Map, Value};
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// The future that a handler of [`handler`] returns: the service's reply, or why there is none.
+/// The future of a [`handler`]: the service's reply or the error.
 pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + Send>>;
 
-/// A handler for [`RouterBuilder::handler`] that calls a service. `{name}` in the endpoint is filled from
-/// the arguments that the route gives, `#name#` from the message's `ctx`. The reply is the body: as JSON
-/// where it is JSON, else as a string; null when it is empty.
-///
+/// Creates a handler for [`RouterBuilder::handler`] that calls a service. In the endpoint, `{name}`
+/// is filled from the route's arguments, and `#name#` from the message's `ctx`. The reply is the
+/// response body: JSON if it parses as JSON, otherwise a string; null if it is empty.
 /// ```no_run
 /// use rulec::Rules;
 /// use rulec_http::{AllowedHosts, HttpClient, Limits, Template};
@@ -33,7 +32,7 @@ pub type HandlerReply = Pin<Box<dyn Future<Output = Result<Value, CallError>> + 
 /// ```
 ///
 /// # Errors
-/// When the endpoint's host may not be called, so that this is known before the first message.
+/// If the endpoint's host may not be called, so that the caller knows before the first message.
 ///
 /// [`RouterBuilder::handler`]: rulec_runtime::route::RouterBuilder::handler
 pub fn handler(

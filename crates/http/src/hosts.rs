@@ -1,11 +1,11 @@
-//! The hosts that may be called: the only way from an address as text to an address that is sent to.
+//! The hosts that may be called. Every URL passes this check before a request is sent to it.
 
 use super::error::HttpFailure;
 use thiserror::Error;
 use url::{Host, Url};
 
-/// The hosts the author lists. An entry is a host (every port of it) or `host:port` (that port only);
-/// there are no wildcards. The empty list allows nothing.
+/// The allowed hosts. An entry is a host (all its ports) or `host:port` (only that port). There are
+/// no wildcards. An empty list allows no host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedHosts {
     entries: Vec<Entry>,
@@ -17,7 +17,7 @@ struct Entry {
     port: Option<u16>,
 }
 
-/// An entry of the list that is neither a host nor `host:port`.
+/// The error for an entry that is neither a host nor `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{entry}` in the list of allowed hosts is no host; write a bare host or `host:port`, without scheme, path and wildcard"
@@ -27,17 +27,18 @@ pub struct HostError {
 }
 
 impl HostError {
-    /// The entry as the author wrote it.
+    /// Returns the entry as written.
     pub fn entry(&self) -> &str {
         &self.entry
     }
 }
 
 impl AllowedHosts {
-    /// Reads the entries. Case and the spelling of an address or of an international name do not matter.
+    /// Parses the entries. Case and the spelling of IP addresses and international names do not
+    /// matter.
     ///
     /// # Errors
-    /// The first entry that is neither a host nor `host:port`.
+    /// For the first entry that is neither a host nor `host:port`.
     pub fn new<S: AsRef<str>>(entries: impl IntoIterator<Item = S>) -> Result<Self, HostError> {
         let read = |entry: S| {
             let text = entry.as_ref();
@@ -46,7 +47,7 @@ impl AllowedHosts {
         Ok(AllowedHosts { entries: entries.into_iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    /// The address as it will be called.
+    /// Parses a URL and checks that its host is allowed.
     ///
     /// # Errors
     /// [`HttpFailure::BadUrl`] and [`HttpFailure::HostNotAllowed`].
@@ -65,7 +66,7 @@ impl AllowedHosts {
 
 impl Entry {
     fn read(text: &str) -> Option<Entry> {
-        // The colons of an IPv6 address stand inside brackets.
+        // The colons of an IPv6 address are inside brackets.
         let (host, port) = match text.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
                 let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -78,7 +79,8 @@ impl Entry {
     }
 }
 
-/// An address that may be called if its host is listed: absolute, http or https, without a user's name.
+/// Parses a URL that may be called if its host is listed: absolute, http or https, and without user
+/// name and password.
 pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
     let bad = |why: &str| Err(HttpFailure::BadUrl { why: why.to_owned() });
     match Url::parse(text) {
@@ -91,7 +93,7 @@ pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
     }
 }
 
-/// `host` or `host:port`, the way the list would name it.
+/// Returns `host` or `host:port`, as the list would name the host.
 fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))

@@ -1,8 +1,8 @@
-//! Calls to the outside: one client with one set of limits for flows, routes and language models.
+//! HTTP calls to external services: one client with one set of limits for flows, routes and
+//! language models.
 //!
-//! Nothing leaves for a host that the author does not list, redirects are not followed and proxies of
-//! the environment are ignored: an address in a rules file cannot be bent into another one.
-//!
+//! Only hosts that the author lists are called, redirects are not followed, and proxy settings of
+//! the environment are ignored. An address in a rules file therefore cannot reach any other host.
 //! ```no_run
 //! use rulec_http::{AllowedHosts, FlowExecutor, HttpClient, Limits, Template};
 //! use serde_json::{Map, json};

@@ -1,26 +1,26 @@
-//! The limits of every call — how long, how often and how much — and the pauses between its attempts.
+//! The limits of every call (time, retries, response size), and the pauses between attempts.
 
 use std::time::Duration;
 
-/// As good as no limit, and small enough to be added to any point in time.
+/// Practically no limit, yet small enough to add to any point in time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The limits of a call. By default: 20 seconds for one attempt and 60 for all, 2 retries with pauses
-/// from 200 milliseconds doubling up to 5 seconds, and 1 MiB of answer.
+/// The limits of a call. Defaults: 20 seconds per attempt, 60 seconds in total, 2 retries, and 1
+/// MiB per response. The pauses double from 200 milliseconds up to 5 seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The time for one attempt, from connecting to the answer's last byte.
+    /// Time limit of one attempt, from connecting to the last byte of the response.
     pub attempt: Duration,
-    /// The time for all attempts and the pauses between them.
+    /// Time limit of all attempts and the pauses between them.
     pub overall: Duration,
-    /// The attempts that may follow the first. Only a connection that fails and the answers 502, 503 and
-    /// 504 are tried again. The server may have done its work before the connection broke: an endpoint
-    /// that must not see a call twice wants 0.
+    /// Maximum number of retries. Only failed connections and the statuses 502, 503 and 504 are
+    /// retried. The server may have processed a request before its connection failed. Set 0 for an
+    /// endpoint that must not receive a call twice.
     pub retries: u32,
-    /// The pause before the first retry, and the longest there may be. Each is twice the one before; there
-    /// is no random part.
+    /// The pause before the first retry, and the maximum pause. Each pause is twice the previous
+    /// one, without a random part.
     pub pauses: (Duration, Duration),
-    /// The bytes of an answer that are read; a longer one is an error.
+    /// Maximum size of a response body in bytes; a longer one is an error.
     pub body: usize,
 }
 
@@ -37,8 +37,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the time an attempt may take when the call has taken `elapsed`, and whether it is the overall limit that
-    /// bounds it.
+    /// Returns the time limit of an attempt after `elapsed` of the call, and whether the overall
+    /// limit determines it.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
         let left = self.overall.saturating_sub(elapsed).min(LONGEST);
         if left < self.attempt { (left, true) } else { (self.attempt, false) }
@@ -48,8 +48,8 @@ impl Limits {
         if overall { self.overall } else { self.attempt }
     }
 
-    /// The pause after `attempts` failed attempts; `None` when no other may follow or when the time would
-    /// be over before it began.
+    /// Returns the pause after `attempts` failed attempts. `None` if no retry is left, or the
+    /// overall limit would end before the retry starts.
     pub(super) fn pause(&self, attempts: u32, elapsed: Duration) -> Option<Duration> {
         if attempts > self.retries {
             return None;

@@ -1,5 +1,5 @@
-//! A language model behind an OpenAI-compatible chat-completions endpoint, asked to pick one of a list of
-//! ids: an intent flow, or the branch of a choice.
+//! A language model at an OpenAI-compatible chat-completions endpoint. The model picks one id from
+//! a list: an intent flow, or the branch of a choice.
 
 mod answer;
 mod stream;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const PATH: &str = "chat/completions";
 
-/// A model at an endpoint.
+/// A language model at an endpoint.
 #[derive(Clone, Debug)]
 pub struct ChatModel {
     client: HttpClient,
@@ -27,10 +27,10 @@ pub struct ChatModel {
     key: Option<Secret>,
 }
 
-/// The question to a model.
+/// The input of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Prompt<'a> {
-    /// The text that the model is given first, such as the section of [`intent_prompt`]; empty for nothing.
+    /// The system message, such as the text of [`intent_prompt`]; omitted if empty.
     ///
     /// [`intent_prompt`]: rulec::prompt::intent_prompt
     pub system: &'a str,
@@ -40,16 +40,16 @@ pub struct Prompt<'a> {
     pub user: &'a str,
 }
 
-/// Something that was said before.
+/// An earlier message of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
     /// The speaker.
     pub role: Role,
-    /// The words.
+    /// The text of the message.
     pub text: &'a str,
 }
 
-/// The speaker of a part of the conversation.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The user.
@@ -58,27 +58,28 @@ pub enum Role {
     Assistant,
 }
 
-/// The pick of a model.
+/// The id that a model picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pick {
-    /// The id, one of the tool's.
+    /// The picked id, one of the tool's ids.
     pub id: String,
-    /// Why it picked the id, where the tool asks for that.
+    /// Why the model picked the id, if the tool asks for a reason.
     pub reason: Option<String>,
-    /// Further calls in the same answer, each as `name(arguments)`; only the first counts.
+    /// Further tool calls in the same response, each as `name(arguments)`; only the first call
+    /// counts.
     pub ignored: Vec<String>,
-    /// The number of attempts that the call took.
+    /// Number of attempts of the HTTP call.
     pub attempts: u32,
-    /// The time it took.
+    /// Duration of the HTTP call.
     pub elapsed: Duration,
 }
 
 impl ChatModel {
-    /// A model by its name at a base address such as `https://api.example.com/v1`.
+    /// Creates a model from its name and a base URL such as `https://api.example.com/v1`.
     ///
     /// # Errors
-    /// When the host may not be called.
+    /// If the host may not be called.
     pub fn new(client: HttpClient, base: &str, model: &str) -> Result<ChatModel, HttpError> {
         let (base, path) = (base.to_owned(), PATH.to_owned());
         let made = ChatModel { client, base, path, model: model.to_owned(), temperature: None, key: None };
@@ -86,22 +87,22 @@ impl ChatModel {
         Ok(made)
     }
 
-    /// Another path below the base address than `chat/completions`.
+    /// Sets the path below the base URL. Default: `chat/completions`.
     pub fn path(mut self, path: &str) -> Self {
         self.path = path.to_owned();
         self
     }
 
-    /// The temperature; the endpoint's own when it is not set.
+    /// Sets the temperature. Default: the endpoint's own.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
     }
 
-    /// The key, sent as a bearer token and shown nowhere.
+    /// Sets the API key, which is sent as a bearer token and never printed.
     ///
     /// # Errors
-    /// A key with a line break or another control character.
+    /// If the key contains a line break or another control character.
     pub fn key(mut self, key: Secret) -> Result<Self, HeaderError> {
         Request::get(self.url()).bearer(&key)?;
         self.key = Some(key);
@@ -115,7 +116,8 @@ impl ChatModel {
     /// Lets the model pick one of the tool's ids.
     ///
     /// # Errors
-    /// A call that failed, an answer without a call of the tool, and an id that is not the tool's.
+    /// If the call fails, the response has no call of the tool, or the picked id is not in the
+    /// list.
     pub async fn choose(&self, prompt: &Prompt<'_>, tool: &PickTool) -> Result<Pick, ModelError> {
         let request = self.request(self.question(prompt, tool))?;
         let response = self.client.send(&request).await?;
@@ -123,10 +125,11 @@ impl ChatModel {
         read(&response.into_json()?, tool, &request, (attempts, elapsed))
     }
 
-    /// The same, with `on_reason` being given what the model says of its reason piece by piece, as it comes.
+    /// Like [`ChatModel::choose`], but streams: `on_reason` receives the pieces of the model's
+    /// reason as they arrive.
     ///
     /// # Errors
-    /// Those of [`ChatModel::choose`]; something may have been told before.
+    /// As [`ChatModel::choose`]; `on_reason` may have received pieces before the error.
     pub async fn choose_telling(
         &self,
         prompt: &Prompt<'_>,
@@ -142,7 +145,7 @@ impl ChatModel {
         let (attempts, elapsed) = (response.attempts, response.elapsed);
         let answer = match streamed.answer() {
             Some(answer) => answer,
-            // An endpoint that does not stream answers in one piece.
+            // The endpoint does not stream: it sent one complete response.
             None => response.into_json()?,
         };
         let pick = read(&answer, tool, &request, (attempts, elapsed))?;
@@ -184,7 +187,7 @@ impl ChatModel {
     }
 }
 
-/// The pick in a model's answer, after so many attempts and so long.
+/// Reads the pick from a model's response. `attempts` and `elapsed` describe the HTTP call.
 fn read(
     answer: &Value,
     tool: &PickTool,

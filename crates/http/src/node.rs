@@ -1,5 +1,5 @@
-//! The nodes of plans that call a service: `url` and `method`, and where wanted `headers`, `params`, and one of `body`,
-//! `json` and `data`.
+//! Plan nodes that call a service. Their config has `url`, optionally `method`, `headers` and
+//! `params`, and at most one of `body`, `json` and `data`.
 
 use super::client::HttpClient;
 use super::request::Request;
@@ -10,14 +10,15 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use url::Url;
 
-/// The fields of a config that hold what is sent; one of them may be there.
+/// The config fields that may contain the request body; at most one may be set.
 const BODIES: [&str; 3] = ["body", "json", "data"];
-/// The other fields of a config. The time limit is kept by whoever runs the node.
+/// The other config fields. The engine that runs the node enforces `timeout`.
 const FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
-/// The factory for nodes of type `HTTP`, for `CoordinatorBuilder::node_kind`. The output is the answer: its
-/// `status`, and as `data` its body, as JSON where it is JSON, else as a string. The client's hosts and limits hold:
-/// a plan cannot call anybody else.
+/// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output
+/// contains the response: its `status`, and its body as `data`. The body is JSON if it parses as
+/// JSON, otherwise a string. The client's hosts and limits apply, so a plan cannot call any other
+/// host.
 ///
 /// ```no_run
 /// use rulec_http::{AllowedHosts, HttpClient, Limits};
@@ -45,7 +46,7 @@ pub fn node(
     }
 }
 
-/// The request that a config asks for.
+/// Builds the request that a node's config describes.
 fn read(config: &Value) -> Result<Request, ProcessError> {
     let nothing = Map::new();
     let fields = config.as_object().unwrap_or(&nothing);

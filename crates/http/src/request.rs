@@ -1,4 +1,4 @@
-//! Requests and responses, independent of the library that carries them.
+//! Requests and responses, independent of the HTTP library.
 
 use super::error::{Call, HttpError, HttpFailure, keep};
 use super::secret::Secret;
@@ -9,11 +9,12 @@ use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Headers that belong to the connection. Setting them would bend a call to another host, or garble it.
+/// Headers that control the connection. Setting one could redirect a call to another host or
+/// corrupt it.
 const RESERVED: [&str; 8] =
     ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/// One call to make: method, address, headers and a JSON body.
+/// A request: method, URL, headers and a JSON body.
 #[derive(Clone)]
 pub struct Request {
     pub(super) method: Method,
@@ -23,7 +24,7 @@ pub struct Request {
     pub(super) secret: Option<Secret>,
 }
 
-/// A header that cannot be sent.
+/// The error for a header that cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the header `{name}` cannot be sent: {why}")]
 pub struct HeaderError {
@@ -32,29 +33,30 @@ pub struct HeaderError {
 }
 
 impl HeaderError {
-    /// The header.
+    /// Returns the name of the header.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The reason why it is wrong.
+    /// Returns why the header is invalid.
     pub fn why(&self) -> &str {
         self.why
     }
 }
 
 impl Request {
-    /// A GET without a body.
+    /// Creates a GET request without a body.
     pub fn get(url: impl Into<String>) -> Request {
         Request::new(Method::GET, url.into(), None)
     }
 
-    /// A POST of JSON.
+    /// Creates a POST request with a JSON body.
     pub fn post(url: impl Into<String>, body: &Value) -> Request {
         Request::new(Method::POST, url.into(), Some(body))
     }
 
-    /// A call. A body is sent as JSON, under that content type unless a header names another.
+    /// Creates a request. A body is sent as JSON, with that content type unless a header sets
+    /// another.
     pub(super) fn new(method: Method, url: String, body: Option<&Value>) -> Request {
         let mut headers = HeaderMap::new();
         if body.is_some() {
@@ -63,20 +65,20 @@ impl Request {
         Request { method, url, headers, body: body.map(|body| body.to_string().into_bytes()), secret: None }
     }
 
-    /// Adds a header, in the place of one of the same name.
+    /// Sets a header, which replaces one with the same name.
     ///
     /// # Errors
-    /// A name that is none or belongs to the connection, a value with a line break or another control
-    /// character.
+    /// If the name is invalid or a connection header, or if the value contains a line break or
+    /// another control character.
     pub fn header(mut self, name: &str, value: &str) -> Result<Request, HeaderError> {
         self.headers.insert(header_name(name)?, header_value(name, value)?);
         Ok(self)
     }
 
-    /// Adds `Authorization: Bearer …`. Where the server's answer repeats the secret, errors mask it.
+    /// Sets `Authorization: Bearer …`. Errors mask the secret if the server's response repeats it.
     ///
     /// # Errors
-    /// A secret with a line break or another control character.
+    /// If the secret contains a line break or another control character.
     pub fn bearer(mut self, secret: &Secret) -> Result<Request, HeaderError> {
         let mut value = header_value(AUTHORIZATION.as_str(), &format!("Bearer {}", secret.expose()))?;
         value.set_sensitive(true);
@@ -89,7 +91,7 @@ impl Request {
         Call::new(self.method.as_str(), &self.url)
     }
 
-    /// A text of the server as an error may keep it: without the secret, cut short.
+    /// Masks the secret in a server's text and truncates the text for an error value.
     pub(super) fn quote(&self, text: &str) -> String {
         quote(self.secret.as_ref(), text)
     }
@@ -99,7 +101,7 @@ fn quote(secret: Option<&Secret>, text: &str) -> String {
     secret.map_or_else(|| keep(text), |secret| keep(&secret.mask(text)))
 }
 
-/// Shows no values: headers and bodies hold keys and private data.
+/// Shows names only, no values, because headers and bodies contain keys and private data.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let call = self.call();
@@ -121,7 +123,7 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     Ok(parsed)
 }
 
-/// A header's value; text beyond ASCII travels as UTF-8.
+/// Converts a text to a header value; characters beyond ASCII are sent as UTF-8.
 pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, HeaderError> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| HeaderError {
         name: name.to_owned(),
@@ -129,17 +131,18 @@ pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, Heade
     })
 }
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// A body that was labelled as JSON, or not at all, and is JSON.
+    /// A body with a JSON content type, or without a content type, that is valid JSON.
     Json(Value),
-    /// Anything else, read as UTF-8 with what is none replaced. Empty for an answer without a body.
+    /// Any other body, decoded as UTF-8 with invalid bytes replaced. Empty if the response has no
+    /// body.
     Text(String),
 }
 
 impl Body {
-    /// The body as one value: JSON as it is, a text as a string, null where it is empty.
+    /// Converts the body to one value: JSON unchanged, a text to a string, an empty text to null.
     pub(super) fn into_value(self) -> Value {
         match self {
             Body::Json(value) => value,
@@ -157,29 +160,29 @@ impl Body {
     }
 }
 
-/// True when a content type is `…/json` or `…/…+json`.
+/// True if a content type is `…/json` or `…/…+json`.
 fn is_json(label: &str) -> bool {
     let kind = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind.ends_with("/json") || kind.ends_with("+json")
 }
 
-/// The answer to a call, a success (2xx).
+/// A successful response (status 2xx).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     pub(super) call: Call,
     /// The status code.
     pub status: u16,
-    /// The body.
+    /// The response body.
     pub body: Body,
-    /// The number of attempts it took, at least 1.
+    /// Number of attempts, at least 1.
     pub attempts: u32,
-    /// The time the call took, pauses included.
+    /// Duration of the call, including pauses.
     pub elapsed: Duration,
     pub(super) secret: Option<Secret>,
 }
 
 impl Response {
-    /// The body as JSON, whatever it is labelled.
+    /// Returns the body as JSON, whatever its content type.
     ///
     /// # Errors
     /// [`HttpFailure::NotJson`].

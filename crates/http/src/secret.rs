@@ -1,20 +1,21 @@
-//! A key that must not be printed: neither by `{:?}` nor inside the text of a server that repeats it.
+//! A secret that must not be printed: neither by `{:?}`, nor as part of a server's text that
+//! repeats it.
 
 use std::fmt;
 
 const MASK: &str = "***";
 
-/// A secret text, such as an API key. It has no `Display`, and its `Debug` shows nothing of it.
+/// A secret text, such as an API key. It has no `Display`, and its `Debug` output reveals nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes charge of a secret.
+    /// Wraps a secret.
     pub fn new(text: impl Into<String>) -> Self {
         Secret(text.into())
     }
 
-    /// The secret itself, for the header that carries it.
+    /// Returns the plain secret, for the header that contains it.
     pub(super) fn expose(&self) -> &str {
         &self.0
     }

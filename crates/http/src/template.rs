@@ -1,15 +1,17 @@
-//! The endpoint of a call with placeholders: read and checked once, filled for every call.
+//! Request templates: an endpoint with placeholders, parsed and checked once, and filled for every
+//! call.
 //!
-//! `{name}` is filled from the arguments of the call, `#name#` from the context of the conversation; a name
-//! is a letter or `_`, then letters, digits and `_`. Any other brace or `#` is itself, and `{{name}}` and
-//! `##name##` stand for `{name}` and `#name#` as text.
+//! `{name}` is filled from the arguments of the call, and `#name#` from the context of the
+//! conversation. A name starts with a letter or `_`, followed by letters, digits and `_`. Any other
+//! brace or `#` is literal. `{{name}}` and `##name##` are escapes for the literal texts `{name}`
+//! and `#name#`.
 //!
-//! - A placeholder that is a whole string of the body keeps its value's type. Inside a longer text, in a
-//!   header and in the address it is written as text: strings as they are, numbers and bools as in JSON, lists
-//!   and dicts as JSON without white space; null is an error there.
-//! - In the address the text is percent-encoded. A value cannot add a segment or a parameter, make a segment
-//!   empty, `.` or `..`, or choose the host.
-//! - Values are put in once and never scanned; keys and the names of headers are not filled.
+//! - A placeholder that is a whole string of the body keeps the type of its value. Inside a longer
+//!   text, in a header and in the URL, the value is written as text. Strings are unchanged, numbers
+//!   and bools are as in JSON, and lists and dicts are compact JSON. Null is an error there.
+//! - In the URL the text is percent-encoded. A value cannot add a path segment or a query
+//!   parameter. It cannot make a segment empty, `.` or `..`, and it cannot choose the host.
+//! - Values are not scanned for placeholders. Keys and header names are not filled.
 //! - A body is sent as JSON.
 
 mod error;
@@ -39,7 +41,7 @@ pub struct Template {
     body: Option<BodyPart>,
 }
 
-/// Shows no values: a header may be a token written out.
+/// Shows no values, because a header may contain a literal token.
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let placeholders: Vec<_> = self.placeholders().iter().map(ToString::to_string).collect();
@@ -59,11 +61,11 @@ enum BodyPart {
 }
 
 impl Template {
-    /// Reads an endpoint: `url`, and where wanted `method` (`POST` if there is a body, else `GET`), `headers`
-    /// (strings by name) and `body` (any JSON).
+    /// Parses an endpoint: `url`, and optionally `method`, `headers` (an object of strings) and
+    /// `body` (any JSON). The default method is `POST` if there is a body, else `GET`.
     ///
     /// # Errors
-    /// Whatever could not be sent with any values.
+    /// If the endpoint would be invalid for all values.
     pub fn parse(endpoint: &Value) -> Result<Template, TemplateError> {
         let wrong = |place: &str, wanted| TemplateError::Type { place: place.to_owned(), wanted };
         let fields = endpoint.as_object().ok_or_else(|| wrong("endpoint", "a JSON object"))?;
@@ -92,7 +94,7 @@ impl Template {
         Ok(Template { method, url, headers, body })
     }
 
-    /// The placeholders, in the order of `url`, `headers`, `body`; one that stands twice comes twice.
+    /// Returns the placeholders in the order of `url`, `headers`, `body`, including repetitions.
     pub fn placeholders(&self) -> Vec<&Placeholder> {
         let mut found: Vec<_> = self.url.text.placeholders().collect();
         found.extend(self.headers.iter().flat_map(|(_, value)| value.placeholders()));
@@ -102,10 +104,10 @@ impl Template {
         found
     }
 
-    /// The request with the values in their places.
+    /// Fills the placeholders and returns the request.
     ///
     /// # Errors
-    /// The first placeholder that has no value, or one that cannot stand there.
+    /// For the first placeholder that has no value, or whose value is not allowed in its position.
     pub fn fill(&self, values: Values<'_>) -> Result<Request, FillError> {
         let url = self.url.fill(values)?;
         let body = self.body.as_ref().map(|body| body.fill(values, "body")).transpose()?;
@@ -118,7 +120,7 @@ impl Template {
         Ok(request)
     }
 
-    /// A request to the same host, for checks before there are values.
+    /// Returns a request to the same host without values, to check the host in advance.
     pub(super) fn sample(&self) -> Request {
         Request::new(self.method.clone(), self.url.sample(), None)
     }
@@ -219,8 +221,8 @@ fn fill_text(text: &Text, values: Values<'_>, place: &str) -> Result<String, Fil
     Ok(filled)
 }
 
-/// A header's value. The author's text was checked when it was read and each value is checked here, so that
-/// the whole always is a header's value.
+/// Fills a header's value. The literal text was checked by `parse` and each value is checked here,
+/// so the result is always a valid header value.
 fn fill_header(name: &HeaderName, text: &Text, values: Values<'_>) -> Result<Option<HeaderValue>, FillError> {
     let place = format!("headers.{name}");
     for placeholder in text.placeholders() {

@@ -1,4 +1,5 @@
-//! Nodes of workflows that call the outside: one endpoint, or the members of a council side by side.
+//! Workflow nodes that call HTTP services: one endpoint, or several members of a council
+//! concurrently.
 
 use super::client::HttpClient;
 use super::endpoint::Endpoint;
@@ -9,18 +10,22 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// The kind of nodes that call one endpoint, for `WorkflowBuilder::kind`. A node's `config` is the endpoint, as
-/// [`Template::parse`] reads it; its placeholders are filled from the node's input. A reply that is a JSON object is the
-/// output, any other one stands in it as `reply`.
+/// Returns the factory of nodes that call one endpoint, for `WorkflowBuilder::kind`. A node's
+/// `config` is the endpoint in the format of [`Template::parse`]; placeholders are filled from the
+/// node's input. If the reply is a JSON object, it is the output. Any other reply becomes the
+/// output's field `reply`.
 pub fn endpoint_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
     move |node| Ok(Arc::new(EndpointNode(endpoint(&client, &node.config)?)))
 }
 
-/// The kind of nodes that ask several members at once and answer with what each has said, under its name, and with
-/// nothing else, so that a vote behind it counts them alone. A node's `config` has them as `members`: an endpoint for each, or a text that a member always says.
-/// One that cannot be asked makes the node fail: a vote without it would be another vote.
+/// Returns the factory of nodes that call several members concurrently. A node's `config` has a
+/// field `members`, with an endpoint or a constant text for each name.
+///
+/// The output contains exactly one field per member, with the member's reply, so that a vote on it
+/// counts no other fields. If one member cannot be called, the node fails, because a vote without
+/// that member could differ.
 pub fn council_node(
     client: HttpClient,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync {
@@ -75,7 +80,7 @@ impl Processor for Council {
     fn process<'a>(&'a self, _: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult> {
         Box::pin(async move {
             let input = Arc::new(input);
-            // Dropped with the node's run, which ends what is still asked.
+            // Dropping the set, together with the node's future, aborts the running calls.
             let mut asked = JoinSet::new();
             for (place, (name, member)) in self.0.iter().enumerate() {
                 let (name, member, input) = (name.clone(), member.clone(), input.clone());

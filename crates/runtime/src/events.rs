@@ -1,10 +1,10 @@
-//! A typed event bus inside one process. An event goes through the middleware in order, each of
-//! which may pass, change or stop it, and then to every subscriber's own bounded queue. What happens
-//! when a queue is full is the subscriber's choice, made when it subscribes; nothing is lost
-//! silently.
+//! A typed event bus inside one process. An event passes through the middleware in order; each
+//! middleware may pass, change or stop it. Then the event is added to the bounded queue of every
+//! subscriber. The subscriber chooses what happens when its queue is full, and dropped events are
+//! always reported.
 //!
-//! The bus knows nothing of what its events mean. Whoever judges, enriches or filters events writes
-//! a middleware, which is an async function from an event to a [`Flow`].
+//! The bus does not interpret its events. To judge, enrich or filter events, write a middleware: an
+//! async function from an event to a [`Flow`].
 
 mod middleware;
 mod queue;
@@ -20,7 +20,6 @@ use std::time::Duration;
 use tokio::task::coop::consume_budget;
 
 /// A bus for events of one type. Cheap to clone; clones share middleware and subscribers.
-///
 /// ```
 /// use rulec_runtime::events::{Bus, Flow, Policy};
 ///
@@ -63,21 +62,21 @@ struct Inner<E> {
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
 }
 
-/// Puts a [`Bus`] together.
+/// Builds a [`Bus`].
 #[must_use]
 pub struct BusBuilder<E> {
     inner: Inner<E>,
 }
 
-/// The fate of a published event.
+/// How a published event was delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Published {
-    /// The subscribers it was queued for.
+    /// Number of subscribers whose queue received the event.
     pub delivered: usize,
-    /// The subscribers whose queue was full, so that an event was dropped: this one under
+    /// Number of subscribers whose full queue dropped an event: this event under
     /// [`Policy::DropNewest`], an older one under [`Policy::DropOldest`].
     pub dropped: usize,
-    /// The middleware that stopped it; then it reached nobody.
+    /// The middleware that stopped the event, if any; then no subscriber received the event.
     pub stopped_by: Option<Stopped>,
 }
 
@@ -101,9 +100,9 @@ impl<E> fmt::Debug for BusBuilder<E> {
 }
 
 impl<E: Clone + Send + 'static> BusBuilder<E> {
-    /// Adds a middleware behind those already there: an async function or a closure from an event
-    /// to a [`Flow`], or to a `Result` of one. One that fails or panics stops the event at hand, and
-    /// only that. The name says who stopped an event.
+    /// Appends a middleware: an async function or closure from an event to a [`Flow`], or to a
+    /// `Result` of one. A middleware that fails or panics stops only the current event. `name`
+    /// identifies the middleware in [`Stopped`].
     pub fn middleware<F, Fut>(mut self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(E) -> Fut + Send + Sync + 'static,
@@ -113,28 +112,28 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         self
     }
 
-    /// Sets how long each middleware may take before it is stopped, and the event with it; without limit
-    /// when not set.
+    /// Sets the time limit of each middleware call. After the limit, the call is aborted and its
+    /// event is stopped. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.inner.limit = Some(limit);
         self
     }
 
-    /// The bus, nobody yet subscribed.
+    /// Builds the bus, without subscribers.
     pub fn build(self) -> Bus<E> {
         Bus { inner: Arc::new(self.inner) }
     }
 }
 
 impl<E: Clone + Send + 'static> Bus<E> {
-    /// Begins a bus.
+    /// Starts building a bus.
     pub fn builder() -> BusBuilder<E> {
         BusBuilder { inner: Inner { middleware: Vec::new(), limit: None, subscribers: Mutex::default() } }
     }
 
-    /// A queue that receives every event published from now on, as the middleware leaves it. It
-    /// holds this many events, at least 1; the policy says what happens when there are more.
-    /// Dropping it unsubscribes.
+    /// Subscribes to all events published from now on, as the middleware returns them. The queue
+    /// has room for `capacity` events, at least 1; `policy` decides what happens when it is full.
+    /// Dropping the subscription unsubscribes.
     pub fn subscribe(&self, capacity: usize, policy: Policy) -> Subscription<E> {
         let queue = Arc::new(Queue::new(capacity, policy));
         let mut queues = self.inner.lock();
@@ -143,17 +142,18 @@ impl<E: Clone + Send + 'static> Bus<E> {
         Subscription::new(queue)
     }
 
-    /// The number of subscribers.
+    /// Returns the number of subscribers.
     pub fn subscribers(&self) -> usize {
         self.inner.lock().iter().filter(|queue| !queue.is_closed()).count()
     }
 
-    /// Sends an event through the middleware and to all subscribers. Waits for the middleware and
-    /// for room in full queues under [`Policy::Wait`]; subscribers with room get the event before
-    /// that wait begins. The events that one task publishes arrive in its order.
+    /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
+    /// for room in full queues under [`Policy::Wait`]. Subscribers with room receive the event
+    /// before that wait begins. Events published by one task arrive in their order of publication.
     ///
-    /// Must run inside a tokio runtime when there is middleware. When the returned future is
-    /// dropped, middleware at work is stopped, and who had no room yet does not get the event.
+    /// Must run inside a tokio runtime if the bus has middleware. If the returned future is
+    /// dropped, running middleware is aborted, and subscribers without room do not receive the
+    /// event.
     pub async fn publish(&self, event: E) -> Published {
         match self.prepare(event).await {
             Ok(event) => self.deliver(event).await,
@@ -161,13 +161,13 @@ impl<E: Clone + Send + 'static> Bus<E> {
         }
     }
 
-    /// The first half of [`Bus::publish`]: the event as the middleware leaves it.
+    /// Runs the first half of [`Bus::publish`]: returns the event after the middleware.
     pub(super) async fn prepare(&self, event: E) -> Result<E, Stopped> {
-        // Lets others have their turn when one task publishes without end.
+        // Yields to other tasks when one task publishes without end.
         consume_budget().await;
         let result = self.through_middleware(event).await;
         if let Err(stopped) = &result {
-            // Without what it said, which may quote the event.
+            // The reason is left out, because it may quote the event.
             let middleware = &*stopped.middleware;
             match stopped.reason {
                 StopReason::Stopped(_) => {
@@ -179,7 +179,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
         result
     }
 
-    /// The second half of [`Bus::publish`]: to all subscribers.
+    /// Runs the second half of [`Bus::publish`]: delivers the event to all subscribers.
     pub(super) async fn deliver(&self, event: E) -> Published {
         let mut published = Published::default();
         let mut count = |sent| match sent {
@@ -194,7 +194,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
         let queues = self.inner.open_queues();
         let mut full = Vec::new();
         for queue in &queues {
-            // Cloned before any lock is taken: a clone is somebody else's code.
+            // Cloned before any lock is taken, because `clone` is user code.
             match queue.try_send(event.clone()) {
                 Ok(sent) => count(sent),
                 Err(event) => full.push((queue, event)),
@@ -229,7 +229,7 @@ impl<E> Inner<E> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The subscribers there are; those that left are forgotten.
+    /// Returns the queues of current subscribers, and removes the others.
     fn open_queues(&self) -> Vec<Arc<Queue<E>>> {
         let mut queues = self.lock();
         queues.retain(|queue| !queue.is_closed());

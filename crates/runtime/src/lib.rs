@@ -1,12 +1,12 @@
-//! The parts that run beside the rulec engine on tokio. The engine itself knows no runtime: each part here brings
-//! messages to compiled rules and acts on what they decide.
+//! Services on tokio around the rulec engine. The engine itself has no async runtime. Each module
+//! here feeds messages to compiled rules and acts on the decisions.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`route`] | a rule set with a handler for each of its targets, swapped while serving; the decision log |
+//! | [`route`] | a router: swappable rules with one handler per target; the decision log |
 //! | [`events`] | a typed event bus with middleware and bounded queues |
-//! | [`payload`] | judged payloads as events |
-//! | [`workflow`] | graphs of nodes whose outputs go where a `router` says |
+//! | [`payload`] | payloads of a language model, judged by rules and published as events |
+//! | [`workflow`] | graphs of nodes; a `router` selects the edges that a node's output follows |
 
 pub mod events;
 pub mod payload;

@@ -1,17 +1,20 @@
-//! Decisions as events: what a model proposes is judged before anybody hears of it.
+//! Decisions of a language model as events: a proposed decision is judged before subscribers
+//! receive it. A decision is a payload: a JSON object of a kind that the rules declare.
 //!
 //! ```text
-//! Made ──middleware──▶ judged ──▶ Validated                              (internal kinds: told the caller alone)
-//!                             └─▶ Rejected ──fallback──▶ Made (the kind to turn to)
+//! Made ──middleware──▶ judged ──▶ Validated       (internal kinds: returned to the caller only)
+//!                             └─▶ Rejected ──fallback──▶ Made (of the fallback kind)
 //! NodeExecutionFailed ──recovery──▶ Made (such as error_recovery)
 //! ```
 //!
-//! [`Judges`] judge, and are a middleware for any [`Bus`](crate::events::Bus) of
-//! [`DecisionEvent`]s. A [`Coordinator`] holds such a bus and does what follows from an event too:
-//! it asks the program's recovery strategy when a node failed, and turns to the fallback of a kind
-//! that was rejected. With handlers for the nodes of plans it carries decisions out as well: a
-//! [`Session`] arbitrates between several, runs plans, recovers, asks the agent again, and waits for the
-//! user's answers.
+//! [`Judges`] validate decisions. They can serve as middleware for any [`Bus`](crate::events::Bus)
+//! of [`DecisionEvent`]s. A [`Coordinator`] owns such a bus and also handles the consequences of an
+//! event. It calls the program's recovery strategy when a node failed, and proposes the fallback of
+//! a rejected kind.
+//!
+//! If handlers for the nodes of plans are registered, the coordinator also executes decisions. A
+//! [`Session`] arbitrates between several decisions, runs plans, recovers from failures, asks the
+//! agent for better decisions, and waits for the user's answers.
 //!
 //! ```
 //! use rulec::Rules;
@@ -56,19 +59,19 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// An event in the life of a decision. Serializes to an object whose `event` is the variant's name, such as
-/// `DecisionMadeEvent`.
+/// An event about a decision. Serializes to an object whose `event` field is the variant's name,
+/// such as `DecisionMadeEvent`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event")]
 #[non_exhaustive]
 pub enum DecisionEvent {
-    /// Something was proposed; not judged yet.
+    /// A decision was proposed and is not judged yet.
     #[serde(rename = "DecisionMadeEvent")]
     Made(Made),
-    /// It may be acted on.
+    /// A decision was accepted and may be executed.
     #[serde(rename = "DecisionValidatedEvent")]
     Validated(Validated),
-    /// It must not be acted on.
+    /// A decision was rejected and must not be executed.
     #[serde(rename = "DecisionRejectedEvent")]
     Rejected(Rejected),
     /// A node of a workflow failed.
@@ -92,25 +95,25 @@ impl From<NodeFailure> for DecisionEvent {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Made {
-    /// The proposer's name for it; its answers carry the same.
+    /// The proposer's id for the decision; the events that answer it have the same id.
     pub id: String,
-    /// The payload's kind.
+    /// The kind of the payload.
     pub kind: String,
-    /// The payload that is proposed.
+    /// The proposed payload.
     pub payload: Json,
-    /// The proposer's confidence, from 0 to 1; handed on as it is.
+    /// The proposer's confidence, from 0 to 1; passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The kinds that were rejected before this one took their place.
+    /// The rejected kinds that this decision replaces as a fallback.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
-    /// The failure that it answers.
+    /// The node failure that this decision responds to, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<NodeFailure>>,
 }
 
 impl Made {
-    /// A decision without id and confidence.
+    /// Creates a decision without id and confidence.
     #[must_use]
     pub fn new(kind: impl Into<String>, payload: Json) -> Made {
         Made {
@@ -123,78 +126,78 @@ impl Made {
         }
     }
 
-    /// With an id.
+    /// Sets the id.
     #[must_use]
     pub fn id(self, id: impl Into<String>) -> Made {
         Made { id: id.into(), ..self }
     }
 
-    /// With the proposer's confidence.
+    /// Sets the proposer's confidence.
     #[must_use]
     pub fn confidence(self, confidence: f64) -> Made {
         Made { confidence: Some(confidence), ..self }
     }
 }
 
-/// A decision that may be acted on.
+/// An accepted decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Validated {
-    /// The decision that was proposed.
+    /// The proposed decision.
     pub decision: Made,
-    /// The judgement, with its corrections.
+    /// The judgement, including corrections.
     pub judgement: Box<Judgement>,
 }
 
 impl Validated {
-    /// The payload to act on, in its corrected form if there is one.
+    /// Returns the payload to execute: the corrected one if there is one.
     pub fn payload(&self) -> &Json {
         self.judgement.corrected().unwrap_or(&self.decision.payload)
     }
 }
 
-/// A decision that must not be acted on.
+/// A rejected decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The decision that was proposed.
+    /// The proposed decision.
     pub decision: Made,
-    /// The judgement; none when there is no such kind, or no payload came about.
+    /// The judgement; `None` if the kind is unknown or there was no payload to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
-    /// Why, as one text that a language model can act on.
+    /// Why the decision was rejected, as one text for a language model.
     pub feedback: String,
-    /// The kind to turn to instead.
+    /// The fallback kind to propose instead, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
 
 impl Rejected {
-    /// Everything that was wrong with the payload.
+    /// Returns all violations in the payload.
     pub fn violations(&self) -> &[Violation] {
         self.judgement.as_ref().map_or(&[], |judgement| judgement.violations())
     }
 }
 
-/// A node of a workflow that failed.
+/// A failure of a workflow node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct NodeFailure {
-    /// The workflow.
+    /// Id of the workflow.
     pub workflow_id: String,
-    /// The node.
+    /// Id of the node.
     pub node_id: String,
     /// The reason of the failure.
     pub reason: String,
-    /// The error's code, when it has one.
+    /// The error code, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// The facts about the run so far.
+    /// Facts about the run up to the failure.
     pub execution_context: Map<String, Json>,
 }
 
 impl NodeFailure {
-    /// A failure of which nothing more is known.
+    /// Creates a failure without error code and context.
     #[must_use]
     pub fn new(
         workflow_id: impl Into<String>,
@@ -215,12 +218,12 @@ impl NodeFailure {
 pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
-    /// The context they were given.
+    /// The context of all judges.
     context: Option<Arc<Json>>,
 }
 
 impl Judges {
-    /// Judges of all kinds, without context and options.
+    /// Creates judges for all kinds, without context and options.
     #[must_use]
     pub fn new(rules: &Rules) -> Judges {
         let judge = |kind: &str| Some((kind.to_owned(), Judge::new(rules, kind).ok()?));
@@ -228,7 +231,7 @@ impl Judges {
         Judges { rules: rules.clone(), judges, context: None }
     }
 
-    /// Sets the context of all; see [`Judge::context`].
+    /// Sets the context of all judges; see [`Judge::context`].
     ///
     /// # Errors
     /// As [`Judge::context`].
@@ -237,12 +240,13 @@ impl Judges {
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
     }
 
-    /// The rules that they judge by.
+    /// Returns the rules of the judges.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// The same with a workflow in the context, where the rules declare workflows there.
+    /// Returns these judges with a workflow added to the context. Returns them unchanged if the
+    /// rules do not declare workflows there.
     pub(super) fn knowing(&self, id: &str, workflow: Json) -> Judges {
         let mut context =
             self.context.as_ref().map_or_else(|| Json::Object(Map::new()), |known| (**known).clone());
@@ -254,14 +258,14 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes violations of all breaches of rules that only warn; see [`Judge::strict`].
+    /// Treats violations of warning rules as errors in all judges; see [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
         let strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
         Judges { judges: Arc::new(self.judges.iter().map(strict).collect()), ..self }
     }
 
-    /// Sets the options of all; see [`Judge::options`].
+    /// Sets the options of all judges; see [`Judge::options`].
     ///
     /// # Errors
     /// As [`Judge::options`].
@@ -275,17 +279,17 @@ impl Judges {
         Ok(Judges { judges: Arc::new(judges), ..self })
     }
 
-    /// The judge of a kind.
+    /// Returns the judge of a kind; `None` if the kind is unknown.
     pub fn get(&self, kind: &str) -> Option<&Judge> {
         self.judges.get(kind)
     }
 
-    /// True when decisions of the kind are never published.
+    /// True if decisions of this kind are never published on the bus.
     pub fn is_internal(&self, kind: &str) -> bool {
         self.get(kind).is_some_and(|judge| judge.payload().internal)
     }
 
-    /// Judges a decision: [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
+    /// Judges a decision. Returns [`DecisionEvent::Validated`] or [`DecisionEvent::Rejected`].
     pub fn judge(&self, decision: Made) -> DecisionEvent {
         let Some(judge) = self.get(&decision.kind) else {
             let feedback = unknown_kind(self.rules.program(), &decision.kind).to_string();
@@ -299,9 +303,8 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Acts as a middleware does: judges what was made, stops the answers of internal
-    /// kinds, and lets everything else pass.
-    ///
+    /// Processes an event as middleware: judges proposed decisions, stops the results of internal
+    /// kinds, and passes all other events.
     /// ```
     /// # use rulec::Rules;
     /// # use rulec_runtime::{events::Bus, payload::{DecisionEvent, Judges}};
@@ -330,7 +333,7 @@ impl Judges {
 }
 
 impl DecisionEvent {
-    /// The decision it is about.
+    /// Returns the decision that the event is about, if any.
     pub fn decision(&self) -> Option<&Made> {
         match self {
             DecisionEvent::Made(decision)

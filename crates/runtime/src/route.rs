@@ -1,9 +1,9 @@
-//! The router: a rule set, and for each of its targets an async function that does the work.
+//! The router: a rule set, and an async handler function for each target of the rules.
 //!
-//! A message is decided on the caller's task, which takes microseconds, and its handler runs as a
-//! task of its own. Whatever becomes of the handler, the message comes back as an [`Outcome`] that
-//! names the route. The rule set can be swapped while messages are under way: each is decided and
-//! answered by the generation it began with.
+//! A message is decided on the caller's task, which takes microseconds. Its handler then runs as a
+//! separate task. Every message returns an [`Outcome`] that names the route, even if the handler
+//! fails. The rule set can be swapped while messages are in flight: each message finishes with the
+//! generation that decided it.
 
 mod build;
 mod chain;
@@ -45,8 +45,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 use time::OffsetDateTime;
 
-/// Decides where messages go and runs the handlers there. Cheap to clone; clones share everything,
-/// the rule set in force included.
+/// Decides where messages go and runs their handlers. Cheap to clone; clones share all state,
+/// including the active rule set.
 ///
 /// ```
 /// use rulec::Rules;
@@ -85,18 +85,18 @@ pub struct Router {
 }
 
 struct Shared {
-    /// Read for every message and written at a swap: `ArcSwap` makes reading lock-free, so that a
-    /// swap never waits for messages nor they for it, and no panic can poison it.
+    /// The active rules, read for every message and written by a swap. `ArcSwap` makes reads
+    /// lock-free, so swaps and messages never wait for each other. A panic cannot poison it.
     active: ArcSwap<Active>,
-    /// Rules that decide beside them.
+    /// The shadow rules, if any: they also decide every message, for comparison only.
     shadow: ArcSwapOption<Shadow>,
-    /// Locked while either of the two is changed.
+    /// Earlier rule sets. Also the lock that serializes changes of `active` and `shadow`.
     previous: Mutex<Previous>,
     handlers: Arc<Handlers>,
-    /// Refuses edits of the rules that lead to a handler there is not.
+    /// Refuses edits of the rules that target an unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
-    /// Says what the sender of a message is granted.
+    /// Returns the permissions of a message's sender.
     grants: Option<Grants>,
     log: Option<DecisionLog>,
     stats: Stats,
@@ -112,11 +112,11 @@ struct Active {
 /// The result of a swap.
 #[derive(Clone, Debug)]
 pub struct Swapped {
-    /// The rules that were in force; swapping them in again takes the change back.
+    /// The rules that were active before; swapping them in again undoes the change.
     pub previous: LiveRules,
-    /// The generation now in force.
+    /// The generation that is active now.
     pub generation: u64,
-    /// The oddities of the new rules, which are not wrong.
+    /// Warnings about the new rules, which work nevertheless.
     pub warnings: Vec<Warning>,
 }
 
@@ -127,22 +127,26 @@ impl std::fmt::Debug for Router {
 }
 
 impl Router {
-    /// Begins a router with these rules: `Rules`, or `LiveRules` to edit them while they serve.
+    /// Starts building a router with these rules: `Rules`, or `LiveRules` if the rules should be
+    /// editable while they serve.
     pub fn builder(rules: impl Into<LiveRules>) -> RouterBuilder {
         RouterBuilder::new(rules.into())
     }
 
-    /// Decides for a message, runs the handler it leads to, and tells what came of it. Takes a
-    /// `serde_json::Value`, or one in an `Arc` when the caller keeps it too. What the sender may do says
-    /// [`RouterBuilder::permissions`]; nothing, when that is not set.
+    /// Decides a message, runs the selected handler, and returns the outcome. Takes a
+    /// `serde_json::Value`, or an `Arc` of one if the caller keeps the value.
     ///
-    /// Must run inside a tokio runtime with its timer enabled. When the returned future is dropped,
-    /// the handler is stopped, and the decision is logged as `cancelled`.
+    /// The sender's permissions come from [`RouterBuilder::permissions`]. If that function is not
+    /// set, the sender has no permissions.
+    ///
+    /// Must run inside a tokio runtime with its timer enabled. If the returned future is dropped,
+    /// the handler is aborted and the decision is logged as `cancelled`.
     pub async fn route(&self, message: impl Into<Arc<Json>>) -> Outcome {
         self.route_by(message.into(), None).await
     }
 
-    /// The same for a sender who has these permissions, whatever [`RouterBuilder::permissions`] says.
+    /// Like [`Router::route`], but with the given permissions instead of
+    /// [`RouterBuilder::permissions`].
     pub async fn route_as(&self, message: impl Into<Arc<Json>>, permissions: &Permissions) -> Outcome {
         self.route_by(message.into(), Some(permissions)).await
     }
@@ -179,50 +183,55 @@ impl Router {
         pending.finish(run.ending)
     }
 
-    /// Puts other rules in force. Messages already decided are answered by the rules that decided
-    /// them; those that come after this returns are decided by the new ones.
+    /// Replaces the active rules. Messages that are already decided finish with the rules that
+    /// decided them. Messages that arrive after this call returns are decided by the new rules.
     ///
     /// # Errors
-    /// When the entry is not among the new rules or one of their targets has no handler. The old
-    /// rules stay in force.
+    /// If the new rules lack the router's entry, or one of their targets has no handler. The old
+    /// rules stay active.
     pub fn swap(&self, rules: impl Into<LiveRules>) -> Result<Swapped, RouterError> {
         let next = self.validated(rules.into())?;
         Ok(self.put_in_force(next, &mut self.switching()))
     }
 
-    /// The rules in force. When the router was given `LiveRules`, statements can be inserted, replaced and removed through
-    /// them; an edit that leads to a handler there is not is refused. After a swap they are no longer in force, so ask
-    /// again rather than keep them.
+    /// Returns the active rules. If the router was built from `LiveRules`, statements can be
+    /// inserted, replaced and removed through the returned value. An edit that targets an
+    /// unregistered handler is refused.
+    ///
+    /// After a swap, the returned rules are no longer active: call this method again instead of
+    /// keeping the value.
     pub fn rules(&self) -> LiveRules {
         self.shared.active.load().rules.clone()
     }
 
-    /// Makes edits of the rules in force, as one: [`LiveRules::edit`]. Whatever other than one route is edited takes as
-    /// long as compiling the rules does, so call it where blocking is no harm.
+    /// Applies edits to the active rules as one change; see [`LiveRules::edit`]. An edit of one
+    /// route is quick. Any other edit takes as long as compiling the rules, so call it where
+    /// blocking is harmless.
     ///
     /// # Errors
-    /// When the rules cannot be edited, or would be wrong, or lead to a handler there is not. They are then as they were.
+    /// If the rules cannot be edited, would not compile, or would target an unregistered handler.
+    /// The rules are then unchanged.
     pub fn edit(&self, edits: &[Edit]) -> Result<(), EditError> {
         self.rules().edit(edits)
     }
 
-    /// The oddities of the rules in force as they were put there, which are not wrong.
+    /// Returns the warnings about the active rules from the time when they became active.
     pub fn warnings(&self) -> Vec<Warning> {
         self.shared.active.load().warnings.clone()
     }
 
-    /// Counts and latencies of routes and handlers since the router was built.
+    /// Returns counts and latencies of routes and handlers since the router was built.
     pub fn stats(&self) -> RouterStats {
         let handlers = self.shared.handlers.iter();
         self.shared.stats.so_far(handlers.map(|(name, one)| (name, one.circuit.as_ref().map(Circuit::state))))
     }
 
-    /// The decision log, when there is one.
+    /// Returns the decision log, if the router has one.
     pub fn log(&self) -> Option<&DecisionLog> {
         self.shared.log.as_ref()
     }
 
-    /// Held while it is changed which rules are in force or in the shadow; decisions do not ask for it.
+    /// Locks the switch of active and shadow rules. Decisions do not take this lock.
     fn switching(&self) -> MutexGuard<'_, Previous> {
         self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -251,7 +260,7 @@ impl Shared {
     }
 }
 
-/// The sender of a message, whose permissions are asked for when a handler requires any.
+/// The sender of a message. Its permissions are computed only when a handler requires any.
 struct Sender<'r> {
     shared: &'r Shared,
     message: &'r Json,
@@ -260,7 +269,7 @@ struct Sender<'r> {
 }
 
 impl Sender<'_> {
-    /// The permissions of a list that the sender does not have.
+    /// Returns the permissions in `required` that the sender does not have.
     fn missing(&self, required: &[Arc<str>]) -> Vec<String> {
         if required.is_empty() {
             return Vec::new();
@@ -268,24 +277,27 @@ impl Sender<'_> {
         self.given.unwrap_or_else(|| self.told.get_or_init(|| self.ask())).missing(required)
     }
 
-    /// None, when nobody says or saying it fails.
+    /// Calls the user's permission function. Returns no permissions if the function is not set or
+    /// panics.
     fn ask(&self) -> Permissions {
         let Some(grants) = &self.shared.grants else { return Permissions::none() };
         task::caught(|| grants(self.message)).unwrap_or_else(|_| {
-            // Without the panic's text, which may hold what is private.
+            // The panic message is left out, because it may contain private data.
             tracing::warn!(target: "rulec::router", "the function that tells the permissions of a sender panicked");
             Permissions::none()
         })
     }
 }
 
-/// The outcome when an edit has removed the entry; building and swapping see to it that it is there.
+/// Builds the outcome for a missing entry, which only an edit can cause: building and swapping
+/// check that the entry exists.
 fn undecided(gone: &UnknownEntry, rules: &LiveRules) -> Outcome {
     let result = Ending::Failed { route: String::new(), error: gone.to_string() };
     Outcome { generation: rules.generation(), result, ..Outcome::default() }
 }
 
-/// A decision on its way to an outcome. It is recorded once, also when the caller gives up waiting.
+/// A decision whose outcome is not known yet. It is recorded exactly once, even if the caller stops
+/// waiting.
 struct Pending<'r> {
     shared: &'r Shared,
     record: Option<Record>,
@@ -308,7 +320,7 @@ impl Pending<'_> {
         let (generation, entry) = (outcome.generation, &*outcome.entry);
         let fallback = outcome.fallback.as_deref();
         let elapsed_us = outcome.elapsed_us();
-        // Neither arguments nor the texts of errors: both may hold what is private.
+        // Arguments and error texts are left out, because both may contain private data.
         match result {
             "handled" | "no_route" => {
                 tracing::info!(target: "rulec::decision", entry, route, handler, fallback, generation, result, elapsed_us);

@@ -1,9 +1,9 @@
-//! Runs code that somebody else wrote: its panics caught, and futures under a time limit and stopped
-//! when nobody waits for them any more. Handlers, middleware, recovery strategies and processors run so.
+//! Runs user code: handlers, middleware, recovery strategies and processors. Panics are caught. A
+//! future has an optional time limit and is aborted when its caller is dropped.
 //!
-//! A future runs as a task of its own: on a runtime of several threads the limit then holds even
-//! while the future blocks its thread. A future that never reaches an `await` cannot be stopped, only
-//! left behind.
+//! Each future runs as its own tokio task. On a multi-threaded runtime the time limit then holds
+//! even if the future blocks its thread. A future that never reaches an `await` cannot be aborted:
+//! the caller stops waiting and the task keeps running.
 
 use rulec_eval::host::{panic_message, panic_text};
 use std::fmt::Write;
@@ -15,14 +15,14 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// Whatever went wrong in a function of the program.
+/// The error type of user functions.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An async function of the program.
+/// An async function supplied by the user of the library.
 pub(super) type Function<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
-/// Keeps a function; `read` tells its answer from what went wrong.
+/// Boxes a user function. `read` converts the function's output to a `Result`.
 pub(super) fn boxed<I, O, F, Fut>(function: F, read: fn(Fut::Output) -> Result<O, BoxError>) -> Function<I, O>
 where
     F: Fn(I) -> Fut + Send + Sync + 'static,
@@ -36,21 +36,21 @@ where
     })
 }
 
-/// Why a future has no answer.
+/// Why a future produced no value.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
-    /// It ended with this error, told with its causes.
+    /// The future returned this error; the text includes the error's causes.
     #[error("{0}")]
     Failed(String),
-    /// It took longer than this.
+    /// The future exceeded this time limit.
     #[error("it took longer than {0:?}")]
     TimedOut(Duration),
-    /// It panicked, saying this.
+    /// The future panicked with this message.
     #[error("it panicked: {0}")]
     Panicked(String),
 }
 
-/// Calls a function. The call itself may panic as well, so it is made inside the task.
+/// Calls a user function. The call itself may panic too, so it happens inside the task.
 pub(super) async fn call<I, O>(
     limit: Option<Duration>,
     function: &Function<I, O>,
@@ -64,14 +64,14 @@ where
     run(limit, async move { function(input).await }).await
 }
 
-/// Runs a future to its end, but no longer than the limit.
+/// Runs a future to completion, or until the time limit.
 pub(super) async fn run<T: Send + 'static>(
     limit: Option<Duration>,
     future: impl Future<Output = Result<T, BoxError>> + Send + 'static,
 ) -> Result<T, Broken> {
     let no_runtime = || Broken::Failed("there is no tokio runtime to run it".to_owned());
     let runtime = Handle::try_current().map_err(|_| no_runtime())?;
-    // Stops the task when dropped: when it is late, and when whoever waits for it is dropped.
+    // Dropping the set aborts the task: after the time limit, or when the caller is dropped.
     let mut task = JoinSet::new();
     task.spawn_on(future.in_current_span(), &runtime);
     let joined = match limit {
@@ -89,12 +89,12 @@ pub(super) async fn run<T: Send + 'static>(
     }
 }
 
-/// Calls a function; an error tells of its panic.
+/// Calls a function and converts a panic to its message.
 pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
 }
 
-/// The error's text with those of its causes: `cannot list: no such folder`.
+/// Joins the messages of an error and its causes: `cannot list: no such folder`.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,11 +1,11 @@
-//! Workflow routing: a graph of nodes whose outputs are delivered to the nodes behind them.
+//! Workflow routing: a graph of nodes; the output of each node is delivered to its next nodes.
 //!
-//! The engine knows no field and no kind of node. Whoever processes a node may say which of the
-//! next nodes its output goes to ([`ConditionalRouter`]); the engine only asks. A node runs when it
-//! has received as many inputs as it has incoming edges, the loop-back edges that routers declare
-//! not counted; a parallel node runs its children side by side. Everything else is deterministic:
-//! sequential and depth first.
+//! The engine interprets neither fields nor node kinds. A [`ConditionalRouter`] selects which of
+//! the next nodes receive an output; without one, all of them do. A node runs when it has received
+//! one input per incoming edge. Edges that routers declare as loop-backs are not counted.
 //!
+//! The children of a parallel node run concurrently. Everything else is deterministic: sequential
+//! and depth first.
 //! ```
 //! use serde_json::{Value, json};
 //! use rulec_runtime::workflow::{FirstMatch, Node, Route, Target, Workflow, from_fn};

@@ -1,5 +1,5 @@
-//! The events that the router gives to `tracing`. A test binary of its own with a single test, because callsites
-//! are registered once for the whole process.
+//! Tests the events that the router sends to `tracing`. This is a separate test binary with a
+//! single test, because callsites are registered once per process.
 
 use rulec::Rules;
 use rulec_runtime::route::{DecisionLog, HandlerError, Request, Router};
@@ -20,7 +20,7 @@ impl Visit for Fields {
     }
 }
 
-/// A subscriber that keeps the events of this crate.
+/// A subscriber that collects the events of this crate.
 #[derive(Clone, Default)]
 struct Events(Arc<Mutex<Vec<(String, Fields)>>>);
 
@@ -43,7 +43,7 @@ impl tracing::Subscriber for Events {
     fn exit(&self, _: &tracing::span::Id) {}
 }
 
-/// A writer that never takes anything.
+/// A writer that always fails.
 struct Full;
 
 impl Write for Full {
@@ -96,7 +96,7 @@ async fn decisions_are_traced_without_what_is_private() {
     assert!(decisions[0]["elapsed_us"].parse::<u64>().is_ok());
     let results: Vec<&str> = decisions.iter().map(|fields| &*fields["result"]).collect();
     assert_eq!(results, ["\"handled\"", "\"failed\"", "\"no_route\"", "\"no_route\""]);
-    // Two lines failed and two were dropped: one warning each.
+    // Two lines failed and two were dropped, with one warning each.
     let warnings: Vec<&str> = of("rulec::log").iter().map(|fields| &*fields["message"]).collect();
     assert_eq!(
         warnings,

@@ -1,6 +1,7 @@
-//! A router under load: slow, failing and panicking handlers, a decision log whose disk fills up, rule files that are written
-//! again and again. Each message has exactly one outcome, by the rules of its generation, and what the log loses is counted.
-//! `RULEC_TIMES=500` makes it ten million messages.
+//! Tests a router under load: slow, failing and panicking handlers; a decision log on a disk that
+//! fills up; rule files that change all the time. Each message must have exactly one outcome, by
+//! the rules of its generation. Lost log lines must be counted. `RULEC_TIMES=500` sends ten million
+//! messages.
 
 #[path = "../../../tests/support/trials.rs"]
 mod trials;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const MESSAGES: u64 = 20_000;
-/// Senders that wait for their answers, each for one at a time.
+/// Number of concurrent senders; each waits for its reply before it sends again.
 const SENDERS: u64 = 32;
 const RULES: &str = "
 route fails when n % 10 == 1 -> fails
@@ -34,7 +35,7 @@ handler rescued()
 handler plain(n: int)
 ";
 
-/// A disk with room for so many bytes.
+/// A disk with room for this number of bytes.
 struct Disk(usize);
 
 impl Write for Disk {
@@ -52,7 +53,7 @@ impl Write for Disk {
     }
 }
 
-/// The end that a message must have.
+/// Returns the ending that a message must have.
 fn expected(n: u64) -> &'static str {
     match (n % 10, n % 100, n % 1000) {
         (1, ..) => "failed",
@@ -101,7 +102,7 @@ fn router(log: DecisionLog, calls: &Arc<AtomicU64>) -> Router {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_has_one_outcome_and_every_lost_line_is_counted() {
-    // Thousands of panics that are meant would hide one that is not.
+    // Suppresses thousands of intended panics, which would hide an unexpected one.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if panic.payload_as_str() != Some("at the disco") {
@@ -110,7 +111,7 @@ async fn every_message_has_one_outcome_and_every_lost_line_is_counted() {
     }));
     let numbers = trials::seeds(MESSAGES);
     let (first, count) = (numbers.start, numbers.end - numbers.start);
-    // A hundred bytes a line would fill it after half of the messages.
+    // At 100 bytes per line, the disk is full after half of the messages.
     let log = DecisionLog::builder().message(false).to_writer(Disk(count as usize * 50)).expect("a thread");
     let calls = Arc::new(AtomicU64::new(0));
     let router = router(log.clone(), &calls);
@@ -154,7 +155,7 @@ async fn files_that_change_all_the_time_lose_no_message() {
     let folder = tempfile::tempdir().expect("a place for files");
     let path = folder.path().join("main.rules");
     let version = |at: u64| match at % 10 {
-        // A version that does not compile, and one that is cut short.
+        // A version that does not compile, and an empty one.
         3 => "route broken when -> a".to_owned(),
         6 => String::new(),
         _ => format!("route r when n >= 0 -> a(version: {at})"),
@@ -174,7 +175,7 @@ async fn files_that_change_all_the_time_lose_no_message() {
     let senders = [(); 2].map(|()| {
         let router = router.clone();
         tokio::spawn(async move {
-            // A generation has one version for good.
+            // A generation must always have the same version.
             let mut versions: BTreeMap<u64, Json> = BTreeMap::new();
             let mut last = 0;
             for n in 0.. {

@@ -1,4 +1,4 @@
-//! The outcome of a message that may want a flow: nothing is lost, whatever fails.
+//! The outcome of finding and executing a message's flow. Every failure is part of the outcome.
 
 use super::FlowError;
 use crate::{ModelError, Response};
@@ -11,69 +11,70 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowOutcome {
-    /// The id of the flow that was found; `None` when none was.
+    /// Id of the flow found, if any.
     pub flow: Option<String>,
-    /// Its name in the rules.
+    /// Name of the flow in the rules.
     pub name: Option<String>,
-    /// The way it was found.
+    /// How the flow was found.
     pub found_by: Option<FoundBy>,
-    /// The intent flows that came nearest when the classifier abstained, best first.
+    /// The most similar intent flows if the classifier abstained, best first.
     pub nearest: Vec<IntentHit>,
-    /// The limits that were exceeded while it was searched for, each once: what is larger is not looked through.
+    /// The size limits that the search exceeded, each once. Input beyond a limit is not searched.
     pub exceeded: Vec<Exceeded>,
-    /// The way it ended.
+    /// How the message ended.
     pub result: FlowEnding,
-    /// The time it all took, calls included.
+    /// Duration including calls.
     pub elapsed: Duration,
 }
 
-/// The way a flow was found.
+/// How a flow was found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FoundBy {
     /// By a pattern of a keyword flow.
     Keyword {
-        /// The pattern, as the author wrote it.
+        /// The pattern as written in the rules.
         pattern: String,
     },
     /// By the built-in classifier.
     Classifier {
-        /// Its score, from 0 to 1.
+        /// The classifier's score, from 0 to 1.
         score: f64,
     },
-    /// By a language model's call of the tool.
+    /// By a language model's tool call.
     Model {
-        /// Further calls in the same answer, each as `name(arguments)`; only the first counts.
+        /// Further tool calls in the same response, each as `name(arguments)`; only the first call
+        /// counts.
         ignored: Vec<String>,
     },
 }
 
-/// The end of a message.
+/// How a message ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FlowEnding {
-    /// The flow was executed, and this is the endpoint's answer.
+    /// The flow was executed; contains the endpoint's response.
     Executed(Response),
-    /// The flow was found, and its execution failed.
+    /// The flow was found, but its execution failed.
     Failed(FlowError),
-    /// The language model, or who speaks for it, named an id that is none of the intent flows'. Nothing
-    /// was executed.
+    /// The language model, or the caller of [`FlowRunner::execute`](super::FlowRunner::execute),
+    /// named an id that is not an intent flow. No flow was executed.
     Refused {
-        /// The id.
+        /// The refused id.
         id: String,
     },
-    /// The language model could not be asked, or gave no answer of use.
+    /// The call of the language model failed, or its response was not usable.
     ModelFailed(ModelError),
-    /// No flow is what the message wants.
+    /// No flow fits the message.
     NoFlow {
-        /// The words of the language model when it did not call the tool, cut short after 2000 characters;
-        /// `None` when none was asked.
+        /// The model's text if it called no tool, truncated after 2000 characters; `None` if no
+        /// model was asked.
         said: Option<String>,
     },
 }
 
 impl FlowOutcome {
-    /// The answer of the endpoint that executed the flow.
+    /// Returns the response of the endpoint, if the flow was executed.
     pub fn response(&self) -> Option<&Response> {
         match &self.result {
             FlowEnding::Executed(response) => Some(response),
@@ -83,7 +84,7 @@ impl FlowOutcome {
 }
 
 impl FoundBy {
-    /// `keyword`, `classifier` or `model`.
+    /// Returns `keyword`, `classifier` or `model`.
     pub fn kind(&self) -> &'static str {
         match self {
             FoundBy::Keyword { .. } => "keyword",
@@ -94,7 +95,7 @@ impl FoundBy {
 }
 
 impl FlowEnding {
-    /// `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
+    /// Returns `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
     pub fn kind(&self) -> &'static str {
         match self {
             FlowEnding::Executed(_) => "executed",

@@ -1,5 +1,5 @@
-//! From a message to an executed flow: keyword flows, the classifier, a language model, and one way
-//! of executing what was found.
+//! Runs a message's flow: searches keyword flows, then the classifier, then a language model, and
+//! executes the flow found.
 
 use super::{ExecutorError, FlowEnding, FlowExecutor, FlowOutcome, FoundBy};
 use crate::{ChatModel, HttpClient, ModelError, Prompt, Turn};
@@ -8,8 +8,7 @@ use rulec::flow::{FlowMatcher, Found, IntentHit};
 use serde_json::{Map, Value as Json};
 use std::time::Instant;
 
-/// Finds the flow a message wants and executes it. Cheap to clone.
-///
+/// Finds the flow that a message asks for and executes it. Cheap to clone.
 /// ```no_run
 /// use rulec::Rules;
 /// use rulec::classifier::Options;
@@ -44,10 +43,11 @@ pub struct FlowRunner {
     executor: FlowExecutor,
 }
 
-/// The flow that was found, by its id and name; the end where there is nothing to execute.
+/// The id and name of the flow found and how it was found, or the ending if there is no flow to
+/// execute.
 type Search = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
-/// The start of a search for a flow, and the findings on its way.
+/// When a search started, and its other results: similar flows and exceeded limits.
 struct Seen {
     start: Instant,
     nearest: Vec<IntentHit>,
@@ -61,34 +61,35 @@ impl Seen {
 }
 
 impl FlowRunner {
-    /// A runner without a language model.
+    /// Creates a runner without a language model.
     pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
         FlowRunner { matcher, model: None, executor }
     }
 
-    /// A runner that executes flows by the endpoint of the rules, see [`FlowExecutor::of_rules`].
+    /// Creates a runner that executes flows by the endpoint in the rules; see
+    /// [`FlowExecutor::of_rules`].
     ///
     /// # Errors
-    /// Those of [`FlowExecutor::of_rules`].
+    /// As [`FlowExecutor::of_rules`].
     pub fn of_rules(matcher: FlowMatcher, client: HttpClient) -> Result<FlowRunner, ExecutorError> {
         let executor = FlowExecutor::of_rules(client, &matcher)?;
         Ok(FlowRunner::new(matcher, executor))
     }
 
-    /// Asks this model where neither a keyword flow nor the classifier answers.
+    /// Sets the model that is asked if neither a keyword flow nor the classifier finds a flow.
     pub fn with_model(mut self, model: ChatModel) -> FlowRunner {
         self.model = Some(model);
         self
     }
 
-    /// The matcher that it finds flows with.
+    /// Returns the matcher that searches for flows.
     pub fn matcher(&self) -> &FlowMatcher {
         &self.matcher
     }
 
-    /// Finds the flow that `text` wants and executes it. A language model sees the text and the
-    /// `history` before it, oldest first. The endpoint is filled from `arguments` and the conversation's
-    /// `context`, which no model sees.
+    /// Finds the flow for `text` and executes it. A language model receives the text and the
+    /// `history` before it, oldest first. The endpoint's placeholders are filled from `arguments`
+    /// and the conversation's `context`, which no model receives.
     pub async fn handle(
         &self,
         text: &str,
@@ -113,9 +114,8 @@ impl FlowRunner {
         self.finish(search, seen, arguments, context).await
     }
 
-    /// Executes the intent flow that the program's own agent named by calling the tool of
-    /// [`FlowMatcher::tool`]. An id that is none of the intent flows' is refused, those of keyword flows
-    /// included.
+    /// Executes an intent flow that the program's own agent picked by calling the tool of
+    /// [`FlowMatcher::tool`]. Any other id is refused, including ids of keyword flows.
     pub async fn execute(
         &self,
         flow_id: &str,
@@ -126,7 +126,7 @@ impl FlowRunner {
         self.finish(search, Seen::since(Instant::now()), arguments, context).await
     }
 
-    /// Asks the model, where there is one and something to pick from.
+    /// Asks the model, if there is one and the rules have intent flows.
     async fn ask(&self, text: &str, history: &[Turn<'_>]) -> Search {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
             return Err(Box::new(FlowEnding::NoFlow { said: None }));
@@ -170,7 +170,7 @@ impl FlowRunner {
     }
 }
 
-/// Neither texts nor arguments: both may hold what is private.
+/// Logs an outcome without texts and arguments, because both may contain private data.
 fn log(outcome: &FlowOutcome) {
     let (flow, found_by) = (outcome.flow.as_deref(), outcome.found_by.as_ref().map(FoundBy::kind));
     let (result, elapsed) = (outcome.result.kind(), outcome.elapsed);

@@ -1,4 +1,4 @@
-//! Reading a model's answer: the first call of the tool, held against the list of ids.
+//! Reads a model's response: checks the first tool call against the list of ids.
 
 use crate::error::{HttpError, quoted};
 use crate::request::HeaderError;
@@ -7,57 +7,57 @@ use serde_json::Value;
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// Why a model picked nothing that counts. Texts of the model are cut short after 2000 characters.
+/// Why a model made no valid pick. Texts of the model are truncated after 2000 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// The call failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The key cannot be sent.
+    /// The key cannot be sent in a header.
     #[error(transparent)]
     Key(#[from] HeaderError),
-    /// The model answered without calling the tool: it found nothing that fits, or cannot call tools.
+    /// The model responded without calling the tool: no id fits, or it cannot call tools.
     #[error("the model called no tool{}", quoted(.text))]
     NoCall {
-        /// The words that it said instead.
+        /// The model's text.
         text: String,
     },
-    /// An id that is not in the list.
+    /// The model picked an id that is not in the list.
     #[error("the model picked `{id}`, which is not one of the ids it may pick from")]
     UnknownId {
-        /// The id.
+        /// The picked id.
         id: String,
     },
-    /// A call of another tool.
+    /// The model called an unknown tool.
     #[error("the model called the tool `{name}`, which it does not have")]
     WrongTool {
-        /// The tool's name.
+        /// The name of the tool.
         name: String,
     },
-    /// Arguments that are no JSON object with the id as a string.
+    /// The arguments are not a JSON object with the id as a string.
     #[error("the model called the tool without a string `{parameter}`{}", quoted(.arguments))]
     Arguments {
-        /// The parameter.
+        /// The name of the required parameter.
         parameter: String,
-        /// The arguments.
+        /// The arguments as sent.
         arguments: String,
     },
-    /// JSON, but no answer of a chat-completions endpoint.
+    /// The response is JSON, but not in the format of a chat-completions endpoint.
     #[error(
         "the answer is none of a chat-completions endpoint, it has no `{missing}`{}; see whether the address is the right one",
         quoted(.text)
     )]
     Malformed {
-        /// The part that is missing or of another type.
+        /// The field that is missing or has another type.
         missing: &'static str,
-        /// The answer.
+        /// The response.
         text: String,
     },
 }
 
 impl ModelError {
-    /// The error with the model's texts as `quote` shows them.
+    /// Applies `quote` to the texts that come from the model.
     pub(super) fn quoted(mut self, quote: impl Fn(&str) -> String) -> ModelError {
         match &mut self {
             ModelError::NoCall { text }
@@ -71,7 +71,7 @@ impl ModelError {
     }
 }
 
-/// The id of the first call, and the calls after it as `name(arguments)`.
+/// Returns the id of the first call, and the further calls as `name(arguments)`.
 pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<String>), ModelError> {
     let malformed = |missing| ModelError::Malformed { missing, text: answer.to_string() };
     let message = answer.pointer("/choices/0/message").filter(|message| message.is_object());
@@ -100,12 +100,13 @@ pub(super) fn read(answer: &Value, tool: &PickTool) -> Result<(String, Vec<Strin
     Ok((id, others.iter().map(show).collect()))
 }
 
-/// The reason that the first call gives.
+/// Returns the reason in the first call's arguments, if any.
 pub(super) fn reason(answer: &Value) -> Option<String> {
     argument(answer.pointer("/choices/0/message/tool_calls/0")?, REASON).filter(|reason| !reason.is_empty())
 }
 
-/// The string argument of that name. Some servers give the arguments as an object instead of as its text.
+/// Returns a string argument of a call. Most servers send the arguments as JSON text; some send an
+/// object.
 fn argument(call: &Value, name: &str) -> Option<String> {
     let arguments = match call.pointer("/function/arguments")? {
         Value::String(text) => Cow::Owned(serde_json::from_str::<Value>(text).ok()?),

@@ -1,5 +1,6 @@
-//! A model's answer as it arrives: events of a chat-completions endpoint, one line `data: {…}` each, put together
-//! to the answer that the endpoint would have given in one piece. What it says of its reason is told on the way.
+//! Reads a streamed model response: server-sent events of a chat-completions endpoint, one
+//! `data: {…}` line each. The events are combined into the response that the endpoint would have
+//! sent without streaming. The model's reason is passed on while it arrives.
 
 use rulec::prompt::REASON;
 use serde_json::{Value, json};
@@ -7,23 +8,23 @@ use serde_json::{Value, json};
 const DATA: &str = "data:";
 const DONE: &str = "[DONE]";
 
-/// The answer so far.
+/// The response received so far.
 #[derive(Default)]
 pub(super) struct Streamed {
-    /// The beginning of a line.
+    /// An incomplete last line.
     rest: Vec<u8>,
-    /// True when an event has come.
+    /// Whether an event has arrived.
     any: bool,
     content: String,
     calls: Vec<(String, String)>,
-    /// The bytes of the reason that were passed on.
+    /// Number of bytes of the reason that were passed on.
     passed_on: usize,
-    /// An event that is no part of an answer, such as an error.
+    /// An event that is not part of a response, such as an error.
     other: Option<Value>,
 }
 
 impl Streamed {
-    /// Takes a piece of the body, and passes on what is new of the reason.
+    /// Adds a piece of the body, and passes the new part of the reason to `on_reason`.
     pub(super) fn add(&mut self, piece: &[u8], on_reason: &mut (dyn FnMut(&str) + Send)) {
         self.rest.extend_from_slice(piece);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -46,7 +47,7 @@ impl Streamed {
         let Ok(event) = serde_json::from_str::<Value>(event) else { return };
         self.any = true;
         let Some(delta) = event.pointer("/choices/0/delta") else {
-            // The last event may hold counts alone.
+            // The last event may contain only usage counts.
             if event.get("choices").is_none() {
                 self.other.get_or_insert(event);
             }
@@ -57,7 +58,7 @@ impl Streamed {
         }
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let at = call.get("index").and_then(Value::as_u64).unwrap_or(0);
-            // A call begins behind those that are there.
+            // An index beyond the end starts a new call.
             let at = usize::try_from(at).unwrap_or(usize::MAX).min(self.calls.len());
             if at == self.calls.len() {
                 self.calls.push(Default::default());
@@ -68,12 +69,12 @@ impl Streamed {
         }
     }
 
-    /// True when something of the reason was passed on.
+    /// True if any part of the reason was passed on.
     pub(super) fn has_reason(&self) -> bool {
         self.passed_on > 0
     }
 
-    /// The answer in one piece; `None` when what came was no stream of events.
+    /// Returns the combined response; `None` if the body was not a stream of events.
     pub(super) fn answer(&self) -> Option<Value> {
         if !self.any {
             return None;
@@ -87,11 +88,11 @@ impl Streamed {
     }
 }
 
-/// The text under [`REASON`] in the beginning of a JSON object, as far as it has come.
+/// Returns the string value of [`REASON`] from incomplete JSON, as far as it has arrived.
 fn text_so_far(arguments: &str) -> Option<String> {
     let key = format!("\"{REASON}\"");
     let (at, _) = arguments.match_indices(&key).find(|(at, _)| {
-        // A key stands at the beginning or behind a comma; within a text its quotes would be escaped.
+        // A key follows `{` or `,`; inside a string its quotes would be escaped.
         arguments[..*at].trim_end().ends_with(['{', ','])
     })?;
     let value = arguments[at + key.len()..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
@@ -102,7 +103,7 @@ fn text_so_far(arguments: &str) -> Option<String> {
         ends
     });
     let mut text = &value[..end.unwrap_or(value.len())];
-    // The end may be a half of an escape: `\ud83d\ude` at most.
+    // The text may end inside an escape, at most `\ud83d\ude`, so cut it back until it decodes.
     for _ in 0..12 {
         if let Ok(decoded) = serde_json::from_str(&format!("\"{text}\"")) {
             return Some(decoded);
@@ -125,7 +126,7 @@ mod tests {
         json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]})
     }
 
-    /// Feeds a body in pieces of a length; what was told, and the answer.
+    /// Feeds a body in pieces of this length. Returns the passed-on pieces and the response.
     fn fed(body: &str, length: usize) -> (Vec<String>, Option<Value>) {
         let (mut streamed, mut told) = (Streamed::default(), Vec::new());
         for piece in body.as_bytes().chunks(length) {

@@ -1,39 +1,39 @@
-//! The mistakes in a template when it is loaded, and when it is filled.
+//! The errors of parsing and of filling a template.
 
 use super::text::{Placeholder, Source};
 use thiserror::Error;
 
-/// An endpoint that is no template. Each message names the place inside the endpoint.
+/// Why an endpoint is not a valid template. Each message names the field of the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// A part of another type, or one that is missing.
+    /// A field is missing or has the wrong type.
     #[error("`{place}` of the endpoint must be {wanted}")]
     Type {
-        /// The part, such as `headers.X-Token`.
+        /// The field, such as `headers.X-Token`.
         place: String,
-        /// The kind that it must be.
+        /// The required type.
         wanted: &'static str,
     },
     /// A field that endpoints do not have.
     #[error("an endpoint has no field `{name}`; it has `url`, `method`, `headers` and `body`")]
     UnknownField {
-        /// The field.
+        /// The name of the field.
         name: String,
     },
-    /// A method that is none.
+    /// The method is unknown or not supported.
     #[error("`method` of the endpoint is `{method}`; write `GET`, `POST`, `PUT`, `PATCH` or `DELETE`")]
     Method {
         /// The method as written.
         method: String,
     },
-    /// An address that cannot be called.
+    /// The URL cannot be called.
     #[error("`url` of the endpoint: {why}")]
     Url {
-        /// The reason why it is wrong.
+        /// Why the URL is invalid.
         why: String,
     },
-    /// A placeholder that would choose the host.
+    /// A placeholder in the scheme, host or port.
     #[error("`url` of the endpoint has `{placeholder}` before its path; write scheme, host and port out")]
     PlaceholderInHost {
         /// The placeholder.
@@ -44,12 +44,12 @@ pub enum TemplateError {
     Header {
         /// The header, as in `headers.X-Token`.
         place: String,
-        /// The reason why it is wrong.
+        /// Why the header is invalid.
         why: String,
     },
 }
 
-/// A template that could not be filled; nothing was sent. Shows names, never values.
+/// Why a template could not be filled; no request was sent. Contains names, never values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{placeholder}` at `{place}` of the endpoint: {reason}")]
 pub struct FillError {
@@ -59,17 +59,17 @@ pub struct FillError {
 }
 
 impl FillError {
-    /// The place in the endpoint, such as `body.customer.tags[0]`.
+    /// Returns the field of the endpoint, such as `body.customer.tags[0]`.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// The placeholder.
+    /// Returns the placeholder.
     pub fn placeholder(&self) -> &Placeholder {
         &self.placeholder
     }
 
-    /// Why it could not be filled.
+    /// Returns why the placeholder could not be filled.
     pub fn reason(&self) -> &FillReason {
         &self.reason
     }
@@ -79,23 +79,23 @@ impl FillError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FillReason {
-    /// There is no value of that name.
+    /// There is no value with this name.
     #[error("{} of that name; {}", nothing(*.wanted_from), there_is(.known))]
     Unfilled {
-        /// The source in which it was looked for.
+        /// The source that was searched.
         wanted_from: Source,
-        /// The names there are.
+        /// The names that have a value.
         known: Vec<String>,
     },
-    /// Null inside a longer text.
+    /// The value is null inside a longer text.
     #[error(
         "its value is null, which has no text; give it a value or let the placeholder be the whole string of the body"
     )]
     Null,
-    /// A value that a header cannot hold.
+    /// The value cannot be part of a header.
     #[error("its value holds a line break or another control character, which no header can hold")]
     HeaderValue,
-    /// A value that would make a segment of the path empty, `.` or `..`.
+    /// The value would make a path segment empty, `.` or `..`.
     #[error("its value would change the path: the segment would be empty, `.` or `..`")]
     PathSegment,
 }

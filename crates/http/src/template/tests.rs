@@ -1,4 +1,4 @@
-//! Templates read, refused and filled.
+//! Tests of parsing and filling templates.
 
 use super::*;
 use serde_json::{Map, json};
@@ -123,7 +123,7 @@ fn a_value_stays_in_its_part_of_the_address() {
     }
 }
 
-/// Whatever the value, the address has the host, the segments and the parameters of the template.
+/// Whatever the value, the URL has the host, the segments and the parameters of the template.
 #[test]
 fn no_value_bends_the_address() {
     let shape = |text: &str| {

@@ -1,11 +1,11 @@
-//! Text with placeholders: finding them, and putting values in their place.
+//! Text with placeholders: parsing, and conversion of values to text.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The source of a placeholder's value.
+/// Where the value of a placeholder comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// `{name}`: the arguments of the call.
@@ -14,7 +14,7 @@ pub enum Source {
     Context,
 }
 
-/// A placeholder of a template. Displays the way it is written.
+/// A placeholder of a template. Displays as it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placeholder {
     pub(super) source: Source,
@@ -22,12 +22,12 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
-    /// The source of its value.
+    /// Returns the source of the value.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Placeholder {
     }
 }
 
-/// The values that placeholders are filled from.
+/// The values for the placeholders.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
     /// The arguments of the call.
@@ -66,14 +66,14 @@ pub(super) enum Piece {
     Placeholder(Placeholder),
 }
 
-/// A text cut at its placeholders. No two literals stand side by side.
+/// A text split at its placeholders. There are no two adjacent literals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Text {
     pub(super) pieces: Vec<Piece>,
 }
 
 impl Text {
-    /// Finds the placeholders. A brace or `#` that does not enclose a name is itself.
+    /// Splits a text at its placeholders. A brace or `#` that does not enclose a name is literal.
     pub(super) fn parse(text: &str) -> Text {
         let mut pieces = Vec::new();
         let mut literal = String::new();
@@ -117,7 +117,8 @@ impl Text {
     }
 }
 
-/// The length of `{{name}}` or `##name##` at the start, which stands for `{name}` or `#name#` itself.
+/// Returns the length of `{{name}}` or `##name##` at the start of the text; these are escapes for
+/// the literal texts `{name}` and `#name#`.
 fn escaped(text: &str) -> Option<usize> {
     let (_, length) = enclosed(text, "{{", "}}").or_else(|| enclosed(text, "##", "##"))?;
     Some(length)
@@ -130,8 +131,9 @@ fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
     Some((Placeholder { source, name: name.to_owned() }, length))
 }
 
-/// A name between two marks at the start, and the length of all three. A name is a letter or `_`, then
-/// letters, digits and `_`: the `{2}` of a pattern and the `#1#` of a ticket are none.
+/// Returns the name between two delimiters at the start of the text, and the length of all three. A
+/// name starts with a letter or `_`, followed by letters, digits and `_`. So `{2}` in a regex and
+/// `#1#` in a ticket number are not placeholders.
 fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usize)> {
     let inner = text.strip_prefix(open)?;
     let end = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());
@@ -140,8 +142,8 @@ fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, usiz
     (named && after.starts_with(close)).then_some((name, open.len() + end + close.len()))
 }
 
-/// A value inside a longer text: a string as it is, a number or bool the way JSON writes it, lists and dicts
-/// as JSON without white space. Null has no text.
+/// Converts a value to text. Strings are unchanged, numbers and bools are as in JSON, and lists and
+/// dicts are compact JSON. Returns `None` for null.
 pub(super) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Null => None,
@@ -150,8 +152,8 @@ pub(super) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A text as a part of a URL: everything but letters, digits and `-._~` is percent-encoded, so that it
-/// cannot end the segment or parameter it stands in.
+/// Percent-encodes a text except letters, digits and `-._~`, so that it cannot end its path segment
+/// or query parameter.
 pub(super) fn url_encoded(text: &str) -> String {
     const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     utf8_percent_encode(text, &ENCODED).to_string()
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Literals as they are, placeholders between angle brackets.
+    /// Shows a parsed text: literals unchanged, placeholders in angle brackets.
     fn cut(text: &str) -> String {
         let show = |piece: &Piece| match piece {
             Piece::Literal(literal) => literal.clone(),
@@ -191,7 +193,7 @@ mod tests {
             ("##", "##"),
             ("# a# #b", "# a# #b"),
             ("page#part", "page#part"),
-            // Escapes, and what looks like one.
+            // Escapes, and texts similar to escapes.
             ("{{a}}", "{a}"),
             ("##a##", "#a#"),
             ("x{{a}}y{b}", "x{a}y|<{b}>"),

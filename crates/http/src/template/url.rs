@@ -1,11 +1,12 @@
-//! Addresses with placeholders: a value fills a part of the path or the query and cannot leave it.
+//! URLs with placeholders: a value fills part of the path or the query and cannot reach beyond that
+//! part.
 
 use super::error::{FillError, FillReason, TemplateError};
 use super::text::{Piece, Placeholder, Text, Values, url_encoded};
 use super::{PLACE_URL, blame, text_of};
 use crate::hosts;
 
-/// The template of an address. Scheme, host and port are the author's own; the rest may be filled.
+/// The template of a URL. Scheme, host and port are literal; the rest may have placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UrlTemplate {
     pub(super) text: Text,
@@ -13,8 +14,7 @@ pub(super) struct UrlTemplate {
 
 impl UrlTemplate {
     pub(super) fn parse(text: &str) -> Result<UrlTemplate, TemplateError> {
-        // The parser of addresses drops line breaks and tabs, so that what is read here would not be what
-        // it reads.
+        // The URL parser drops line breaks and tabs, so it would read another text than this check.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(TemplateError::Url {
                 why: "it holds white space; write `%20` for a space".to_owned(),
@@ -26,7 +26,7 @@ impl UrlTemplate {
         Ok(url)
     }
 
-    /// An address of the same host, to check against the list when the template is loaded.
+    /// Returns a URL with the same host, to check it against the list when the template is loaded.
     pub(super) fn sample(&self) -> String {
         self.text
             .pieces
@@ -38,12 +38,12 @@ impl UrlTemplate {
             .collect()
     }
 
-    /// The first literal must reach beyond the host before a placeholder may stand.
+    /// Checks that the first literal reaches beyond the host before the first placeholder.
     fn host_is_written_out(&self) -> Result<(), TemplateError> {
         let Some(placeholder) = self.text.placeholders().next() else { return Ok(()) };
         let reaches = match self.text.pieces.first() {
             Some(Piece::Literal(start)) => start.split_once("://").is_some_and(|(_, after)| {
-                // An empty host would be skipped, and the next segment taken for it.
+                // The URL parser would skip an empty host and use the next segment as the host.
                 after.find(['/', '?']).is_some_and(|end| end > 0 && !after.starts_with('\\'))
             }),
             _ => false,
@@ -76,8 +76,8 @@ impl UrlTemplate {
     }
 }
 
-/// Watches the segments of the path while they are filled: an empty one, `.` and `..` would lead elsewhere,
-/// and the last two do so in every spelling.
+/// Tracks the path segments while they are filled. An empty segment, `.` or `..` would change the
+/// path, and `.` and `..` do so in every encoding.
 #[derive(Default)]
 struct Path<'a> {
     segment: String,

@@ -1,5 +1,5 @@
-//! Calls to the outside against a real server on loopback: what is sent, what is refused, and what becomes
-//! of every way in which a server can fail.
+//! Tests of HTTP calls against a real server on loopback: sent requests, refused requests, and
+//! every kind of server failure.
 
 use crate::server::{Reply, Seen, Server, closed_host};
 use rulec::prompt::{PickTool, intent_prompt};
@@ -11,16 +11,16 @@ use serde_json::{Map, Value, json};
 use std::process::Command;
 use std::time::Duration;
 
-/// Long enough for every answer that is to come, however busy the machine is.
+/// A time limit long enough for every expected response, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
-/// The limit where no answer is to come.
+/// A time limit for tests where no response is expected.
 const SHORT: Duration = Duration::from_millis(150);
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Generous limits, quick retries.
+/// Long time limits and short pauses.
 fn limits() -> Limits {
     Limits { attempt: LONG, overall: LONG, retries: 2, pauses: (ms(1), ms(4)), ..Limits::default() }
 }
@@ -33,12 +33,12 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Futures that services run are sent between threads.
+/// Checks at compile time that a future can be sent between threads.
 fn sendable<T: Send>(work: T) -> T {
     work
 }
 
-/// One GET under these limits, and how many requests arrived.
+/// Makes one GET under these limits. Returns the result and the number of requests received.
 fn get(replies: impl IntoIterator<Item = Reply>, limits: Limits) -> (Result<Response, HttpError>, usize) {
     let server = Server::replies(replies);
     let result = run(client(&[server.host()], limits).send(&Request::get(server.url("/x"))));
@@ -145,7 +145,8 @@ fn redirects_are_not_followed() {
     assert!(elsewhere.requests().is_empty());
 }
 
-/// The environment belongs to the process, so another one runs a test of this file in it.
+/// The environment is shared by the whole process. So a child process with other variables runs one
+/// of this file's tests.
 #[test]
 fn proxies_of_the_environment_are_ignored() {
     let mut other = Command::new(std::env::current_exe().unwrap());
@@ -193,7 +194,7 @@ fn retries_come_to_an_end() {
         let error = result.unwrap_err();
         assert_eq!((error.attempts(), requests), (retries + 1, retries as usize + 1), "{error}");
     }
-    // The overall limit ends them where the count would not.
+    // The overall limit ends the retries before their maximum number.
     let endless = Limits { retries: u32::MAX, pauses: (ms(5), ms(20)), overall: SHORT, ..limits() };
     let (result, _) = get([Reply::status(503)], endless);
     assert!(result.unwrap_err().attempts() < 100);
@@ -240,7 +241,7 @@ fn a_late_answer_is_a_timeout() {
             assert!(error.attempts() == 1 && requests <= 1, "{requests}");
         }
     }
-    // An answer within the limit is none.
+    // A response within the limit is not a timeout.
     assert!(get([Reply::status(200).after(ms(30))], limits()).0.is_ok());
 }
 
@@ -288,7 +289,7 @@ fn json_is_read_or_refused() {
 
 const KEY: &str = "key-of-the-test";
 
-/// Asks a model behind this reply for a flow; returns what arrived, too.
+/// Asks a model for a flow; the server sends this reply. Returns the requests received too.
 fn ask(reply: Reply, tool: &PickTool) -> (Result<Pick, ModelError>, Vec<Seen>) {
     let server = Server::replies([reply]);
     let model = ChatModel::new(client(&[server.host()], limits()), &server.url("/v1/"), "small").unwrap();
@@ -304,7 +305,7 @@ fn flows() -> PickTool {
     PickTool::flow_executor(["refund", "complain"])
 }
 
-/// An answer of a model that calls the tool with each of these arguments.
+/// Returns a model's response that calls the tool once with each of these arguments.
 fn calls(arguments: &[&str]) -> Reply {
     let call = |text: &&str| json!({"id": "c", "type": "function", "function": {"name": "flow_executor", "arguments": text}});
     let calls: Vec<_> = arguments.iter().map(call).collect();

@@ -1,5 +1,5 @@
-//! Flows, asked choices and HTTP handlers against a real server on loopback: what is executed, by whom
-//! it was found, and what is told when the model or the endpoint fails.
+//! Tests of flows, choices and HTTP handlers against a real server on loopback: executed flows, how
+//! they were found, and failures of the model or the endpoint.
 
 use crate::server::{Reply, Seen, Server, closed_host};
 use rulec::Rules;
@@ -13,9 +13,9 @@ use rulec_runtime::route::{Ending, Router};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// Long enough for every answer that is to come, however busy the machine is.
+/// A time limit long enough for every expected response, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
-/// The limit where no answer is to come.
+/// A time limit for tests where no response is expected.
 const SHORT: Duration = Duration::from_millis(150);
 
 const DESK: &str = r#"
@@ -42,7 +42,7 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-/// The answer of a model that calls the tool with these arguments.
+/// Returns a model's response that calls the tool with these arguments.
 fn call(tool: &str, arguments: Value) -> Reply {
     let function = json!({"name": tool, "arguments": arguments.to_string()});
     Reply::json(200, json!({"choices": [{"message": {"tool_calls": [{"function": function}]}}]}))
@@ -56,7 +56,7 @@ fn says(text: &str) -> Reply {
     Reply::json(200, json!({"choices": [{"message": {"content": text}}]}))
 }
 
-/// The parts that find flows beside the patterns.
+/// The settings of a test, apart from the patterns of the rules.
 #[derive(Clone)]
 struct Setting {
     classifier: Option<Options>,
@@ -66,7 +66,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// Patterns only, and an endpoint that is well.
+    /// Patterns only, and a working endpoint.
     fn plain() -> Setting {
         let endpoint = Reply::json(200, json!({"run": 9}));
         Setting { classifier: None, model: None, endpoint, limits: limits() }
@@ -99,7 +99,7 @@ impl Ran {
     }
 }
 
-/// Sets a runner up and does something with it.
+/// Sets up a runner and runs `work` with it.
 fn with_runner<F>(setting: Setting, work: impl FnOnce(FlowRunner) -> F) -> Ran
 where
     F: Future<Output = FlowOutcome> + Send,
@@ -175,7 +175,7 @@ fn where_the_classifier_abstains_the_model_is_asked() {
     let ids = &asked["tools"][0]["function"]["parameters"]["properties"]["flow_id"]["enum"];
     assert_eq!(ids, &json!(["refund_v2", "complain"]));
     assert!(!asked.to_string().contains("c-1"), "no model sees the context: {asked}");
-    // Without a classifier it is asked of every message that no pattern matches.
+    // Without a classifier, the model is asked for every message that no pattern matches.
     let ran = handle(Setting::plain().model(picks("refund_v2")), "I want my money back");
     assert_eq!(ran.found(), (Some("refund_v2"), Some("model"), "executed"));
 }
@@ -194,7 +194,8 @@ fn what_nobody_finds_is_told_with_what_came_nearest() {
     assert_eq!(ran.outcome.exceeded, []);
 }
 
-/// A text that was too long for the patterns was like one that no pattern matches.
+/// Regression test: a text too long for the patterns was reported like a text that no pattern
+/// matches.
 #[test]
 fn an_outcome_tells_the_limits_that_were_exceeded() {
     let ran = handle(Setting::classified(), &"my money back ".repeat(100_000));
@@ -319,7 +320,7 @@ fn a_model_makes_a_choice() {
     let parameter = &asked["tools"][0]["function"]["parameters"]["properties"]["branch"];
     assert_eq!(parameter["enum"], json!(["angry", "worried", "calm"]));
     assert_eq!(asked["tool_choice"]["function"]["name"], "choose_branch");
-    // The default may be the answer, and then nothing has failed.
+    // The model may pick the default branch, which is not a failure.
     let (answer, seen) = decide(branch("calm"), limits(), json!({"text": "hello"}));
     assert_eq!((&answer.branch[..], answer.failure), ("calm", None));
     assert_eq!(seen[0].json()["messages"].as_array().unwrap().len(), 2);
@@ -365,7 +366,7 @@ fn only_a_choice_that_a_model_makes_is_asked() {
     }
 }
 
-/// Routes a message to an HTTP handler behind this reply.
+/// Routes a message to an HTTP handler whose server sends this reply.
 fn route(reply: Reply, limits: Limits, message: Value) -> (Ending, Vec<Seen>) {
     let server = Server::replies([reply]);
     let rules = Rules::from_text("default -> ticket(text: text, size: ctx.size)").unwrap();
@@ -407,7 +408,7 @@ fn a_service_that_fails_is_a_result_that_names_the_route() {
     assert!(error.contains("the connection failed"), "{error}");
     let (error, _) = failed(Reply::Silence, Limits { attempt: SHORT, ..limits() }, message);
     assert!(error.contains("no complete answer within 150ms"), "{error}");
-    // What the address needs is not in the context, so nothing is sent.
+    // The URL needs a value that the context lacks, so no request is sent.
     let (error, requests) = failed(Reply::status(200), limits(), json!({"text": "x"}));
     assert!(error.contains("`#customer#`"), "{error}");
     assert_eq!(requests, 0);

@@ -1,4 +1,5 @@
-//! Calls to the outside, and flows, choices, handlers and plans that make them, against a server on loopback.
+//! Tests of HTTP calls, and of the flows, choices, handlers and plans that make them, against a
+//! server on loopback.
 
 mod calls;
 mod flows;

@@ -1,5 +1,5 @@
-//! Plans from a payload to a finished workflow, with a server that answers: judged, built, run, failed, recovered
-//! and resumed.
+//! Tests of plans from payload to finished workflow, with a real server: judging, running, failure,
+//! recovery and resuming.
 
 use super::server::{Reply, Seen, Server};
 use rulec::Rules;
@@ -25,7 +25,7 @@ fn paths(server: &Server) -> Vec<String> {
     server.requests().iter().map(path).collect()
 }
 
-/// Fetches rows, and reports them where there are enough, else raises an alarm.
+/// A plan that fetches rows, and reports them if there are enough; otherwise it raises an alarm.
 fn plan(server: &Server) -> Json {
     json!({
         "action_type": "create_workflow_plan", "name": "report", "description": "fetches and reports",
@@ -55,7 +55,8 @@ fn rows() -> Reply {
     Reply::json(200, json!({"rows": [1, 2, 3], "id": "a/b"}))
 }
 
-/// A recovery that answers the failures with these decisions in turn.
+/// Sets a recovery strategy that answers the failures with these decisions, one after another. Also
+/// returns the failures received.
 fn recovering(
     builder: CoordinatorBuilder,
     answers: impl IntoIterator<Item = Json>,
@@ -104,7 +105,7 @@ async fn a_plan_is_judged_built_run_recovered_and_completed() {
     let retry =
         json!({"action": "RETRY", "delay": 0.01, "max_attempts": 2, "modifications": {"config.timeout": 60}});
     let (builder, failures) = recovering(builder(&server), [recovery(retry)]);
-    // The agent forgets an address at first, and repairs it when told.
+    // The agent forgets a URL at first, and adds it after the feedback.
     let (mut forgetful, good) = (plan(&server), plan(&server));
     forgetful["nodes"][3]["config"].as_object_mut().unwrap().remove("url");
     let coordinator = builder
@@ -146,7 +147,7 @@ async fn a_plan_is_made_anew_and_goes_on_with_what_it_has() {
             "update_edges": [{"source": "fetch", "target": "mirror"}, {"source": "mirror", "target": "end"}]
         }
     });
-    // The first new plan would have a circle, which is a failure more to be asked about.
+    // The first changed plan has a cycle, which counts as another failure.
     let mut circle = replan.clone();
     circle["suggested_changes"]["update_edges"] = json!([
         {"source": "fetch", "target": "mirror"}, {"source": "mirror", "target": "fetch"}
@@ -166,7 +167,7 @@ async fn a_run_is_saved_after_each_node_and_resumed_elsewhere() {
     let keep = saved.clone();
     let first = builder(&server).saving(move |run| keep.lock().unwrap().push(run.clone())).build();
     let turn = first.session().offer([Made::new("create_workflow_plan", plan(&server))]).await;
-    // Nobody knows what to do about the failure.
+    // There is no recovery strategy for the failure.
     assert_eq!(status(&turn), RunStatus::Failed);
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("`report` failed"), "{turn:#?}");
 
@@ -214,7 +215,7 @@ async fn a_recovery_from_outside_interrupts_what_runs() {
     assert_eq!(paths(&server).len(), 3);
 }
 
-/// A plan may only call whom the client may, whatever is put into its addresses.
+/// A plan may only call hosts that the client allows, whatever is filled into its URLs.
 #[tokio::test]
 async fn hosts_that_are_not_listed_are_not_called() {
     let server = Server::replies([Reply::status(200)]);

@@ -1,5 +1,5 @@
-//! A router before services on loopback that fail, are slow, are left alone and recover; who may call them; and files
-//! whose new versions are put in force while it serves.
+//! Tests of a router with HTTP services on loopback: failures, slowness, circuit breakers,
+//! recovery, permissions, and rule files that change while the router serves.
 
 use crate::server::{Reply, Server};
 use rulec::{Compiler, Rules};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-/// Longer than an answer takes that is to come, however busy the machine is.
+/// A time limit long enough for every expected response, even on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
-/// The time that a circuit is open.
+/// How long a circuit stays open.
 const OPEN: Duration = Duration::from_millis(200);
 
-/// A handler that calls a server once.
+/// Creates a handler that calls a server, without retries.
 fn handler(server: &Server) -> impl Fn(Request) -> HandlerReply + Clone + Send + Sync + 'static {
     let hosts = AllowedHosts::new([server.host()]).unwrap();
     let client = HttpClient::new(hosts, Limits { retries: 0, ..Limits::default() }).unwrap();
@@ -27,7 +27,7 @@ fn message() -> Value {
     json!({"text": "x", "ctx": {"text": "x"}})
 }
 
-/// Before services `main` and `spare`.
+/// Builds a router with the services `main` and `spare` as handlers.
 fn router(rules: &str, main: &Server, spare: &Server, policy: Policy) -> Router {
     Router::builder(Rules::from_text(rules).unwrap())
         .handler("main", handler(main))
@@ -60,7 +60,7 @@ async fn another_service_takes_over_from_one_that_is_slow() {
 
 #[tokio::test]
 async fn a_service_whose_circuit_is_open_is_left_alone_until_it_recovers() {
-    // What the service answers is changed under it.
+    // The response of the service changes during the test.
     let status = Arc::new(AtomicU8::new(0));
     let seen = status.clone();
     let main = Server::answering(move |_| match seen.load(Ordering::SeqCst) {
@@ -76,7 +76,7 @@ async fn a_service_whose_circuit_is_open_is_left_alone_until_it_recovers() {
         assert_eq!(outcome.reply(), Some(&json!("spare")));
         assert_eq!((outcome.tried[0].result, main.requests().len()), (tried, requests));
     }
-    // Tried again it is still down, and then up.
+    // The service is down at the first trial and up at the second.
     tokio::time::sleep(OPEN * 2).await;
     assert_eq!((route().await.tried[0].result, main.requests().len()), ("failed", 3));
     assert_eq!((route().await.tried[0].result, main.requests().len()), ("circuit_open", 3));
@@ -135,7 +135,7 @@ async fn a_new_version_of_the_rules_is_put_in_force_while_serving() {
     }
     let status = watch.status();
     assert_eq!((status.loaded, status.refused, status.error), (2, 2, None));
-    // Not one message was without an answer, and each was answered by its generation.
+    // Every message had a reply, by the rules of its generation.
     let seen = tokio::time::timeout(LONG, sender).await.unwrap().unwrap();
     let expected = |generation| if generation == first { json!("main") } else { json!("spare") };
     assert!(seen.iter().all(|(generation, reply)| *reply == expected(*generation)), "{seen:?}");

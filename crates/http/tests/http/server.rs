@@ -1,13 +1,12 @@
-//! An HTTP server on loopback for tests: it records what arrives and answers as it is told, also in the
-//! ways a broken server does.
-//!
+//! An HTTP server on loopback for tests. It records requests and sends scripted replies, some of
+//! them as a broken server would.
 //! ```ignore
 //! let server = Server::replies([Reply::status(503), Reply::json(200, json!({"ok": true}))]);
 //! // … call server.url("/path") …
 //! assert_eq!(server.requests()[0].json(), json!({"text": "hello"}));
 //! ```
 //!
-//! Every answer closes its connection, so that one request is one connection.
+//! Every reply closes its connection, so each connection has exactly one request.
 
 use serde_json::Value;
 use std::io::{self, Read, Write};
@@ -17,68 +16,69 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A request that arrived.
+/// A request received.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     pub method: String,
-    /// Path and query, as they were sent.
+    /// Path and query, as sent.
     pub target: String,
-    /// Names in lower case, in the order they were sent.
+    /// Names in lower case, in the order sent.
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
 
 impl Seen {
-    /// A header's value.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {:?}", self.body))
     }
 }
 
-/// The answer to a request.
+/// The reply to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// A whole answer.
+    /// A complete response.
     Answer { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
     /// The reply after a pause.
     After(Duration, Box<Reply>),
-    /// The connection is closed without an answer.
+    /// Closes the connection without a response.
     Drop,
-    /// An answer that breaks off: it promises `promised` bytes and closes after those of `body`.
+    /// A truncated response: it announces `promised` bytes, sends `body`, and closes.
     Cut { status: u16, promised: usize, body: Vec<u8> },
-    /// No answer, until the client goes.
+    /// No response until the client closes the connection.
     Silence,
-    /// A head with this status and then a byte now and then, until the client goes.
+    /// A response head with this status, then single bytes slowly until the client closes the
+    /// connection.
     Drip(u16),
     /// A success without a length and without an end.
     Endless,
-    /// These bytes, whatever they are.
+    /// These raw bytes.
     Raw(Vec<u8>),
 }
 
 impl Reply {
-    /// An answer without a body.
+    /// Returns a response without a body.
     pub fn status(status: u16) -> Reply {
         Reply::Answer { status, headers: Vec::new(), body: Vec::new() }
     }
 
-    /// An answer of plain text.
+    /// Returns a plain text response.
     pub fn text(status: u16, body: &str) -> Reply {
         Reply::status(status).header("content-type", "text/plain").body(body)
     }
 
-    /// An answer of JSON.
+    /// Returns a JSON response.
     pub fn json(status: u16, body: Value) -> Reply {
         Reply::status(status).header("content-type", "application/json").body(&body.to_string())
     }
 
-    /// This answer with a header.
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Reply {
         if let Reply::Answer { headers, .. } = &mut self {
             headers.push((name.to_owned(), value.to_owned()));
@@ -86,7 +86,7 @@ impl Reply {
         self
     }
 
-    /// This answer with a body.
+    /// Sets the body.
     pub fn body(mut self, text: &str) -> Reply {
         if let Reply::Answer { body, .. } = &mut self {
             *body = text.into();
@@ -94,7 +94,7 @@ impl Reply {
         self
     }
 
-    /// This reply after a pause.
+    /// Delays the reply.
     pub fn after(self, pause: Duration) -> Reply {
         Reply::After(pause, Box::new(self))
     }
@@ -116,7 +116,7 @@ struct State {
 }
 
 impl Server {
-    /// Answers each request by a function.
+    /// Starts a server that computes each reply by a function.
     pub fn answering(answering: impl FnMut(&Seen) -> Reply + Send + 'static) -> Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -132,14 +132,14 @@ impl Server {
                     return;
                 }
                 let shared = Arc::clone(&shared);
-                // What goes wrong with a connection shows in the client and in what was seen.
+                // Connection errors are visible in the client and in the recorded requests.
                 thread::spawn(move || stream.and_then(|stream| shared.serve(stream)));
             }
         });
         Server { address, state, accepting: Some(accepting) }
     }
 
-    /// Answers with these replies in turn; the last one is for all that follow.
+    /// Starts a server that sends these replies one after another, and repeats the last one.
     pub fn replies(replies: impl IntoIterator<Item = Reply>) -> Server {
         let mut replies = replies.into_iter().collect::<Vec<_>>().into_iter();
         let mut last = Reply::Drop;
@@ -151,22 +151,22 @@ impl Server {
         })
     }
 
-    /// `127.0.0.1:port`.
+    /// Returns `127.0.0.1:port`.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
 
-    /// The address of a path, which begins with `/`.
+    /// Returns the URL of a path, which starts with `/`.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The requests that have arrived so far, in order.
+    /// Returns the requests received so far, in order.
     pub fn requests(&self) -> Vec<Seen> {
         self.state.seen.lock().unwrap().clone()
     }
 
-    /// The only request that arrived.
+    /// Returns the only request received.
     #[track_caller]
     pub fn request(&self) -> Seen {
         match &self.requests()[..] {
@@ -176,7 +176,7 @@ impl Server {
     }
 }
 
-/// `127.0.0.1:port` where nothing listens.
+/// Returns a `127.0.0.1:port` on which no server listens.
 pub fn closed_host() -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().to_string()
@@ -239,7 +239,7 @@ fn send(stream: &mut TcpStream, reply: Reply) -> io::Result<()> {
     }
 }
 
-/// One request; `None` when the client went away before its end.
+/// Reads one request; `None` if the client disconnects before its end.
 fn read_request(stream: &mut TcpStream) -> io::Result<Option<Seen>> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 1 << 12];
@@ -254,7 +254,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Option<Seen>> {
     }
 }
 
-/// The request, once all of it is there.
+/// Parses a request; `None` if it is not complete yet.
 fn parse(bytes: &[u8]) -> io::Result<Option<Seen>> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);

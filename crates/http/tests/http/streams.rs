@@ -1,4 +1,5 @@
-//! Choices whose reason is streamed, and flows executed by what the rules say, against a server on loopback.
+//! Tests of choices with a streamed reason, and of flows whose endpoint is in the rules, against a
+//! server on loopback.
 
 use crate::server::{Reply, Seen, Server, closed_host};
 use rulec::Rules;
@@ -27,7 +28,8 @@ fn run<T>(work: impl Future<Output = T> + Send) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Lets a model decide that gives these replies; the answer, what was told, and what was asked.
+/// Lets a model decide that sends these replies. Returns the answer, the streamed pieces of the
+/// reason, and the requests.
 fn decide(replies: Vec<Reply>) -> (ChoiceAnswer, Vec<String>, Vec<Seen>) {
     let server = Server::replies(replies);
     let model = ChatModel::new(client(&server.host()), &server.url("/v1"), "small").unwrap();
@@ -39,7 +41,7 @@ fn decide(replies: Vec<Reply>) -> (ChoiceAnswer, Vec<String>, Vec<Seen>) {
     (answer, told, server.requests())
 }
 
-/// The events of a model that says these arguments, a character each.
+/// Returns a stream of events with these arguments, one character per event.
 fn events(arguments: &str) -> Reply {
     let delta = |delta: Value| format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}));
     let call = |function: Value| delta(json!({"tool_calls": [{"index": 0, "function": function}]}));
@@ -87,7 +89,7 @@ fn what_fails_on_the_way_takes_the_default_and_is_not_told_twice() {
     assert!(
         matches!(&answer.failure, Some(ModelError::Malformed { text, .. }) if text.contains("overloaded"))
     );
-    // The connection breaks when something was told: another try would tell it again.
+    // The connection breaks after a piece was passed on; a retry would pass it on again.
     let body = "data: {\"choices\": [{\"delta\": {}}]}\n\n".as_bytes().to_vec();
     let (answer, _, asked) = decide(vec![Reply::Cut { status: 200, promised: 9_999, body }]);
     assert!(matches!(answer.failure, Some(ModelError::Http(_))), "{:?}", answer.failure);
@@ -96,7 +98,8 @@ fn what_fails_on_the_way_takes_the_default_and_is_not_told_twice() {
     assert_eq!(asked.len(), 2, "nothing was told, so it is tried again");
 }
 
-/// The endpoint and the tool stood in the program alone, whatever the rules said.
+/// Regression test: the endpoint and the tool came only from the program; those in the rules were
+/// ignored.
 #[test]
 fn flows_are_executed_by_what_the_rules_say() {
     let server = Server::replies([Reply::json(200, json!({"ok": true}))]);

@@ -1,23 +1,23 @@
-//! Middleware: it stands between publishing and delivering.
+//! Middleware: user functions that process an event between publishing and delivery.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Whatever went wrong in a middleware: any error converts, and so does a text.
+/// The error of a middleware. Any error type or text converts to it.
 pub type MiddlewareError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The answer of a middleware about an event.
+/// A middleware's decision about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow<E> {
-    /// It goes on, as it came or changed.
+    /// Passes this event on, changed or not.
     Pass(E),
-    /// It goes no further, for this reason.
+    /// Stops the event, for this reason.
     Stop(String),
 }
 
-/// A type that a middleware can return: a [`Flow`], or a `Result` of one with an error of any type.
+/// A type that a middleware can return: a [`Flow`], or a `Result` of one with any error type.
 pub trait MiddlewareResult<E> {
-    /// The flow, or what went wrong.
+    /// Converts the value to the flow or the error.
     ///
     /// # Errors
     /// The middleware's own error.
@@ -36,26 +36,26 @@ impl<E, X: Into<MiddlewareError>> MiddlewareResult<E> for Result<Flow<E>, X> {
     }
 }
 
-/// The middleware that stopped an event, and why.
+/// The middleware that stopped an event, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// Its name.
+    /// Name of the middleware.
     pub middleware: String,
-    /// Why.
+    /// Why the event was stopped.
     pub reason: StopReason,
 }
 
-/// Why an event went no further.
+/// Why an event was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The middleware said so, for this reason.
+    /// The middleware returned [`Flow::Stop`] with this reason.
     Stopped(String),
     /// The middleware returned this error.
     Failed(String),
-    /// The middleware took longer than this.
+    /// The middleware exceeded this time limit.
     TimedOut(Duration),
-    /// The middleware panicked, saying this.
+    /// The middleware panicked with this message.
     Panicked(String),
 }
 

@@ -1,9 +1,9 @@
-//! A subscriber's queue: bounded, with a stated policy for when it is full.
+//! A subscriber's queue: bounded, with an explicit policy for when it is full.
 //!
-//! Tokio's own channels each know one policy (`mpsc` waits or refuses, `broadcast` drops the oldest
-//! and rounds its capacity up), and none says where in the stream something is missing. Here a gap
-//! has its place among the events, so the queue is a plain one; tokio's semaphore makes publishers
-//! wait in the order they came, and its `Notify` wakes the subscriber.
+//! Tokio's own channels each have one policy: `mpsc` waits or refuses; `broadcast` drops the oldest
+//! and rounds its capacity up. None of them reports where in the stream events are missing. Here a
+//! gap has a position among the events, so the queue is a plain `VecDeque`. Tokio's semaphore makes
+//! publishers wait in their order of arrival, and its `Notify` wakes the subscriber.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,37 +11,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::coop::consume_budget;
 
-/// The treatment of an event when a subscriber's queue is full.
+/// What happens to an event when a subscriber's queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// The publisher waits: nothing is ever dropped, and a subscriber that stops reading stops the
-    /// publishers too.
+    /// The publisher waits. No event is ever dropped, but a subscriber that stops reading blocks
+    /// the publishers.
     Wait,
-    /// The oldest event in the queue makes room, for subscribers who care for the present.
+    /// The oldest event in the queue is dropped, for subscribers that need the latest events.
     DropOldest,
-    /// The new event is dropped, for subscribers who care for the beginning.
+    /// The new event is dropped, for subscribers that need the earliest events.
     DropNewest,
 }
 
-/// Why there is no event.
+/// Why a receive call returned no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecvError {
-    /// At this place this many events were dropped; the next call goes on behind them.
+    /// This number of events was dropped at this position. The next call returns the event after
+    /// the gap.
     #[error("{0} events were dropped, since the queue was full")]
     Lagged(u64),
-    /// The queue is empty now; from [`Subscription::try_recv`] only.
+    /// The queue is empty; only returned by [`Subscription::try_recv`].
     #[error("there is no event yet")]
     Empty,
-    /// The bus is gone and everything queued has been received.
+    /// The bus was dropped and all queued events were received.
     #[error("the bus is closed")]
     Closed,
 }
 
-/// The fate of an event at one queue.
+/// What happened to an event at one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Queued,
-    /// An older one was dropped for it.
+    /// Queued, after the oldest event was dropped to make room.
     QueuedForAnother,
     Dropped,
     Closed,
@@ -51,20 +52,21 @@ pub(super) struct Queue<E> {
     capacity: usize,
     policy: Policy,
     state: Mutex<State<E>>,
-    /// A permit for each free place; only [`Policy::Wait`] takes any.
+    /// One permit per free slot; used only under [`Policy::Wait`].
     free: Semaphore,
-    /// There is something to receive, or the end.
+    /// Notified when an event arrives or the bus ends.
     arrived: Notify,
 }
 
 struct State<E> {
-    /// The events, each with the number of those dropped just before it.
+    /// The events, each with the number of events dropped just before it.
     events: VecDeque<(u64, E)>,
-    /// The number dropped behind the last of them.
+    /// Number of events dropped after the last one in `events`.
     dropped_behind: u64,
     dropped: u64,
-    /// True when the side no longer uses the queue.
+    /// Whether the bus was dropped.
     bus_gone: bool,
+    /// Whether the subscription was dropped.
     subscriber_gone: bool,
 }
 
@@ -94,14 +96,14 @@ impl<E> Queue<E> {
         self.lock().subscriber_gone
     }
 
-    /// Queues an event; gives it back when the publisher has to wait.
+    /// Queues an event. Returns the event as the error if the publisher must wait.
     pub(super) fn try_send(&self, event: E) -> Result<Sent, E> {
         if self.policy != Policy::Wait {
             return Ok(self.push(event));
         }
         match self.free.try_acquire() {
             Ok(place) => {
-                // The subscriber gives it back when it takes the event out.
+                // The subscriber adds the permit back when it takes the event out.
                 place.forget();
                 Ok(self.push(event))
             }
@@ -110,7 +112,7 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Waits for room. Publishers get it in the order they came.
+    /// Waits for room and queues the event. Publishers get room in their order of arrival.
     pub(super) async fn send_when_free(&self, event: E) -> Sent {
         match self.free.acquire().await {
             Ok(place) => {
@@ -122,7 +124,7 @@ impl<E> Queue<E> {
     }
 
     fn push(&self, event: E) -> Sent {
-        // An event is somebody else's type: it is dropped when the lock is free again.
+        // An event is a user type, so it is dropped only after the lock is released.
         let mut evicted = None;
         let mut state = self.lock();
         let sent = if state.subscriber_gone {
@@ -189,8 +191,8 @@ impl<E> State<E> {
     }
 }
 
-/// A subscriber's end of its queue. Dropping it unsubscribes, and lets publishers go that wait for
-/// room in it.
+/// The receiving end of a subscriber's queue. Dropping it unsubscribes, and releases publishers
+/// that wait for room in it.
 pub struct Subscription<E> {
     queue: Arc<Queue<E>>,
 }
@@ -200,42 +202,43 @@ impl<E> Subscription<E> {
         Subscription { queue }
     }
 
-    /// The next event; waits for it. May be dropped while waiting without losing any.
+    /// Waits for the next event and returns it. Cancel safe: dropping the future loses no event.
     ///
     /// # Errors
-    /// [`RecvError::Lagged`] at the place where events were dropped, [`RecvError::Closed`] when the
-    /// bus is gone and everything queued has been received.
+    /// [`RecvError::Lagged`] at a position where events were dropped; [`RecvError::Closed`] if the
+    /// bus was dropped and all queued events were received.
     pub async fn recv(&mut self) -> Result<E, RecvError> {
-        // Lets others have their turn when there is always something to receive.
+        // Yields to other tasks when there is always an event to receive.
         consume_budget().await;
         loop {
             match self.queue.pop() {
-                // A permit is kept when something arrives between looking and waiting.
+                // `Notify` stores a permit if an event arrives between `pop` and `notified`.
                 Err(RecvError::Empty) => self.queue.arrived.notified().await,
                 other => return other,
             }
         }
     }
 
-    /// The next event, if there is one now.
+    /// Returns the next event without waiting.
     ///
     /// # Errors
-    /// As for [`Subscription::recv`], and [`RecvError::Empty`] when there is none yet.
+    /// As for [`Subscription::recv`], and [`RecvError::Empty`] if no event is queued.
     pub fn try_recv(&mut self) -> Result<E, RecvError> {
         self.queue.pop()
     }
 
-    /// The number of events that wait to be received.
+    /// Returns the number of queued events.
     pub fn len(&self) -> usize {
         self.queue.lock().events.len()
     }
 
-    /// True when none waits.
+    /// True if no event is queued.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of events that have been dropped in all, told by [`RecvError::Lagged`] already or not.
+    /// Returns the total number of dropped events, whether [`RecvError::Lagged`] has reported them
+    /// or not.
     pub fn dropped(&self) -> u64 {
         self.queue.lock().dropped
     }

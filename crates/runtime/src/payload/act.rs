@@ -1,4 +1,5 @@
-//! The built-in ways to carry out the kinds of decisions that concern plans: they become workflows, run, change and go on.
+//! Built-in execution of decisions about plans: plans become workflows, which are run, changed and
+//! resumed.
 
 use super::coordinator::Coordinator;
 use super::execute::{Ask, Judged, Run, RunReport, RunStatus, check_kinds};
@@ -10,17 +11,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// The kind of payload that a whole plan is.
+/// The payload kind of a whole plan.
 const PLAN: &str = "create_workflow_plan";
-/// The kind of payload that is a plan of one node.
+/// The payload kind of a plan with one node.
 const NODE: &str = "create_node";
 
-/// There is no workflow of that id.
+/// The error for an unknown workflow id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no workflow `{0}`")]
 pub struct UnknownWorkflow(pub String);
 
-/// The outcome of a decision that was carried out.
+/// The outcome of an executed decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acted {
     pub result: Option<Result<Json, String>>,
@@ -28,7 +29,7 @@ pub(super) struct Acted {
 }
 
 impl Coordinator {
-    /// Carries out a decision that was accepted.
+    /// Executes an accepted decision.
     pub(super) async fn act(self, decision: Validated) -> Acted {
         let kind = decision.decision.kind.clone();
         if let Some(handler) = self.inner.handlers.get(&kind) {
@@ -57,7 +58,8 @@ impl Coordinator {
         }
     }
 
-    /// An error when a plan is accepted that cannot be run: nobody works on one of its nodes, a condition is none.
+    /// Checks that an accepted plan can run. Returns an error if a node type is not registered or a
+    /// condition does not compile.
     pub(super) fn can_run(&self, decision: &Validated) -> Result<(), PlanError> {
         let plan = match &*decision.decision.kind {
             kind if self.inner.handlers.contains_key(kind) => return Ok(()),
@@ -68,7 +70,7 @@ impl Coordinator {
         check_kinds(&plan?, &self.inner.crew)
     }
 
-    /// Keeps a plan as a workflow and runs it.
+    /// Stores a plan as a new workflow and runs it.
     async fn plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
         let plan = plan.map_err(|error| error.to_string())?;
         let run = {
@@ -99,7 +101,7 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Goes on with a run that was left, as a decision from outside says.
+    /// Resumes a stopped run by a recovery decision that was made outside the run.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.named(payload)?;
         let recovery = Recovery::read(kind, payload).ok_or("the payload says no recovery")?;
@@ -130,10 +132,11 @@ impl Coordinator {
             .ok_or_else(|| format!("the workflow `{id}` was not made here; register a handler for this kind"))
     }
 
-    /// Runs a workflow from where it was left, telling judges what becomes of it.
+    /// Runs a workflow from where it stopped, and keeps its status in the judges' context up to
+    /// date.
     async fn run(&self, run: &Arc<Run>) -> RunReport {
         self.tell(run, "RUNNING");
-        // Told when the run is dropped, and overwritten when it is not.
+        // The status if the run is dropped; replaced when the run ends.
         let mut ending = Ending { coordinator: self, run, status: "INTERRUPTED" };
         let (coordinator, id) = (self.clone(), run.id.clone());
         let judged: Judged = Arc::new(move |plan: &Plan| {
@@ -146,7 +149,7 @@ impl Coordinator {
         report
     }
 
-    /// Asks the recovery strategy about a failure, and has its decision judged.
+    /// Returns the function that sends a failure to the recovery strategy and judges its decision.
     fn asking(&self) -> Ask {
         let coordinator = self.clone();
         task::boxed(
@@ -161,19 +164,19 @@ impl Coordinator {
         )
     }
 
-    /// Tells judges of a workflow and its state.
+    /// Sets a workflow's status, in the run and in the judges' context.
     fn tell(&self, run: &Run, status: &'static str) {
         run.is_now(status);
         let described = run.state().plan.described(status);
         self.know(&run.id, described);
     }
 
-    /// Puts a workflow into the context of the judges.
+    /// Adds a workflow to the judges' context.
     fn know(&self, id: &str, described: Json) {
         self.inner.judges.rcu(|judges| judges.knowing(id, described.clone()));
     }
 
-    /// Judges with the workflows that were made here in their context.
+    /// Returns the judges with all of the coordinator's workflows in their context.
     pub(super) fn knowing_all(&self, judges: Judges) -> Judges {
         let workflows = self.workflows();
         workflows.values().fold(judges, |judges, run| {
@@ -186,16 +189,17 @@ impl Coordinator {
         self.inner.workflows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A workflow that a plan became, with all that its latest run has put out, as JSON to keep.
+    /// Returns a workflow's plan and progress as JSON to store; `None` if the workflow is unknown.
     pub fn saved(&self, workflow: &str) -> Option<Json> {
         let run = self.workflows().get(workflow).cloned();
         run.map(|run| run.saved())
     }
 
-    /// Takes a workflow back that was saved, in the place of one with its id. Its plan is judged again.
+    /// Restores a saved workflow, which replaces one with the same id. Its plan is judged again.
+    /// Returns the workflow's id.
     ///
     /// # Errors
-    /// When it is no saved workflow, or its plan is refused.
+    /// If the JSON is not a saved workflow, or its plan is rejected.
     pub fn restore(&self, saved: &Json) -> Result<String, PlanError> {
         let id =
             saved["workflow_id"].as_str().ok_or_else(|| PlanError("there is no `workflow_id`".to_owned()))?;
@@ -208,11 +212,11 @@ impl Coordinator {
         Ok(id.to_owned())
     }
 
-    /// Goes on with a workflow from where its latest run was left: nodes that have put out something are not run
-    /// again.
+    /// Resumes a workflow where its latest run stopped. Nodes that already have an output are not
+    /// run again.
     ///
     /// # Errors
-    /// When there is no such workflow.
+    /// If there is no such workflow.
     pub async fn resume(&self, workflow: &str) -> Result<RunReport, UnknownWorkflow> {
         let run = self.workflows().get(workflow).cloned();
         let run = run.ok_or_else(|| UnknownWorkflow(workflow.to_owned()))?;
@@ -220,7 +224,7 @@ impl Coordinator {
     }
 }
 
-/// Tells judges how a run ended, also when it is dropped.
+/// Reports the final status of a run to the judges on drop, even if the run is cancelled.
 struct Ending<'r> {
     coordinator: &'r Coordinator,
     run: &'r Run,
@@ -239,7 +243,8 @@ impl Judges {
     }
 }
 
-/// The plan as its judge accepts it; an error is the feedback. Rules that know no plans accept it.
+/// Returns the plan as corrected by its judge; the error is the feedback. If the rules declare no
+/// plans, the plan is accepted.
 fn judged(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     if judges.get(PLAN).is_none() {
         return Ok(plan.clone());
@@ -254,7 +259,7 @@ fn judged(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// The recovery that an event tells.
+/// Reads the recovery from an accepted decision, if the event is one.
 fn recovery(handled: Handled) -> Option<Recovery> {
     match handled.event? {
         DecisionEvent::Validated(validated) => Recovery::read(&validated.decision.kind, validated.payload()),

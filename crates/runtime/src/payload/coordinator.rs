@@ -1,4 +1,4 @@
-//! The consequences of an event: judging, recovery, and turning to a fallback.
+//! The coordinator: judges decisions, recovers from failures, and proposes fallbacks.
 
 use super::execute::{Crew, Factory, Run};
 use super::{DecisionEvent, Judges, Made, NodeFailure, Rejected, Validated};
@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The recovery of a program: its answer to a failed node, and the kind of that decision.
+/// The program's recovery strategy, and the payload kind of its decisions.
 struct Recovery {
     kind: String,
     strategy: Function<NodeFailure, Json>,
@@ -21,7 +21,7 @@ struct Recovery {
 
 type Fallback = Arc<dyn Fn(&Rejected) -> Option<Json> + Send + Sync>;
 
-/// Judges decisions and publishes the answers. Cheap to clone; clones share the bus and the judges.
+/// Judges decisions and publishes the results. Cheap to clone; clones share the bus and the judges.
 #[derive(Clone)]
 pub struct Coordinator {
     pub(super) inner: Arc<Inner>,
@@ -37,33 +37,34 @@ pub(super) struct Inner {
     pub(super) tries: u32,
     pub(super) handlers: HashMap<String, Function<Validated, Json>>,
     pub(super) crew: Arc<Crew>,
-    /// The workflows that plans became, by their ids.
+    /// The workflows created from plans, by id.
     pub(super) workflows: Mutex<HashMap<String, Arc<Run>>>,
 }
 
-/// A decision that was rejected, for the agent that made it to make a better one.
+/// A rejected decision, sent to the agent that proposed it so that it can propose a better one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Again {
     /// The rejected decision; its `feedback` is the text for a language model.
     pub rejected: Rejected,
-    /// Counts the times that the agent has been asked about it, from 1.
+    /// Number of this request about the decision, from 1.
     pub attempt: u32,
 }
 
-/// Puts a [`Coordinator`] together.
+/// Builds a [`Coordinator`].
 #[must_use]
 pub struct CoordinatorBuilder {
     inner: Inner,
 }
 
-/// The fate of an event, or of one that followed from it.
+/// The result of publishing an event, or of an event that followed from it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Handled {
-    /// The event as it was published; none when a middleware stopped it.
+    /// The event as published; `None` if a middleware stopped it.
     pub event: Option<DecisionEvent>,
-    /// The record of its publication; none when it is internal, for the caller alone.
+    /// The record of the publication; `None` for an event of an internal kind, which only the
+    /// caller receives.
     pub published: Option<Published>,
 }
 
@@ -80,14 +81,16 @@ impl fmt::Debug for CoordinatorBuilder {
 }
 
 impl CoordinatorBuilder {
-    /// A bus with middleware of its own. It sees decisions before they are judged.
+    /// Sets the bus, which may have its own middleware. The middleware receives decisions before
+    /// they are judged.
     pub fn over(mut self, bus: BusBuilder<DecisionEvent>) -> Self {
         self.inner.bus = bus.build();
         self
     }
 
-    /// The strategy that answers the failure of a node with the payload of a decision of this kind,
-    /// such as `error_recovery`, or of the kind that the payload's `action_type` names. Where it fails or panics the kind's fallback takes its place.
+    /// Sets the recovery strategy: it answers a node's failure with the payload of a decision. The
+    /// decision has this kind, such as `error_recovery`, or the kind named by the payload's
+    /// `action_type`. If the strategy fails or panics, the fallback of the kind is proposed.
     pub fn recovery<F, Fut, E>(mut self, kind: impl Into<String>, strategy: F) -> Self
     where
         F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
@@ -99,23 +102,24 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how long the recovery strategy may take; without limit when not set.
+    /// Sets the time limit of the recovery strategy. Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
         self.inner.limit = Some(limit);
         self
     }
 
-    /// Makes the payload of the kind that a rejected one falls back to, or none to leave it at the
-    /// rejection. When not set, the payload gets those of its fields that are known: what the node's
-    /// failure says, what the rejected payload has under the same name, and as `reason` why it was
-    /// rejected.
+    /// Sets the function that makes the payload of a fallback decision. If the function returns
+    /// `None`, no fallback is proposed.
+    ///
+    /// By default, the declared fields are copied from the node's failure and from the rejected
+    /// payload. The field `reason` defaults to a text that names the rejected kind.
     pub fn fallback(mut self, make: impl Fn(&Rejected) -> Option<Json> + Send + Sync + 'static) -> Self {
         self.inner.fallback = Some(Arc::new(make));
         self
     }
 
-    /// The agent that is asked again when a [`Session`](super::Session) is offered a decision of its that is rejected. It answers
-    /// with other decisions, or with none to give up. Its own failure counts as none.
+    /// Sets the agent that is called when a [`Session`](super::Session) rejects a decision. The
+    /// agent returns other decisions, or none to give up. An error of the agent counts as none.
     pub fn agent<F, Fut, E>(mut self, agent: F) -> Self
     where
         F: Fn(Again) -> Fut + Send + Sync + 'static,
@@ -126,13 +130,14 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how often the agent is asked again about one decision; 3 times when not set.
+    /// Sets how often the agent is called about one decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
         self.inner.tries = tries;
         self
     }
 
-    /// The handler that carries out accepted decisions of a kind, in the place of what is built in.
+    /// Sets the handler that executes accepted decisions of a kind. It replaces the built-in
+    /// behaviour.
     pub fn on<F, Fut, E>(mut self, kind: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Validated) -> Fut + Send + Sync + 'static,
@@ -143,8 +148,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Says how nodes of a type are worked on. The factory is asked for every attempt, with the placeholders of
-    /// the node's config filled. `START` and `END` are there from the beginning: they hand on what they get.
+    /// Registers a node type. The factory is called for every attempt, after the placeholders in
+    /// the node's config are filled. `START` and `END` are built in: they pass their input on.
     pub fn node_kind(
         mut self,
         kind: impl Into<String>,
@@ -154,27 +159,28 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// A value that plans may name in a placeholder, such as `${API_KEY}`. Whoever writes plans can have it sent
-    /// wherever a node may send.
+    /// Sets a value that plans may use in a placeholder, such as `${API_KEY}`. The author of a plan
+    /// can send the value wherever a node can send data.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
         self.crew().values.insert(name.into(), value.into());
         self
     }
 
-    /// Sets how long an attempt at a node may take whose config has no `timeout`; 60 seconds when not set.
+    /// Sets the time limit of one attempt at a node whose config has no `timeout`. Default: 60
+    /// seconds.
     pub fn node_limit(mut self, limit: Duration) -> Self {
         self.crew().node_limit = limit;
         self
     }
 
-    /// Sets how many failures of nodes may be asked about in one run; 10 when not set.
+    /// Sets the maximum number of recovery requests per run. Default: 10.
     pub fn recoveries(mut self, most: u64) -> Self {
         self.crew().recoveries = most;
         self
     }
 
-    /// Told of a run after each of its nodes, in the form that [`Coordinator::restore`] takes. Called from within
-    /// the run, so that it must be quick.
+    /// Registers a callback that runs after each node, with the run in the form that
+    /// [`Coordinator::restore`] takes. The callback runs inside the run, so it must be quick.
     pub fn saving(mut self, save: impl Fn(&Json) + Send + Sync + 'static) -> Self {
         self.crew().saving = Some(Arc::new(save));
         self
@@ -184,14 +190,14 @@ impl CoordinatorBuilder {
         Arc::make_mut(&mut self.inner.crew)
     }
 
-    /// The coordinator, nobody yet subscribed to its bus.
+    /// Builds the coordinator; its bus has no subscribers yet.
     pub fn build(self) -> Coordinator {
         Coordinator { inner: Arc::new(self.inner) }
     }
 }
 
 impl Coordinator {
-    /// Begins a coordinator.
+    /// Starts building a coordinator.
     pub fn builder(judges: Judges) -> CoordinatorBuilder {
         let passes: Factory = Arc::new(|_| Ok(from_fn(|input| async move { Ok(input) })));
         let crew = Crew {
@@ -216,25 +222,26 @@ impl Coordinator {
         CoordinatorBuilder { inner }
     }
 
-    /// The bus, to subscribe to. What is published there directly is not judged.
+    /// Returns the bus, for subscribing. Events published directly on the bus are not judged.
     pub fn bus(&self) -> &Bus<DecisionEvent> {
         &self.inner.bus
     }
 
-    /// The judges at work.
+    /// Returns the current judges.
     pub fn judges(&self) -> Arc<Judges> {
         self.inner.judges.load_full()
     }
 
-    /// Puts other judges to work, such as after the context has changed. The workflows that were made here are added
-    /// to their context.
+    /// Replaces the judges, for example after the context has changed. The coordinator's workflows
+    /// are added to the context of the new judges.
     pub fn replace(&self, judges: Judges) {
         self.inner.judges.store(Arc::new(self.knowing_all(judges)));
     }
 
-    /// Sends an event through the middleware, judges it when it is a decision, publishes the answer,
-    /// and goes on with what follows: the recovery of a failed node, the fallback of a rejected
-    /// kind. Tells all of it, in that order; it ends, since no kind stands in for itself.
+    /// Sends an event through the middleware, judges it if it is a decision, and publishes the
+    /// result. Then handles what follows: the recovery of a failed node, or the fallback of a
+    /// rejected kind. Returns all results in that order. The process ends, because no kind can
+    /// replace itself.
     ///
     /// Waits for middleware, recovery, and room in full queues; see [`Bus::publish`].
     pub async fn publish(&self, event: impl Into<DecisionEvent>) -> Vec<Handled> {
@@ -243,7 +250,7 @@ impl Coordinator {
         while let Some(event) = waiting.pop_front() {
             let judges = self.judges();
             let event = match event {
-                // It has been judged: a strategy that failed has no payload to show.
+                // The decision is rejected already: a failed strategy has no payload to judge.
                 DecisionEvent::Rejected(_) => Ok(event),
                 event => self.inner.bus.prepare(event).await,
             };
@@ -293,7 +300,7 @@ impl Coordinator {
         Some(DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback }))
     }
 
-    /// The decision that takes a rejected one's place.
+    /// Returns the fallback decision that replaces a rejected one.
     fn turn(&self, rejected: &Rejected, judges: &Judges) -> Option<DecisionEvent> {
         let kind = rejected.fallback.as_ref()?;
         let mut instead_of = rejected.decision.instead_of.clone();
@@ -314,7 +321,8 @@ impl Coordinator {
     }
 }
 
-/// The fields of a fallback that are known from what it stands in for.
+/// Builds a fallback's payload from the fields of the rejected decision and of the node's
+/// failure.
 fn carried_over(rejected: &Rejected, kind: &Payload) -> Json {
     let mut known = Map::new();
     known.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));
@@ -331,7 +339,7 @@ fn carried_over(rejected: &Rejected, kind: &Payload) -> Json {
     }
     let declared = |name: &String| kind.object.fields.iter().any(|field| *field.name == **name);
     known.retain(|name, _| declared(name));
-    // The rejected decision's own name is not the fallback's.
+    // `action_type` names the kind of the rejected decision, not of the fallback.
     known.remove("action_type");
     Json::Object(known)
 }

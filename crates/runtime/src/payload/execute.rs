@@ -1,6 +1,7 @@
-//! Runs of plans. A plan becomes a [`Workflow`], whose nodes look at what the run has so far: a node that has put
-//! out something hands it on as it is, so that a run goes on where it was left, also under a changed plan. A node
-//! that fails asks what to do, and does it, before the workflow hears of it.
+//! Runs plans. A plan becomes a [`Workflow`] whose nodes consult the progress of the run. A node
+//! that already has an output is not run again, so a run can resume where it stopped, even under a
+//! changed plan. A failed node requests a recovery and executes it before the workflow sees the
+//! failure.
 
 mod step;
 
@@ -17,41 +18,42 @@ use std::time::Duration;
 use step::Step;
 use tokio::time::Instant;
 
-/// Makes the processor of a node; asked for every attempt, with the placeholders of its config filled.
+/// Makes the processor of a node. Called for every attempt, with the placeholders in the node's
+/// config filled.
 pub(super) type Factory = Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
-/// Whatever runs of plans have in common: who does the work, and who is asked.
+/// The settings shared by all runs of plans.
 #[derive(Clone)]
 pub(super) struct Crew {
     pub kinds: HashMap<String, Factory>,
     /// The values that placeholders may name.
     pub values: Map<String, Json>,
-    /// The time for an attempt where the node sets none.
+    /// Time limit of an attempt if the node sets none.
     pub node_limit: Duration,
-    /// The failures that may be asked about in one run.
+    /// Maximum recovery requests per run.
     pub recoveries: u64,
-    /// Told of each run after each of its nodes.
+    /// Called after each node with the serialized run.
     pub saving: Option<Saving>,
 }
 
-/// Takes a run as it can be resumed.
+/// Receives a run in a form that can be resumed.
 type Saving = Arc<dyn Fn(&Json) + Send + Sync>;
 
-/// The end of a run.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// Every node that was reached has put out something, or was skipped.
+    /// Every reached node has an output or was skipped.
     Completed,
-    /// A node failed, and nothing helped.
+    /// A node failed and recovery did not help.
     Failed,
-    /// A recovery ended it.
+    /// A recovery decision aborted the run.
     Aborted,
 }
 
 impl RunStatus {
-    /// As it is written in the context of judges.
+    /// Returns the name used in the judges' context.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Completed => "COMPLETED",
@@ -61,41 +63,41 @@ impl RunStatus {
     }
 }
 
-/// The report of a run of a plan.
+/// The report of a plan's run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// The workflow.
+    /// Id of the workflow.
     pub workflow_id: String,
-    /// The end of the run.
+    /// How the run ended.
     pub status: RunStatus,
-    /// Why it did not complete.
+    /// Why the run did not complete; `None` if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The output of each node that ran, and an empty object for each that was skipped.
+    /// Outputs by node id; an empty object for each skipped node.
     pub outputs: BTreeMap<String, Json>,
-    /// The times that each node has failed, those that recovered among them.
+    /// Number of failed attempts by node id, including nodes that recovered.
     pub failures: BTreeMap<String, u64>,
-    /// The nodes that were skipped because they failed.
+    /// Nodes that were skipped after a failure.
     pub skipped: Vec<String>,
-    /// The nodes that no taken edge led to.
+    /// Nodes that no taken edge reached.
     pub unreached: Vec<String>,
 }
 
-/// Why a run stopped before its end.
+/// Why a run stopped early.
 #[derive(Clone, Debug)]
 enum Ended {
     Stopped(RunStatus, String),
     Replanned,
 }
 
-/// A plan with its latest run. What happens to it survives whoever ran it.
+/// A plan and its latest run. Both outlive a cancelled call of [`Run::run`].
 pub(super) struct Run {
     pub id: String,
     state: Mutex<State>,
-    /// The word that judges know its state by.
+    /// The status as the judges' context shows it.
     status: Mutex<&'static str>,
-    /// Held by the node that asks what to do about its failure: one is asked about at a time.
+    /// Locked by the node that requests a recovery, so that there is one request at a time.
     asking: tokio::sync::Mutex<()>,
 }
 
@@ -103,16 +105,16 @@ pub(super) struct State {
     pub plan: Plan,
     pub progress: Progress,
     ended: Option<Ended>,
-    /// The failures that were asked about.
+    /// Number of recovery requests in this run.
     asked: u64,
-    /// The first thing to do about a node, decided outside of the run.
+    /// A node and its first recovery, decided outside the run.
     pub order: Option<(String, Recovery)>,
     deadline: Option<Instant>,
 }
 
-/// Says what to do about a failure; none when nobody knows.
+/// Requests the recovery for a failure; `None` if there is none.
 pub(super) type Ask = Function<NodeFailure, Option<Recovery>>;
-/// Says whether a plan may be run; an error is the feedback.
+/// Judges a plan; the error is the feedback.
 pub(super) type Judged = Arc<dyn Fn(&Plan) -> Result<Plan, String> + Send + Sync>;
 
 impl Run {
@@ -131,22 +133,22 @@ impl Run {
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held but what leaves it whole.
+        // Code under this lock keeps the state consistent even if it panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins anew, with another input.
+    /// Resets the progress, with a new input.
     pub fn restart(&self, input: Json) {
         self.state().progress = Progress { input, ..Progress::default() };
     }
 
-    /// Everything there is to know, to go on with later.
+    /// Returns the run as JSON, to be resumed later.
     pub fn saved(&self) -> Json {
         let state = self.state();
         json!({"workflow_id": self.id, "plan": state.plan.payload(), "progress": state.progress})
     }
 
-    /// Runs it to its end, from where it was left.
+    /// Runs the plan to its end, from where it stopped.
     pub async fn run(self: &Arc<Run>, crew: &Arc<Crew>, ask: &Ask, judged: &Judged) -> RunReport {
         {
             let mut state = self.state();
@@ -175,7 +177,7 @@ impl Run {
     pub fn report(&self, status: RunStatus, reason: Option<String>) -> RunReport {
         let state = self.state();
         let Progress { outputs, failures, mut skipped, mut unreached, .. } = state.progress.clone();
-        // In the plan's order, whichever ended first.
+        // Sorted in the plan's order, independent of which node ended first.
         let place = |id: &String| state.plan.nodes.iter().position(|node| node.id == *id);
         skipped.sort_by_cached_key(place);
         unreached.sort_by_cached_key(place);
@@ -183,8 +185,8 @@ impl Run {
         RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
     }
 
-    /// The plan as a workflow, whose nodes run as soon as they are ready. Every edge delivers; a node itself sees which
-    /// of its edges are taken.
+    /// Converts the plan to a workflow whose nodes run as soon as they are ready. Every edge
+    /// delivers; each node itself evaluates which of its incoming edges are taken.
     fn workflow(
         self: &Arc<Run>,
         crew: &Arc<Crew>,
@@ -229,7 +231,7 @@ impl Run {
     }
 }
 
-/// Says which kinds of nodes nobody works on.
+/// Returns an error if a node's type is not registered.
 pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
     match plan.nodes.iter().find(|node| !crew.kinds.contains_key(&node.kind)) {
         None => Ok(()),
@@ -246,15 +248,16 @@ pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
 }
 
 impl State {
-    /// The outputs of the nodes that come before a node. That of any other may be there or not, by which of those that
-    /// run side by side is faster, so that it counts as missing.
+    /// Returns the outputs of a node's predecessors. Outputs of other nodes are left out, because
+    /// their presence would depend on the timing of concurrent nodes.
     fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
         let before = self.plan.before(id).into_iter();
         before.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
     }
 
-    /// The values of an edge's condition: the fields of its source's output, `output` for all of it, and that of each
-    /// node before its target under the node's id.
+    /// Builds the values for an edge's condition: the fields of the source's output, and the whole
+    /// output as `output`. The output of each predecessor of `target` is available under that
+    /// node's id.
     fn facts(&self, target: &str, output: &Json) -> Json {
         let mut facts = output.as_object().cloned().unwrap_or_default();
         facts.insert("output".to_owned(), output.clone());
@@ -263,7 +266,7 @@ impl State {
         Json::Object(facts)
     }
 
-    /// The input of a node; none when no edge that leads to it is taken.
+    /// Computes the input of a node; `None` if none of its incoming edges is taken.
     fn input(&self, id: &str) -> Option<Json> {
         let mut arrivals: Vec<Arrival> = Vec::new();
         let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();
@@ -285,7 +288,7 @@ impl State {
         }
     }
 
-    /// A node as its factory gets it, and its input.
+    /// Returns a node with its config filled, and the node's input.
     fn prepared(&self, node: &PlanNode, input: &Json, crew: &Crew) -> Result<(Node, Json), String> {
         let nothing = Map::new();
         let fields = input.as_object().unwrap_or(&nothing);
@@ -308,7 +311,8 @@ impl State {
         Ok((made, given.map_or_else(|| input.clone(), Json::Object)))
     }
 
-    /// The output with what `output_mapping` names; there `${output.x}` is the node's own.
+    /// Adds the fields of `output_mapping` to the output. In the mapping, `${output.x}` is a field
+    /// of the node's own output.
     fn mapped(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own = Map::from_iter([("output".to_owned(), output.clone())]);

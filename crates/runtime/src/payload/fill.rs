@@ -1,26 +1,28 @@
-//! The placeholders of a plan: `${fetch.output.rows}` is what an earlier node has put out, `${city}` a value of the
-//! node's input, of the run's, of the plan's `global_config.env`, or one that the program gives by name.
+//! Fills the placeholders of a plan. `${fetch.output.rows}` is the output of an earlier node.
+//! `${city}` is a named value. Named values come from the node's input, the run's input, the plan's
+//! `global_config.env`, or the program.
 
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// The values that placeholders stand for, those that are looked up first standing first.
+/// The values for placeholders.
 pub(super) struct Scope<'s> {
-    /// The output of each earlier node.
+    /// Returns the output of an earlier node by its id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// The ids of all nodes.
     pub ids: Vec<&'s str>,
-    /// Values by name.
+    /// Maps of named values; earlier maps take precedence.
     pub values: Vec<&'s Map<String, Json>>,
 }
 
-/// The fields that hold code: nothing is put into it, since what is put in would be run.
+/// The field with source code. Placeholders in it are not filled, because filled values would be
+/// executed.
 const CODE: &str = "code";
-/// The field that holds an address: what is put into its text is percent-encoded.
+/// The field with a URL. Values filled into its text are percent-encoded.
 const URL: &str = "url";
 
 impl<'s> Scope<'s> {
-    /// An object with its placeholders filled; an error names the one without a value.
+    /// Fills the placeholders in an object. The error names the first placeholder without a value.
     pub fn fill(&self, fields: &Map<String, Json>, place: &str) -> Result<Map<String, Json>, String> {
         let fill = |(key, value): (&String, &Json)| {
             let place = format!("{place}.{key}");
@@ -46,7 +48,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// A text that is a placeholder and nothing else becomes the value itself.
+    /// Fills a text. A text that is exactly one placeholder becomes the value itself.
     fn text(&self, text: &str, place: &str, write: fn(&str) -> String) -> Result<Json, String> {
         let whole = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         if let Some(name) = whole.filter(|name| !name.contains('}')) {
@@ -91,12 +93,12 @@ fn unfilled(name: &str, place: &str) -> String {
     format!("`${{{}}}` in `{place}` has no value", name.trim())
 }
 
-/// A text as a part of an address, where it cannot begin another part.
+/// Percent-encodes a text so that it cannot start another component of the URL.
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut made, byte| {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => made.push(char::from(byte)),
-            // A dot is no danger inside a longer text, and one alone would be a step of the path.
+            // A dot is safe inside a longer text. A text of only dots would be a path step.
             b'.' if text.bytes().any(|byte| byte != b'.') => made.push('.'),
             _ => {
                 let _ = write!(made, "%{byte:02X}");
@@ -136,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Code with a value put into it would run the value; an address could be led elsewhere.
+    /// A value filled into code would be executed; a value in a URL could redirect the request.
     #[test]
     fn code_is_left_alone_and_addresses_are_encoded() {
         let code = json!({"code": "`${city}`"});

@@ -1,4 +1,4 @@
-//! A plan as a payload proposes it: nodes, the edges between them with their conditions, and what they are changed by.
+//! A plan as read from a payload: nodes, and edges with conditions; and the changes to a plan.
 
 use super::NodeFailure;
 use rulec::condition::Condition;
@@ -11,17 +11,17 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A plan that may be run.
+/// A valid plan.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub(super) struct Plan {
-    /// The plan as a payload, which it was read from.
+    /// The payload that the plan was read from.
     written: Written,
     pub nodes: Vec<PlanNode>,
     pub edges: Vec<PlanEdge>,
 }
 
-/// The fields of a plan's payload that mean something here; all others are kept as they are.
+/// The fields of a plan's payload that this module uses; other fields are preserved.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Written {
     #[serde(default)]
@@ -112,13 +112,13 @@ impl From<Plan> for Written {
 }
 
 impl Plan {
-    /// Reads the payload of a plan, which has been judged.
+    /// Reads the payload of a judged plan.
     pub fn read(payload: &Json) -> Result<Plan, PlanError> {
         serde_json::from_value(payload.clone())
             .map_err(|error| PlanError(format!("this is no plan: {error}")))
     }
 
-    /// The plan of one node.
+    /// Makes a plan of one node from a `create_node` payload.
     pub fn of_node(payload: &Json) -> Result<Plan, PlanError> {
         let name = &payload["node_name"];
         let mut node = json!({
@@ -130,7 +130,7 @@ impl Plan {
         Plan::read(&json!({"name": name, "description": name, "nodes": [node], "edges": []}))
     }
 
-    /// The same, its nodes tried again as often as those of another: no rule for plans knows of that.
+    /// Copies the retry settings of another plan's nodes, because the rules for plans drop them.
     #[must_use]
     pub fn with_retries_of(mut self, other: &Plan) -> Plan {
         for node in &mut self.nodes {
@@ -141,12 +141,12 @@ impl Plan {
         self
     }
 
-    /// The payload that the plan was read from, with its changes.
+    /// Returns the plan as a payload, including changes.
     pub fn payload(&self) -> Json {
         serde_json::to_value(self).unwrap_or(Json::Null)
     }
 
-    /// The plan as the context of judges describes a workflow.
+    /// Returns the description of the plan as a workflow for the judges' context.
     pub fn described(&self, status: &str) -> Json {
         let nodes: Map<String, Json> = self
             .nodes
@@ -156,7 +156,8 @@ impl Plan {
         json!({"status": status, "inputs": self.inputs(), "nodes": nodes})
     }
 
-    /// The values that a run may be given: those that placeholders name and the plan itself does not have.
+    /// Returns the inputs that a run accepts: names used in placeholders that the plan itself does
+    /// not define.
     fn inputs(&self) -> Map<String, Json> {
         let mut inputs = Map::new();
         for node in &self.nodes {
@@ -182,7 +183,7 @@ impl Plan {
         self.nodes.iter().find(|node| node.id == id)
     }
 
-    /// The ids of the nodes that come before a node: those from which edges lead to it, over others or directly.
+    /// Returns the ids of all direct and indirect predecessors of a node.
     pub fn before<'p>(&'p self, node: &'p str) -> HashSet<&'p str> {
         let mut before = HashSet::new();
         let mut ends = vec![node];
@@ -193,24 +194,25 @@ impl Plan {
         before
     }
 
-    /// The time for a whole run.
+    /// Returns the time limit of a whole run.
     pub fn time_limit(&self) -> Option<Duration> {
         seconds(&self.written.others.get("global_config")?["timeout"])
     }
 
-    /// The values that the plan gives its placeholders.
+    /// Returns the plan's own values for placeholders.
     pub fn values(&self) -> Option<&Map<String, Json>> {
         self.written.others.get("global_config")?["env"].as_object()
     }
 
-    /// Changes a node: `config`, a dotted key such as `config.timeout`, or another of its fields.
+    /// Changes a node's fields. A key is `config`, a dotted path such as `config.timeout`, or
+    /// another field.
     pub fn change(&mut self, node: &str, changes: &Map<String, Json>) -> Result<(), PlanError> {
         let Some(at) = self.nodes.iter().position(|known| known.id == node) else {
             return Err(PlanError(format!("the plan has no node `{node}`")));
         };
         let before = serde_json::to_value(&self.nodes[at]).unwrap_or(Json::Null);
         let changes = Json::Object(changes.clone());
-        // As the rules that judged the changes make them.
+        // The same function that the rules use when they judge changes.
         let limits = rulec_lang::limits::Limits::default();
         let arena = Arena::new(&limits);
         let updated = builtins::TABLE[Function::Updated as usize].meaning;
@@ -224,8 +226,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The plan after the `suggested_changes` of a payload: nodes removed and added, edges added or, where
-    /// both ends are the same, replaced. A node without an id is called after its name.
+    /// Applies the `suggested_changes` of a payload: removes nodes, adds or replaces nodes, and
+    /// adds edges or replaces edges with the same ends. A node without an id gets its name as id.
     pub fn replanned(&self, payload: &Json) -> Result<Plan, PlanError> {
         let changes = &payload["suggested_changes"];
         let list = |key: &str| changes[key].as_array().cloned().unwrap_or_default();
@@ -254,12 +256,12 @@ impl Plan {
 }
 
 impl PlanNode {
-    /// The time for one attempt.
+    /// Returns the time limit of one attempt.
     pub fn time_limit(&self) -> Option<Duration> {
         seconds(self.config.get("timeout")?)
     }
 
-    /// The times it is tried again before anybody is asked, and the pause between.
+    /// Returns the number of retries before a recovery is requested, and the pause between them.
     pub fn retries(&self) -> (u64, Duration) {
         let retry = self.others.get(RETRY).unwrap_or(&Json::Null);
         let times = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
@@ -267,34 +269,36 @@ impl PlanNode {
     }
 }
 
-/// The field that says how often a node is tried again.
+/// The field with a node's retry settings.
 const RETRY: &str = "retry_config";
-/// The most attempts that a plan or a recovery can ask for at once.
+/// Maximum number of attempts that a plan or a recovery can request at once.
 const MAX_ATTEMPTS: u64 = 100;
-/// The longest time that a plan can ask for.
+/// Maximum time limit or pause in a plan, in seconds.
 const LONGEST: f64 = 7.0 * 24.0 * 3600.0;
 
-/// A positive number of seconds.
+/// Reads a positive number of seconds.
 fn seconds(value: &Json) -> Option<Duration> {
     let seconds = value.as_f64().filter(|seconds| *seconds > 0.0)?;
     Some(Duration::from_secs_f64(seconds.min(LONGEST)))
 }
 
-/// The thing to be done about a node that failed.
+/// How to recover from a node's failure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Recovery {
-    /// Try again so often, changed, after a pause; another node's work may take its place.
+    /// Retry the node, with changes, after a pause; `instead` names another node to run in its
+    /// place.
     Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, instead: Option<String> },
-    /// Go on as if it had put out an empty object.
+    /// Continue as if the node's output were an empty object.
     Skip,
     /// End the run.
     Abort,
-    /// Go on by another plan.
+    /// Continue under another plan.
     Replan(Json),
 }
 
 impl Recovery {
-    /// Reads the payload of a decision that has been judged; none when its kind is no recovery.
+    /// Reads the recovery from the payload of a judged decision; `None` if the kind is not a
+    /// recovery.
     pub fn read(kind: &str, payload: &Json) -> Option<Recovery> {
         if kind == REPLAN {
             return Some(Recovery::Replan(payload.clone()));
@@ -314,26 +318,26 @@ impl Recovery {
     }
 }
 
-/// The kind of payload that plans anew.
+/// The payload kind of a changed plan.
 pub(super) const REPLAN: &str = "replan_workflow";
 
-/// The facts of a run that are kept: what was put in, what each node has put out, and what became of the others.
+/// The saved state of a run: its input, the nodes' outputs, and the fate of the other nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The input of the run.
     pub input: Json,
-    /// The outputs of the nodes that have run, and empty objects for those that were skipped on failure.
+    /// Outputs by node id; an empty object for each node skipped after a failure.
     pub outputs: BTreeMap<String, Json>,
-    /// The nodes that no taken edge leads to.
+    /// Nodes that no taken edge reached.
     pub unreached: Vec<String>,
-    /// The times that each node has failed, and what it said last.
+    /// Number of failed attempts and the last error, by node id.
     pub failures: BTreeMap<String, (u64, String)>,
-    /// The nodes that were skipped because they failed.
+    /// Nodes that were skipped after a failure.
     pub skipped: Vec<String>,
 }
 
 impl Progress {
-    /// The failure of a node, with what a judge and a planner want to know of the run.
+    /// Builds the failure of a node, with facts about the run for a judge and a planner.
     pub fn failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let nothing = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&nothing);

@@ -1,5 +1,5 @@
-//! A conversation with an agent: of the decisions that wait the one of least rank is carried out, until none is left
-//! or one waits for the user.
+//! A conversation with an agent. The session executes its waiting decisions in order of rank, the
+//! lowest first, until none is left or a decision waits for the user.
 
 use super::act::Acted;
 use super::coordinator::{Again, Coordinator};
@@ -15,86 +15,86 @@ use std::pin::pin;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The decisions of one conversation, in the order they came; see [`Coordinator::session`].
+/// The decisions of one conversation; see [`Coordinator::session`].
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
-    /// Accepted, and not carried out yet.
+    /// Accepted decisions that are not executed yet, in order of arrival.
     waiting: Vec<Validated>,
-    /// The decision that waits for the user, once it has been told.
+    /// The decision that waits for the user's answer.
     question: Option<Validated>,
     sender: UnboundedSender<Made>,
     inbox: UnboundedReceiver<Made>,
 }
 
-/// Takes decisions while a session is at work. Cheap to clone.
+/// Sends decisions to a session while it works. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Inbox(UnboundedSender<Made>);
 
-/// Whatever happened until a session had no more to do, or had to wait.
+/// The results of one call, which ends when the session has no more work or must wait.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Turn {
-    /// The decisions that were carried out, in that order.
+    /// The decisions that were executed, in order.
     pub done: Vec<Done>,
-    /// The decisions that were rejected, those that the agent replaced among them.
+    /// The rejected decisions, including those that the agent replaced.
     pub rejected: Vec<Rejected>,
-    /// The decisions that were dropped for one that interrupts, also while they were carried out.
+    /// The decisions dropped because of an interrupting decision, even during execution.
     pub interrupted: Vec<Made>,
-    /// The decision whose answer from outside the session waits for; see [`Session::answer`].
+    /// The decision whose answer the session waits for; see [`Session::answer`].
     pub question: Option<Validated>,
-    /// The number of decisions that wait for it.
+    /// Number of decisions that wait for that answer.
     pub waiting: usize,
 }
 
-/// A decision that was carried out.
+/// An executed decision.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Done {
-    /// The decision, as it was accepted.
+    /// The accepted decision.
     pub decision: Validated,
-    /// The result; null for a kind with nothing to do but being announced.
+    /// The result; null for a kind that needs no execution beyond being published.
     pub result: Result<Json, String>,
-    /// The report of the plan that it ran.
+    /// The report of the plan's run, if the decision ran one.
     pub report: Option<RunReport>,
 }
 
-/// The session waits for no answer.
+/// The error of [`Session::answer`] if the session waits for no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("nothing was asked that an answer could be given to")]
 pub struct NothingAsked;
 
 impl Inbox {
-    /// Sends a decision to the session; false when that is gone. It is judged and, if it interrupts, takes the place
-    /// of what is being carried out; else it waits for its turn.
+    /// Sends a decision to the session; returns false if the session was dropped. The decision is
+    /// judged. An interrupting decision replaces the one being executed; any other is queued.
     pub fn send(&self, decision: Made) -> bool {
         self.0.send(decision).is_ok()
     }
 }
 
 impl Coordinator {
-    /// Begins a conversation.
+    /// Starts a conversation.
     pub fn session(&self) -> Session {
         let (sender, inbox) = unbounded_channel();
         Session { coordinator: self.clone(), waiting: Vec::new(), question: None, sender, inbox }
     }
 }
 
-/// The next thing to do.
+/// The next step of a session.
 enum Next {
     Act(Validated),
-    /// Nothing, since all wait for an answer or there is none.
+    /// No decision to execute: all wait for an answer, or there is none.
     Rest,
 }
 
 impl Session {
-    /// Takes decisions from elsewhere, also while the session is at work.
+    /// Returns a sender of decisions that works while the session is busy.
     pub fn inbox(&self) -> Inbox {
         Inbox(self.sender.clone())
     }
 
-    /// Takes decisions, has them judged, and carries out those that can be. Of several the one of least rank goes
-    /// first, those of one kind in the order they came.
+    /// Judges decisions and executes those that can run. The decision of the lowest rank runs
+    /// first; decisions of one kind run in order of arrival.
     pub async fn offer(&mut self, decisions: impl IntoIterator<Item = Made>) -> Turn {
         let mut turn = Turn::default();
         for decision in decisions {
@@ -103,11 +103,11 @@ impl Session {
         self.work(turn).await
     }
 
-    /// Gives the answer that the session waits for, and goes on with the decisions that waited for it. The answer
-    /// is the result of the decision that asked.
+    /// Answers the decision that the session waits for, then executes the decisions that waited.
+    /// The answer becomes the result of the decision that asked.
     ///
     /// # Errors
-    /// When it waits for none.
+    /// If the session waits for no answer.
     pub async fn answer(&mut self, answer: Json) -> Result<Turn, NothingAsked> {
         let decision = self.question.take().ok_or(NothingAsked)?;
         let mut turn = Turn::default();
@@ -115,7 +115,8 @@ impl Session {
         Ok(self.work(turn).await)
     }
 
-    /// Has a decision judged, and others in its place as long as they are rejected and the agent knows any.
+    /// Judges a decision. While it is rejected, calls the agent for replacements, up to the
+    /// configured number of times.
     async fn admit(&mut self, decision: Made, turn: &mut Turn) {
         let inner = self.coordinator.inner.clone();
         let mut open = VecDeque::from([(decision, 0)]);
@@ -142,8 +143,8 @@ impl Session {
         }
     }
 
-    /// The answer to a decision that an event tells. A plan that keeps all rules and still cannot be run is rejected
-    /// too, so that the agent hears of it.
+    /// Returns whether an event accepts or rejects a decision. A valid plan that cannot run is
+    /// rejected too, so that the agent can correct it.
     fn answer_of(&self, event: DecisionEvent) -> Option<Result<Validated, Rejected>> {
         match event {
             DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
@@ -173,7 +174,7 @@ impl Session {
         turn
     }
 
-    /// Arbitrates between all that wait, the open question among them.
+    /// Arbitrates between all waiting decisions, including the open question.
     fn next(&mut self, turn: &mut Turn) -> Next {
         let asked = self.waiting.len();
         let all = self.waiting.iter().chain(&self.question);
@@ -202,7 +203,7 @@ impl Session {
         chosen.map_or(Next::Rest, Next::Act)
     }
 
-    /// Carries a decision out; another that interrupts and comes meanwhile ends it.
+    /// Executes a decision. An interrupting decision that arrives during execution cancels it.
     async fn carry_out(&mut self, decision: Validated, turn: &mut Turn) {
         let kind = decision.decision.kind.clone();
         let coordinator = self.coordinator.clone();
@@ -219,7 +220,8 @@ impl Session {
             };
             let Some(more) = more else { continue };
             let before = self.waiting.len();
-            // The work waits meanwhile: judging is quick, and asking the agent is worth it.
+            // The execution pauses here: judging is quick, and the agent's answer is worth the
+            // wait.
             self.admit(more, turn).await;
             let interrupts = |one: &Validated| {
                 let other = &one.decision.kind;

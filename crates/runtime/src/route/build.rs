@@ -1,5 +1,5 @@
-//! Building a router: the registry of handlers, held against what the rules lead to. Everything
-//! that is wrong is told at once, and before the first message.
+//! Building a router: checks the registered handlers against the targets of the rules. All problems
+//! are reported together, before the first message.
 
 use super::handler::{HandlerResult, Request};
 use super::policy::{Circuit, Policy};
@@ -24,7 +24,7 @@ pub(super) struct Registered {
     pub circuit: Option<Circuit>,
 }
 
-/// Puts a [`Router`] together.
+/// Builds a [`Router`].
 #[must_use]
 pub struct RouterBuilder {
     rules: LiveRules,
@@ -53,9 +53,9 @@ impl RouterBuilder {
         }
     }
 
-    /// Registers the function that does the work of a target: an `async fn(Request)` or a closure
-    /// that returns a future, with a JSON value or a `Result` of one. With the feature `http`,
-    /// `rulec_http::handler` makes one that calls a service.
+    /// Registers the handler of a target: an `async fn(Request)`, or a closure that returns a
+    /// future. The future's output is a JSON value, or a `Result` of one. With the feature `http`,
+    /// `rulec_http::handler` makes a handler that calls a service.
     pub fn handler<F, Fut>(mut self, name: impl Into<String>, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -69,35 +69,40 @@ impl RouterBuilder {
         self
     }
 
-    /// The table to decide by; the routes outside any table when not set.
+    /// Sets the table where decisions start. Default: the routes outside any table.
     pub fn entry(mut self, table: impl Into<String>) -> Self {
         self.entry = Some(table.into());
         self
     }
 
-    /// Sets what is done about a handler that is slow or fails. Called again for the same handler it replaces what was
-    /// said before.
+    /// Sets the policy for a handler that is slow or fails. A second call for the same handler
+    /// replaces the first policy.
     pub fn policy(mut self, name: impl Into<String>, policy: Policy) -> Self {
         self.policies.insert(name.into(), policy);
         self
     }
 
-    /// Sets what tells the permissions that the sender of a message has, for [`Router::route`]: what the message says of
-    /// its sender, when that can be trusted. It is asked when a message leads to a handler that requires any, and
-    /// should be quick; what takes time is found out before and given to [`Router::route_as`]. When nothing is set nobody has
-    /// any permission, and a handler that requires one refuses every message.
+    /// Sets the function that returns the permissions of a message's sender, for [`Router::route`].
+    /// The function reads the sender from the message, so use it only for trusted messages.
+    ///
+    /// The function is called only if the message's handler requires a permission, and it should be
+    /// quick. If permissions take long to look up, do so first and call [`Router::route_as`].
+    ///
+    /// If no function is set, senders have no permissions: a handler that requires one refuses
+    /// every message.
     pub fn permissions(mut self, of: impl Fn(&Json) -> Permissions + Send + Sync + 'static) -> Self {
         self.grants = Some(Box::new(of));
         self
     }
 
-    /// Sets how long a handler may take before it is stopped; without limit when not set. It holds for each attempt.
+    /// Sets the time limit of each handler call; the handler is aborted after it. Each attempt has
+    /// the full limit. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Sets how long this handler may take, whatever [`RouterBuilder::time_limit`] says.
+    /// Sets the time limit of one handler, which overrides [`RouterBuilder::time_limit`].
     pub fn handler_time_limit(mut self, name: impl Into<String>, limit: Duration) -> Self {
         self.policies.entry(name.into()).or_default().time_limit = Some(limit);
         self
@@ -109,17 +114,17 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets how many of the rules that were in force before are kept for [`Router::roll_back`]; one when not set.
+    /// Sets how many earlier rule sets are kept for [`Router::roll_back`]. Default: 1.
     pub fn keep(mut self, previous: usize) -> Self {
         self.kept = previous;
         self
     }
 
-    /// Holds everything against the rules.
+    /// Checks the settings against the rules and builds the router.
     ///
     /// # Errors
-    /// Everything that is wrong: targets without a handler, handlers registered twice, policies of
-    /// handlers that there are not, an entry that is not in the rules.
+    /// All problems found: targets without a handler, handlers registered twice, policies of
+    /// unregistered handlers, wrong fallbacks, an entry that the rules lack.
     pub fn build(mut self) -> Result<Router, RouterError> {
         for (name, policy) in std::mem::take(&mut self.policies) {
             for fallback in &policy.fallbacks {
@@ -176,7 +181,7 @@ fn near(name: &str, handlers: &Handlers) -> Option<String> {
     nearest(name, handlers.keys().map(String::as_str)).map(str::to_owned)
 }
 
-/// Refuses edits that lead to a handler there is not.
+/// Returns a guard that refuses edits that target an unregistered handler.
 fn guard(handlers: &Arc<Handlers>) -> Arc<Guard> {
     let handlers = handlers.clone();
     Arc::new(move |target| match handlers.contains_key(target) {
@@ -189,7 +194,7 @@ fn no_handler(target: &str, handlers: &Handlers) -> Problem {
     Problem::NoHandler { target: target.to_owned(), near: near(target, handlers) }
 }
 
-/// Holds rules against the handlers; from then on edits of them are held against these too.
+/// Checks rules against the handlers, and installs the guard that checks later edits.
 pub(super) fn validate(
     live: LiveRules,
     entry: Option<&str>,
@@ -197,8 +202,9 @@ pub(super) fn validate(
     guard: &Arc<Guard>,
 ) -> Result<Active, Vec<Problem>> {
     live.guard(guard);
-    // What was edited before is looked at as well. A merge that fails is a fault of the library and leaves the rules
-    // as they are; an edit that it did not take in may then lead to no handler, which its messages tell.
+    // Merges pending edits first, so that they are checked too. A failed merge is a bug of the
+    // library and leaves the rules unchanged. An edit that was not merged may then target an
+    // unregistered handler; its messages end with an error.
     let _ = live.merge();
     let rules = live.rules();
     let entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name));
@@ -221,8 +227,8 @@ pub(super) fn validate(
     Ok(Active { rules: live, warnings })
 }
 
-/// Why a router could not be built, or rules not be swapped in. Its text names every problem, one a
-/// line.
+/// Why a router could not be built, or rules could not be swapped in. The text lists every problem,
+/// one per line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct RouterError {
@@ -230,55 +236,55 @@ pub struct RouterError {
 }
 
 impl RouterError {
-    /// Everything that is wrong.
+    /// Returns all problems.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 }
 
-/// One thing that is wrong with a router.
+/// A problem with a router's settings or rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The entry is not in the rules.
+    /// The rules do not contain the entry.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
-    /// The rules lead to a handler that nobody registered.
+    /// A route targets an unregistered handler.
     #[error("the rules lead to `{target}`, which has no handler; {}", remedy(near.as_deref(), target))]
     NoHandler {
-        /// The target.
+        /// The target, which names a handler.
         target: String,
-        /// A registered name much like it.
+        /// A similar registered name, if there is one.
         near: Option<String>,
     },
     /// Two handlers are registered under one name.
     #[error("the handler `{name}` is registered twice; remove one, or give it a name of its own")]
     RegisteredTwice {
-        /// The name.
+        /// The name of the handler.
         name: String,
     },
-    /// A policy or time limit is set for a handler that nobody registered.
+    /// A policy or time limit is set for an unregistered handler.
     #[error("a policy or time limit is set for `{name}`, which has no handler; {}", remedy(near.as_deref(), name))]
     PolicyWithoutHandler {
-        /// The name.
+        /// The name of the handler.
         name: String,
-        /// A registered name much like it.
+        /// A similar registered name, if there is one.
         near: Option<String>,
     },
-    /// A policy names a fallback that nobody registered.
+    /// A policy names an unregistered handler as fallback.
     #[error("`{name}` falls back to `{fallback}`, which has no handler; {}", remedy(near.as_deref(), fallback))]
     NoFallback {
-        /// The handler with the policy.
+        /// The handler that has the policy.
         name: String,
-        /// The fallback.
+        /// The name of the fallback.
         fallback: String,
-        /// A registered name much like it.
+        /// A similar registered name, if there is one.
         near: Option<String>,
     },
     /// A handler is its own fallback.
     #[error("`{name}` falls back to itself; name another handler, or set retries")]
     OwnFallback {
-        /// Its name.
+        /// The name of the handler.
         name: String,
     },
 }
@@ -290,20 +296,20 @@ fn remedy(near: Option<&str>, name: &str) -> String {
     }
 }
 
-/// An oddity of a router, which works all the same.
+/// A likely mistake in a router, which works nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// No route leads to this registered handler.
+    /// No route targets this registered handler, and no policy names it as fallback.
     #[error("no route leads to the handler `{name}`")]
     UnusedHandler {
-        /// Its name.
+        /// The name of the handler.
         name: String,
     },
-    /// The entry holds no route and no default, so that every message ends without a route.
+    /// The entry has no route and no default, so every message ends without a route.
     #[error("the entry `{name}` holds no route and no default; name another with `.entry(\"…\")`")]
     EmptyEntry {
-        /// Its name.
+        /// The name of the entry.
         name: String,
     },
 }

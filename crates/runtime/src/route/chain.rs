@@ -1,4 +1,4 @@
-//! Running what a decision leads to: the handler under its policy, and where it fails those that take over.
+//! Runs the handler that a decision selects, under its policy, and then its fallbacks if it fails.
 
 use super::build::Registered;
 use super::handler::Request;
@@ -13,14 +13,14 @@ use serde_json::Value as Json;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The end of a chain.
+/// The result of running a handler and its fallbacks.
 pub(super) struct Run {
     pub ending: Ending,
-    /// The handler that ended it.
+    /// The handler that `ending` belongs to.
     pub by: String,
-    /// The calls of that handler.
+    /// Number of calls of that handler.
     pub attempts: u32,
-    /// Those before it.
+    /// The handlers tried before, which did not reply.
     pub tried: Vec<Tried>,
 }
 
@@ -30,7 +30,7 @@ enum Failure {
     Broken(Broken),
 }
 
-/// Runs the handler that a decision leads to, or says why not.
+/// Runs the handler that the decision selects, then its fallbacks until one replies.
 pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, sender: &Sender<'_>) -> Run {
     let route = request.route.clone();
     let target = request.handler.clone();
@@ -41,7 +41,8 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
         return Run { ending, by: target, attempts: 0, tried: Vec::new() };
     }
     let Some(registered) = shared.handlers.get(&target) else {
-        // Building, swapping and editing see to it that there is one; still no message may be lost.
+        // Building, swapping and editing ensure that the handler exists. If one is missing all the
+        // same, the message must not be lost.
         let error = format!("no handler is registered for `{target}`");
         return Run { ending: Ending::Failed { route, error }, by: target, attempts: 0, tried: Vec::new() };
     };
@@ -68,7 +69,7 @@ pub(super) async fn run(shared: &Shared, decision: &Decision, request: Request, 
     run
 }
 
-/// The end of the time for a whole chain, if it has one.
+/// The deadline of the handler and all its fallbacks together; `None` means no limit.
 #[derive(Clone, Copy)]
 struct Deadline(Option<tokio::time::Instant>);
 
@@ -85,13 +86,13 @@ impl Deadline {
         self.left() == Some(Duration::ZERO)
     }
 
-    /// The limit of one call.
+    /// Returns the time limit of one call: the smaller of `limit` and the remaining time.
     fn within(self, limit: Option<Duration>) -> Option<Duration> {
         limit.into_iter().chain(self.left()).min()
     }
 }
 
-/// Calls a handler as often as its policy and the deadline say.
+/// Calls a handler, with retries, within its policy and the deadline.
 async fn call(
     shared: &Shared,
     registered: &Registered,
@@ -131,7 +132,7 @@ async fn call(
 }
 
 impl Failure {
-    /// True when another call may end better.
+    /// True if a retry may succeed.
     fn may_pass(&self) -> bool {
         matches!(self, Failure::Broken(Broken::Failed(_) | Broken::TimedOut(_)))
     }
@@ -147,7 +148,7 @@ fn ending(route: String, result: Result<Json, Failure>) -> Ending {
     }
 }
 
-/// A call under way, which is counted however it ends.
+/// A running call. Dropping the value counts the call, with the result `cancelled` by default.
 struct Counted<'r> {
     stats: &'r Stats,
     handler: &'r str,

@@ -1,14 +1,14 @@
-//! The difference between two decisions of one message, as far as its sender would notice.
+//! The visible difference between two decisions of one message.
 
 use rulec::Decision;
 use serde::Serialize;
 
-/// A place where messages end: a route in its table.
+/// The final position of a message in the rules: a route in its table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
-    /// The table; the entry for messages without a route.
+    /// Name of the table; the entry if no route matched.
     pub table: String,
-    /// The route's name, or `default`; `None` for messages without a route.
+    /// Name of the route, or `default`; `None` if no route matched.
     pub route: Option<String>,
 }
 
@@ -20,7 +20,8 @@ impl Place {
     }
 }
 
-/// The parts of a decision that its sender or its handler would notice. In the decision log they go by their names.
+/// The parts of a decision that are visible to the sender or the handler. The decision log writes
+/// their names in snake case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Part {
@@ -30,7 +31,8 @@ pub(super) enum Part {
     Metadata,
 }
 
-/// A decision that is another than the one that counts. In the decision log it is a part of the message's line.
+/// How a decision differs from the one that was acted on. In the decision log it is the field
+/// `shadow`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Difference {
     #[serde(skip)]
@@ -43,8 +45,9 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// The difference between the decision that counts and the other one, which rules of this generation made; `None` when
-    /// they are alike.
+    /// Compares the decision that was acted on with `instead`, a decision by rules of this
+    /// generation. `instead` is `None` if those rules could not decide. Returns `None` if the
+    /// decisions are equal.
     pub fn between(decided: &Decision, instead: Option<&Decision>, generation: u64) -> Option<Difference> {
         let from = Place::of(decided);
         let to = instead.map_or_else(|| Place { table: decided.entry().to_owned(), route: None }, Place::of);
@@ -62,7 +65,7 @@ impl Difference {
         (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
     }
 
-    /// True when they differ in this part.
+    /// True if the decisions differ in this part.
     pub fn is_in(&self, part: Part) -> bool {
         self.differs.contains(&part)
     }

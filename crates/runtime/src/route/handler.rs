@@ -1,58 +1,58 @@
-//! Handlers: their requests, and what they may return.
+//! Handlers: the requests that they receive and the results that they may return.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// Whatever went wrong in a handler: any error converts, and so does a text.
+/// The error of a handler. Any error type or text converts to it.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The request to a handler: the message, and what the decision says beside the handler's name.
+/// The request to a handler: the message, and the facts of the decision.
 ///
-/// A test of a handler makes one by hand:
+/// A test of a handler can construct a request directly:
 /// `Request { message: Arc::new(json!({"text": "hi"})), ..Request::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The whole message.
     pub message: Arc<Json>,
-    /// The arguments the route gives; a required one that was missing is null.
+    /// The arguments from the route. A required argument without a value is null.
     pub args: Arc<Map<String, Json>>,
-    /// The constants the route gives.
+    /// The constant metadata from the route.
     pub metadata: Arc<Map<String, Json>>,
-    /// The chosen route's name, or `default`.
+    /// Name of the selected route, or `default`.
     pub route: String,
-    /// The handler's name.
+    /// Name of the handler that is called.
     pub handler: String,
-    /// The number of this call for the message, from 1: greater when the handler is retried. 0 in a request made by
-    /// hand.
+    /// Number of this call for the message, from 1. Greater than 1 if the handler is retried; 0 in
+    /// a request from `Request::default()`.
     pub attempt: u32,
-    /// The generation of the rules that decided.
+    /// Generation of the rules that decided.
     pub generation: u64,
 }
 
 impl Request {
-    /// The message's `text`; empty when there is none.
+    /// Returns the message's `text`; empty if it has none.
     pub fn text(&self) -> &str {
         self.message.get("text").and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// The message's `ctx`; null when there is none.
+    /// Returns the message's `ctx`; null if it has none.
     pub fn context(&self) -> &Json {
         self.message.get("ctx").unwrap_or(&Json::Null)
     }
 
-    /// The arguments as a type of the program's own.
+    /// Deserializes the arguments into the caller's type.
     ///
     /// # Errors
-    /// When they do not fit the type.
+    /// If the arguments do not fit the type.
     pub fn args_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         T::deserialize(Json::Object((*self.args).clone()))
     }
 }
 
-/// A type that a handler can return: a JSON value, or a `Result` of one with an error of any type.
+/// A type that a handler can return: a JSON value, or a `Result` of one with any error type.
 pub trait HandlerResult {
-    /// The reply, or what went wrong.
+    /// Converts the value to the reply or the error.
     ///
     /// # Errors
     /// The handler's own error.

@@ -1,7 +1,7 @@
-//! The decision log: a JSON line for every decision, written by a thread of its own behind a bounded
-//! queue. A decision never waits for it; masking, explaining and writing all happen on that thread.
-//! What cannot be queued or written is dropped and counted, and the first time it happens a warning
-//! says so.
+//! The decision log: one JSON line per decision. A separate thread writes the lines from a bounded
+//! queue, so a decision never waits for the log. Masking, explaining and writing all happen on that
+//! thread. Lines that cannot be queued or written are dropped and counted; a warning is logged when
+//! dropping begins.
 
 mod line;
 mod writer;
@@ -19,10 +19,10 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// The time that the last handle waits for the queue to be written when nobody closed the log.
+/// How long dropping the last handle waits for queued lines if the log was not closed.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Writes decisions as JSON lines. Cheap to clone; clones write to the same place.
+/// Writes decisions as JSON lines. Cheap to clone; clones write to the same output.
 ///
 /// A line is an object:
 ///
@@ -38,14 +38,16 @@ const GRACE: Duration = Duration::from_secs(1);
 /// }
 /// ```
 ///
-/// `route` and `handler` are null when no route held; `result` is the [`super::Ending`]'s kind, or
-/// `cancelled` when the caller stopped waiting. Lists that are empty are left out, and so is what
-/// the log was not asked for. Values of `@private` fields are masked, in arguments, message and
-/// explanation; of a message that holds any, the handler's error is masked too, since the handler
-/// may have quoted them. Nothing is private without an `input` block.
+/// `route` and `handler` are null if no route matched. `result` is the [`super::Ending`]'s kind, or
+/// `cancelled` if the caller stopped waiting. Empty lists and parts that the log's settings exclude
+/// are omitted.
 ///
-/// Call [`DecisionLog::close`] before the program ends. Without it the last handle, when dropped,
-/// waits a second at most for what is queued.
+/// Values of `@private` fields are masked in arguments, message and explanation. If a message
+/// contains such values, error texts are masked too, because a handler may have quoted them.
+/// Without an `input` block no value is private.
+///
+/// Call [`DecisionLog::close`] before the program ends. Otherwise dropping the last handle waits at
+/// most one second for queued lines.
 #[derive(Clone, Debug)]
 pub struct DecisionLog {
     inner: Arc<Inner>,
@@ -53,32 +55,32 @@ pub struct DecisionLog {
 
 #[derive(Debug)]
 struct Inner {
-    /// `None` only while the last handle is dropped.
+    /// The queue; `None` only while the last handle is being dropped.
     queue: Option<mpsc::Sender<Task>>,
     counters: Arc<Counters>,
-    /// Ends when the writer's thread does.
+    /// Disconnects when the writer's thread ends.
     ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
 enum Task {
     Write(Box<Entry>),
-    /// Answer when everything queued before has been tried; then end, if so asked.
+    /// Replies on `done` once all earlier lines were written or failed; closes the log if `end`.
     Flush {
         end: bool,
         done: oneshot::Sender<()>,
     },
 }
 
-/// The counts of the decisions recorded so far.
+/// Counts of log lines so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
-    /// Lines written.
+    /// Number of lines written.
     pub written: u64,
-    /// Lines dropped because the queue was full or the log closed.
+    /// Number of lines dropped because the queue was full or the log was closed.
     pub dropped: u64,
-    /// Lines that could not be written whole, or not be flushed.
+    /// Number of lines that could not be written completely or flushed.
     pub failed: u64,
-    /// The latest failure of the writer, in its own words.
+    /// The message of the latest write error.
     pub last_error: Option<String>,
 }
 
@@ -88,11 +90,11 @@ struct Counters {
     dropped: AtomicU64,
     failed: AtomicU64,
     last_error: Mutex<Option<String>>,
-    /// True while lines are being dropped: each time it begins there is one warning.
+    /// Whether lines are being dropped. A warning is logged only when dropping begins.
     dropping: AtomicBool,
 }
 
-/// Sets up a [`DecisionLog`].
+/// Builds a [`DecisionLog`].
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct DecisionLogBuilder {
@@ -101,38 +103,39 @@ pub struct DecisionLogBuilder {
 }
 
 impl DecisionLogBuilder {
-    /// Sets how many decisions may wait to be written, at least 1; 1024 when not set. Each keeps its
-    /// message in memory.
+    /// Sets how many decisions may wait in the queue, at least 1. Default: 1024. Each queued
+    /// decision keeps its message in memory.
     pub fn capacity(mut self, lines: usize) -> Self {
         self.capacity = lines.max(1);
         self
     }
 
-    /// Sets whether lines hold the message; they do when not set.
+    /// Sets whether lines contain the message. Default: true.
     pub fn message(mut self, yes: bool) -> Self {
         self.options.message = yes;
         self
     }
 
-    /// Sets whether lines hold the whole explanation; they do not when not set. The decision is made
-    /// again for it on the writer's thread, host functions included.
+    /// Sets whether lines contain the full explanation. Default: false. For the explanation, the
+    /// writer's thread decides the message again, which includes calls of host functions.
     pub fn explanation(mut self, yes: bool) -> Self {
         self.options.explanation = yes;
         self
     }
 
-    /// Appends to this file, which is created when there is none.
+    /// Builds a log that appends to this file, which is created if it does not exist.
     ///
     /// # Errors
-    /// When the file cannot be opened or the thread not be started.
+    /// If the file cannot be opened or the thread cannot be started.
     pub fn to_file(self, path: impl AsRef<Path>) -> io::Result<DecisionLog> {
         self.to_writer(OpenOptions::new().append(true).create(true).open(path)?)
     }
 
-    /// Writes here. Each line is one `write`, unless the writer takes only part of it.
+    /// Builds a log that writes to this writer. Each line is one `write` call, unless the writer
+    /// accepts only part of it.
     ///
     /// # Errors
-    /// When the thread cannot be started.
+    /// If the thread cannot be started.
     pub fn to_writer(self, writer: impl Write + Send + 'static) -> io::Result<DecisionLog> {
         let (queue, tasks) = mpsc::channel(self.capacity);
         let (ends, ended) = std::sync::mpsc::channel();
@@ -147,20 +150,20 @@ impl DecisionLogBuilder {
 }
 
 impl DecisionLog {
-    /// Begins a log.
+    /// Starts building a log.
     pub fn builder() -> DecisionLogBuilder {
         DecisionLogBuilder { capacity: 1024, options: line::Options { message: true, explanation: false } }
     }
 
-    /// A log that appends to this file, with everything else as it is when not set.
+    /// Builds a log that appends to this file, with default settings.
     ///
     /// # Errors
-    /// When the file cannot be opened or the thread not be started.
+    /// If the file cannot be opened or the thread cannot be started.
     pub fn to_file(path: impl AsRef<Path>) -> io::Result<DecisionLog> {
         DecisionLog::builder().to_file(path)
     }
 
-    /// Queues a decision, or drops and counts it when there is no room. Never waits.
+    /// Queues a decision, or drops and counts it if the queue is full or closed. Never waits.
     pub(super) fn record(&self, record: Record, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };
@@ -182,17 +185,17 @@ impl DecisionLog {
         }
     }
 
-    /// The counts of the decisions recorded so far.
+    /// Returns the counts of log lines so far.
     pub fn stats(&self) -> LogStats {
         self.inner.counters.stats()
     }
 
-    /// Waits until everything recorded before has been written or has failed, and tells.
+    /// Waits until all earlier decisions were written or failed, then returns the counts.
     pub async fn flush(&self) -> LogStats {
         self.ask(false).await
     }
 
-    /// Like [`DecisionLog::flush`], and ends the log, for its clones too: what is recorded later is
+    /// Like [`DecisionLog::flush`], but also closes the log and its clones. Later decisions are
     /// dropped and counted.
     pub async fn close(&self) -> LogStats {
         self.ask(true).await
@@ -201,7 +204,7 @@ impl DecisionLog {
     async fn ask(&self, end: bool) -> LogStats {
         let (done, answer) = oneshot::channel();
         if let Some(queue) = &self.inner.queue {
-            // An error means that the log has been closed already: there is nothing to wait for.
+            // An error means that the log is already closed, so there is no reply to wait for.
             if queue.send(Task::Flush { end, done }).await.is_ok() {
                 let _ = answer.await;
             }

@@ -1,4 +1,4 @@
-//! The outcome of a message: the decision's facts and how its handler ended.
+//! The outcome of a message: the facts of its decision, and how its handler ended.
 
 use rulec::Breach;
 use rulec::Decision;
@@ -7,54 +7,57 @@ use serde_json::Value as Json;
 use std::fmt;
 use std::time::Duration;
 
-/// The outcome of a message. Serializes to
-/// `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,"breaches":[…],"missing_args":[…],"attempts":…,"result":…,"elapsed_us":…}`,
-/// with `requires`, `fallback` and `tried` where there are any;
-/// it holds no arguments and, beside the handler's own reply or error, nothing of the message.
+/// The outcome of a message. Serializes to the following object, with `requires`, `fallback` and
+/// `tried` only if they have values: `{"entry":…,"route":…,"handler":…,"path":[…],"generation":…,
+/// "breaches":[…],"missing_args":[…],"attempts":…,"result":…,"elapsed_us":…}`
+///
+/// The outcome contains no arguments. Parts of the message appear only if the handler's reply or
+/// error quotes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The entry decided by.
+    /// The table where the decision started.
     pub entry: String,
-    /// The chosen route's name, or `default`; `None` when nothing was chosen.
+    /// Name of the selected route, or `default`; `None` if no route was selected.
     pub route: Option<String>,
-    /// The handler it leads to.
+    /// Name of the handler that the route selects.
     pub handler: Option<String>,
-    /// The tables from the entry to the one of the chosen route, both included.
+    /// The tables from the entry to the table of the selected route, both included.
     pub path: Vec<String>,
-    /// The generation of the rules that decided.
+    /// Generation of the rules that decided.
     pub generation: u64,
-    /// Promises of `input` that the message broke.
+    /// Violations of the `input` contract in the message.
     pub breaches: Vec<Breach>,
-    /// Required arguments that were missing and are null.
+    /// Required arguments that had no value and are null.
     pub missing_args: Vec<String>,
     /// The permissions that the handler requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// The fallback that ended it, in place of the handler.
+    /// The fallback that was called last instead of the handler, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// The calls of the handler that ended it: more than one when it was tried again.
+    /// Number of calls of the last handler: more than one if it was retried.
     pub attempts: u32,
-    /// The handlers before it that did not reply.
+    /// The handlers before the last one, which did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// The way it ended.
+    /// How the message ended.
     pub result: Ending,
-    /// The time from the message's arrival to its end, handler included; microseconds in JSON.
+    /// The time from the message's arrival to its end, including the handler. In JSON:
+    /// microseconds.
     #[serde(rename = "elapsed_us", serialize_with = "microseconds")]
     pub elapsed: Duration,
 }
 
-/// A handler that did not reply, after which another was asked.
+/// A handler that did not reply, so that a fallback was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tried {
-    /// Its name.
+    /// Name of the handler.
     pub handler: String,
-    /// The number of its calls.
+    /// Number of calls.
     pub attempts: u32,
-    /// The kind of its end: see [`Ending::kind`].
+    /// Kind of its ending; see [`Ending::kind`].
     pub result: &'static str,
-    /// Its failure, in its own words.
+    /// The handler's error or panic message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -66,9 +69,14 @@ impl Tried {
     }
 }
 
-/// The end of a message. Serializes as `"no_route"`, or an object of one key:
-/// `{"handled": reply}`, `{"failed": {"route":…,"error":…}}`, `{"timed_out": {"route":…,"after_us":…}}`,
-/// `{"panicked": {"route":…,"message":…}}`, `{"refused": {"route":…,"missing":[…]}}`, `{"circuit_open": {"route":…}}`.
+/// How a message ended. Serializes as `"no_route"`, or as an object with one key:
+///
+/// - `{"handled": reply}`
+/// - `{"failed": {"route":…,"error":…}}`
+/// - `{"timed_out": {"route":…,"after_us":…}}`
+/// - `{"panicked": {"route":…,"message":…}}`
+/// - `{"refused": {"route":…,"missing":[…]}}`
+/// - `{"circuit_open": {"route":…}}`
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -77,39 +85,39 @@ pub enum Ending {
     Handled(Json),
     /// The handler returned an error.
     Failed {
-        /// The route that led to it.
+        /// The route that selected the handler.
         route: String,
-        /// Its text, those of its causes after it.
+        /// The error's text, followed by its causes.
         error: String,
     },
-    /// The handler was stopped at its time limit, or at that of the whole chain.
+    /// The handler was aborted at its time limit, or at the time limit of the whole fallback chain.
     TimedOut {
-        /// The route that led to it.
+        /// The route that selected the handler.
         route: String,
-        /// The time it was given; microseconds in JSON.
+        /// The time limit that was exceeded. In JSON: microseconds.
         #[serde(rename = "after_us", serialize_with = "microseconds")]
         after: Duration,
     },
     /// The handler panicked.
     Panicked {
-        /// The route that led to it.
+        /// The route that selected the handler.
         route: String,
-        /// The message of its panic.
+        /// The panic's message.
         message: String,
     },
-    /// The sender has not all permissions that the handler requires, which was not called.
+    /// The handler was not called, because the sender lacks permissions that it requires.
     Refused {
-        /// The route that led to it.
+        /// The route that selected the handler.
         route: String,
-        /// Those that are missing.
+        /// The missing permissions.
         missing: Vec<String>,
     },
-    /// The handler's circuit is open after failures, and it was not called.
+    /// The handler was not called, because its circuit breaker is open after failures.
     CircuitOpen {
-        /// The route that led to it.
+        /// The route that selected the handler.
         route: String,
     },
-    /// No route held and no default answered.
+    /// No route matched and there is no default.
     #[default]
     NoRoute,
 }
@@ -123,7 +131,7 @@ fn whole_microseconds(duration: Duration) -> u64 {
 }
 
 impl Outcome {
-    /// The decision's facts, before a handler has run.
+    /// Copies the decision's facts into an outcome whose handler has not run yet.
     pub(super) fn undecided(decision: &Decision) -> Outcome {
         Outcome {
             entry: decision.entry().to_owned(),
@@ -138,7 +146,7 @@ impl Outcome {
         }
     }
 
-    /// The handler's reply, when it gave one.
+    /// Returns the handler's reply, if there is one.
     pub fn reply(&self) -> Option<&Json> {
         match &self.result {
             Ending::Handled(reply) => Some(reply),
@@ -156,7 +164,8 @@ impl Ending {
         matches!(self, Ending::Handled(_))
     }
 
-    /// `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open` or `no_route`.
+    /// Returns `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open` or
+    /// `no_route`.
     pub fn kind(&self) -> &'static str {
         match self {
             Ending::Handled(_) => "handled",
@@ -169,7 +178,7 @@ impl Ending {
         }
     }
 
-    /// The handler's failure, in its own words.
+    /// Returns the handler's error or panic message.
     pub fn error(&self) -> Option<&str> {
         match self {
             Ending::Failed { error, .. } => Some(error),

@@ -1,10 +1,10 @@
-//! Permissions: what the sender of a message is granted, held against what a handler requires.
+//! The permissions of a message's sender, checked against the permissions that a handler requires.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The permissions that the sender of a message has. The router trusts them: whoever makes them has made sure who
-/// the sender is.
+/// The permissions of a message's sender. The router trusts this value: the code that creates it
+/// must have authenticated the sender.
 ///
 /// ```
 /// use rulec_runtime::route::Permissions;
@@ -19,22 +19,22 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// None at all.
+    /// Returns a value without any permission.
     pub fn none() -> Permissions {
         Permissions::default()
     }
 
-    /// Every one: for messages of the program's own.
+    /// Returns a value with every permission, for messages that the program itself creates.
     pub fn all() -> Permissions {
         Permissions { all: true, granted: BTreeSet::new() }
     }
 
-    /// True when this one is granted; names are compared letter by letter.
+    /// True if this permission is granted; names are compared exactly.
     pub fn has(&self, permission: &str) -> bool {
         self.all || self.granted.contains(permission)
     }
 
-    /// Those of a list that are not granted.
+    /// Returns the permissions in `required` that are not granted.
     pub(super) fn missing(&self, required: &[Arc<str>]) -> Vec<String> {
         required.iter().filter(|one| !self.has(one)).map(ToString::to_string).collect()
     }

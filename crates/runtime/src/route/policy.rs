@@ -1,4 +1,4 @@
-//! The policy of a handler: how long it may take, how often it is tried, when it is left alone, and who takes over.
+//! The policy of a handler: time limits, retries, circuit breaker and fallbacks.
 
 use backon::ExponentialBuilder;
 use failsafe::backoff::{self, Constant};
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-/// Pauses between attempts grow no longer.
+/// Maximum pause between attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// As good as for ever, and small enough to be added to any point in time.
+/// Cap for durations: practically unlimited, yet small enough to add to any point in time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The policy of a handler, which says what is done when it is slow or fails. Without one it is called once, for as
-/// long as it takes.
+/// The policy for a handler that is slow or fails. Without a policy, the handler is called once and
+/// without a time limit.
 ///
 /// ```
 /// use rulec_runtime::route::Policy;
@@ -38,49 +38,56 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy that says nothing yet.
+    /// Returns a policy without any setting.
     pub fn new() -> Policy {
         Policy::default()
     }
 
-    /// Sets how long one attempt may take before it is stopped.
+    /// Sets the time limit of one attempt, after which the attempt is aborted.
     pub fn time_limit(mut self, limit: Duration) -> Policy {
         self.time_limit = Some(limit);
         self
     }
 
-    /// Sets how long a message may take altogether, from the first attempt of this handler to the last of its fallbacks.
-    /// A call under way is stopped then; a pause that would outlast it is not begun, and nobody else is asked. The limit
-    /// of the handler that a route leads to is the one that counts, not those of its fallbacks.
+    /// Sets the total time limit of a message, from the first attempt of this handler to the last
+    /// attempt of its fallbacks. At the limit, a running call is aborted and no further fallback is
+    /// called. A retry whose pause would exceed the limit is not made.
+    ///
+    /// Only the policy of the route's own handler counts; chain limits of its fallbacks are
+    /// ignored.
     pub fn chain_limit(mut self, limit: Duration) -> Policy {
         self.chain_limit = Some(limit.min(LONGEST));
         self
     }
 
-    /// Has a call that failed or took too long made again, so many times at most. Before each there is a pause,
-    /// twice as long as the one before, up to a minute, and up to twice that by chance, so that not all come back at
-    /// once. A handler that panics is not called again. The handler must bear being called twice for one message;
-    /// [`Request::attempt`](super::Request::attempt) says which call it is.
+    /// Retries a call that failed or exceeded its time limit, at most `times` times. Each retry
+    /// follows a pause. The pause doubles each time, up to one minute. A random part of up to the
+    /// same length is added, so that retries of several messages spread out.
+    ///
+    /// A handler that panics is not retried. The handler must tolerate repeated calls for one
+    /// message; [`Request::attempt`](super::Request::attempt) is the number of the call.
     pub fn retries(mut self, times: usize, first_pause: Duration) -> Policy {
         self.retries = Some((times, first_pause.min(LONGEST)));
         self
     }
 
-    /// Opens the handler's circuit after so many failures in a row, at least 1: for this time it is not called. Then
-    /// one message tries whether it has recovered; a failure opens the circuit anew.
+    /// Adds a circuit breaker. After this number of consecutive failures, at least 1, the circuit
+    /// opens: the handler is not called for this time. Then one message tests whether the handler
+    /// has recovered. If that call fails, the circuit opens again.
     pub fn circuit(mut self, failures: u32, open_for: Duration) -> Policy {
         self.circuit = Some((failures.max(1), open_for.min(LONGEST)));
         self
     }
 
-    /// Names another handler that takes the message when this one has failed, took too long or its circuit is open.
-    /// Called again it names the one after that. A fallback has a policy of its own, but its fallbacks are not asked.
+    /// Adds a fallback: another handler that takes the message if this one fails, times out,
+    /// panics, or has an open circuit. Further calls add further fallbacks, tried in order. A
+    /// fallback has its own policy, but its own fallbacks are ignored.
     pub fn fallback(mut self, handler: impl Into<String>) -> Policy {
         self.fallbacks.push(handler.into());
         self
     }
 
-    /// The pauses between attempts.
+    /// Returns the pauses between attempts; `None` without retries.
     pub(super) fn pauses(&self) -> Option<ExponentialBuilder> {
         let (times, first) = self.retries.filter(|(times, _)| *times > 0)?;
         let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first);
@@ -88,15 +95,15 @@ impl Policy {
     }
 }
 
-/// The state of a handler's circuit.
+/// The state of a handler's circuit breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
     /// The handler is called.
     Closed,
-    /// The handler is left alone.
+    /// The handler is not called.
     Open,
-    /// One message tries whether it has recovered.
+    /// One message tests whether the handler has recovered.
     HalfOpen,
 }
 
@@ -104,7 +111,7 @@ pub enum CircuitState {
 pub(super) struct Circuit {
     machine: StateMachine<ConsecutiveFailures<Constant>, Watcher>,
     state: Arc<AtomicU8>,
-    /// True while a message tries whether the handler has recovered: the library would let all of them try.
+    /// Whether a message is testing the handler. The library alone would let all messages test it.
     trying: Arc<AtomicBool>,
 }
 
@@ -124,7 +131,7 @@ impl Circuit {
         }
     }
 
-    /// The leave to call the handler; `None` while the circuit is open.
+    /// Returns a permit to call the handler; `None` while the circuit is open.
     pub fn leave(&self) -> Option<Leave<'_>> {
         if !self.machine.is_call_permitted() {
             return None;
@@ -135,7 +142,7 @@ impl Circuit {
     }
 }
 
-/// The leave to call a handler once.
+/// A permit to call a handler once.
 pub(super) struct Leave<'c> {
     circuit: &'c Circuit,
     trial: bool,
@@ -151,7 +158,7 @@ impl Leave<'_> {
 }
 
 impl Drop for Leave<'_> {
-    /// Also when whoever waited has gone: the next message tries.
+    /// Ends the test call, even if the caller stopped waiting; the next message may test then.
     fn drop(&mut self) {
         if self.trial {
             self.circuit.trying.store(false, Ordering::Release);
@@ -159,7 +166,7 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Keeps the state of a circuit where it can be read, and tells of its changes.
+/// Stores the state of a circuit where it can be read, and logs its changes.
 struct Watcher {
     handler: Arc<str>,
     state: Arc<AtomicU8>,
@@ -185,7 +192,7 @@ impl Instrument for Watcher {
     }
 
     fn on_closed(&self) {
-        // It begins closed, which is no news.
+        // The circuit starts closed, which is not logged.
         if self.state.swap(CircuitState::Closed as u8, Ordering::Relaxed) != CircuitState::Closed as u8 {
             tracing::info!(target: "rulec::router", handler = &*self.handler, "a handler has recovered");
         }

@@ -1,9 +1,9 @@
-//! The rules that a router had in force before, as many as it is to keep.
+//! The rule sets that were active in a router before, up to a maximum number.
 
 use rulec::LiveRules;
 use std::collections::VecDeque;
 
-/// Rules, the latest last.
+/// Earlier rule sets, the latest last.
 pub(super) struct Previous {
     most: usize,
     rules: VecDeque<LiveRules>,
@@ -21,17 +21,17 @@ impl Previous {
         }
     }
 
-    /// The rules of a generation.
+    /// Returns the rules of this generation, if they are kept.
     pub fn get(&self, generation: u64) -> Option<LiveRules> {
         self.rules.iter().find(|rules| rules.generation() == generation).cloned()
     }
 
-    /// Forgets a generation.
+    /// Removes a generation.
     pub fn forget(&mut self, generation: u64) {
         self.rules.retain(|rules| rules.generation() != generation);
     }
 
-    /// The generations that are kept, the latest first.
+    /// Returns the kept generations, the latest first.
     pub fn generations(&self) -> Vec<u64> {
         self.rules.iter().rev().map(LiveRules::generation).collect()
     }

@@ -1,5 +1,6 @@
-//! Rules beside those in force: they decide every message as well, and nobody acts on it. What they would have done
-//! otherwise is counted by route, until they are put in force or taken away.
+//! Shadow rules: they decide every message in addition to the active rules, but no handler runs.
+//! Their differences from the active rules are counted per route, until the shadow rules become
+//! active or are removed.
 
 use super::build::{RouterError, Warning};
 use super::difference::{Difference, Part, Place};
@@ -10,10 +11,10 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most pairs of routes that are counted one by one.
+/// Maximum number of route pairs that are counted separately.
 const MAX_PAIRS: usize = 10_000;
 
-/// Rules that decide beside those in force.
+/// Rules that decide every message for comparison only.
 pub(super) struct Shadow {
     active: Active,
     tally: Mutex<Tally>,
@@ -26,79 +27,79 @@ struct Tally {
     pairs: BTreeMap<(Place, Place), Differences>,
 }
 
-/// The messages that took one route, and would have taken another or done something else by it. One message may differ
-/// in several ways.
+/// Counts of messages whose two decisions differ between one pair of routes. One message may differ
+/// in several parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Differences {
-    /// All of them.
+    /// Number of messages that differ in any part.
     pub messages: u64,
-    /// Those that another handler would have got.
+    /// Number of messages with a different handler.
     pub handler: u64,
-    /// Those whose handler would have got other arguments.
+    /// Number of messages with different arguments.
     pub args: u64,
-    /// Those with other metadata.
+    /// Number of messages with different metadata.
     pub metadata: u64,
 }
 
-/// The differences from one route to another, which may be the same by name.
+/// Differences between one pair of routes. The names may be equal if only arguments, say, differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PairStats {
-    /// The route that the rules in force chose.
+    /// The route that the active rules selected.
     pub from: Place,
-    /// The one that the shadow chose.
+    /// The route that the shadow rules selected.
     pub to: Place,
-    /// The number of messages, and in what they differ.
+    /// Counts of the differing messages, by part.
     pub differences: Differences,
 }
 
-/// The messages that rules beside those in force would have decided otherwise.
+/// Counts of the messages that the shadow rules would have decided differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShadowStats {
-    /// The generation of the shadow.
+    /// Generation of the shadow rules.
     pub generation: u64,
-    /// The messages that both decided.
+    /// Number of messages that both rule sets decided.
     pub messages: u64,
-    /// Those decided otherwise.
+    /// Number of messages decided differently.
     pub different: u64,
-    /// Each pair of routes between which messages differ, the most frequent first. Beyond ten thousand, pairs are counted in
-    /// `different` alone.
+    /// The pairs of routes with differences, the most frequent first. At most 10,000 pairs are
+    /// listed; later ones are counted only in `different`.
     pub pairs: Vec<PairStats>,
 }
 
-/// The generations that a router can put in force.
+/// The generations that a router can make active, and the active one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
-    /// The one that decides.
+    /// The active generation.
     pub in_force: u64,
-    /// The one that decides beside it.
+    /// The shadow generation, if any.
     pub shadow: Option<u64>,
-    /// Those that were in force before and are kept, the latest first.
+    /// The kept generations that were active before, the latest first.
     pub previous: Vec<u64>,
 }
 
-/// The reason for which a generation was not put in force. Nothing has changed then.
+/// Why a generation was not made active. Nothing changes in that case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SwitchError {
-    /// No rules decide beside those in force.
+    /// There are no shadow rules.
     #[error("no rules are in the shadow; put some there: `router.shadow(rules)`")]
     NoShadow,
-    /// The rules in the shadow are others by now.
+    /// The shadow rules are of another generation.
     #[error(
         "generation {asked} is not in the shadow, which is generation {is} by now; look at its differences first"
     )]
     OtherShadow {
-        /// The generation asked for.
+        /// The generation that the caller named.
         asked: u64,
-        /// The one in the shadow.
+        /// The generation of the shadow rules.
         is: u64,
     },
-    /// These rules were never in force, or are not kept any more, or were edited since.
+    /// The generation was never active, is no longer kept, or was edited since.
     #[error("generation {asked} is not kept{}", known(kept))]
     NotKept {
-        /// The generation asked for.
+        /// The generation that the caller named.
         asked: u64,
-        /// Those that are kept, the latest first.
+        /// The kept generations, the latest first.
         kept: Vec<u64>,
     },
     /// The rules do not fit the router.
@@ -119,10 +120,10 @@ impl Shadow {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides a message again, and counts in what that is another decision.
+    /// Decides a message again with the shadow rules, and counts the differences from `decided`.
     pub fn observe(&self, shared: &Shared, decided: &Decision, message: &Json) -> Option<Difference> {
         let rules = &self.active.rules;
-        // An edit may have removed the entry from the shadow, which then decides nothing.
+        // An edit may have removed the entry from the shadow rules, so that they cannot decide.
         let instead = shared.decide(rules, message).ok();
         let generation = instead.as_ref().map_or_else(|| rules.generation(), Decision::generation);
         let difference = Difference::between(decided, instead.as_ref(), generation);
@@ -160,13 +161,15 @@ impl Shadow {
 }
 
 impl Router {
-    /// Puts rules beside those in force: from now on they decide every message as well, on the caller's task and after the
-    /// decision that counts. No handler hears of it; their host functions are called. What they would have done otherwise is counted by route
-    /// ([`Router::shadow_stats`]), and stands in the decision log's lines of the messages that differ. Rules that were in
-    /// the shadow before leave it.
+    /// Sets the shadow rules, which replace earlier ones. From now on they also decide every
+    /// message, on the caller's task and after the real decision. No handler is called for a shadow
+    /// decision, but host functions are.
+    ///
+    /// Differences from the active rules are counted per route; see [`Router::shadow_stats`]. The
+    /// decision log also records the difference in the line of each message that differs.
     ///
     /// # Errors
-    /// When the rules could not be put in force: the entry is not among them, or a target has no handler.
+    /// If the rules could not become active: they lack the entry, or a target has no handler.
     pub fn shadow(&self, rules: impl Into<LiveRules>) -> Result<Vec<Warning>, RouterError> {
         let active = self.validated(rules.into())?;
         let (generation, warnings) = (active.rules.generation(), active.warnings.clone());
@@ -176,21 +179,23 @@ impl Router {
         Ok(warnings)
     }
 
-    /// Tells what the rules in the shadow would have done otherwise so far; `None` when there are none.
+    /// Returns the differences counted so far; `None` if there are no shadow rules.
     pub fn shadow_stats(&self) -> Option<ShadowStats> {
         self.shared.shadow.load().as_ref().map(|shadow| shadow.stats())
     }
 
-    /// Takes the rules in the shadow away, and tells what they would have done otherwise.
+    /// Removes the shadow rules and returns the differences counted; `None` if there were none.
     pub fn end_shadow(&self) -> Option<ShadowStats> {
         let _switching = self.switching();
         self.shared.shadow.swap(None).map(|shadow| shadow.stats())
     }
 
-    /// Puts the rules of the shadow in force. Their generation is named, so that nobody promotes what another has put there meanwhile.
+    /// Makes the shadow rules active. The caller names their generation, so that rules that someone
+    /// else has set in the meantime are not promoted by mistake.
     ///
     /// # Errors
-    /// When the shadow is another or there is none, and when its rules were edited so that they do not fit any more.
+    /// If there are no shadow rules, if their generation is another, or if edits made them unfit
+    /// for the router.
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
@@ -203,11 +208,11 @@ impl Router {
         Ok(self.put_in_force(next, &mut previous))
     }
 
-    /// Puts rules in force again that were before: a generation of [`Router::generations`]. How many are kept says
-    /// [`RouterBuilder::keep`](super::RouterBuilder::keep).
+    /// Makes earlier rules active again, by a generation from [`Router::generations`].
+    /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets how many are kept.
     ///
     /// # Errors
-    /// When it is not kept, and when its rules were edited so that they do not fit any more.
+    /// If the generation is not kept, or if edits made its rules unfit for the router.
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.switching();
         let Some(rules) = previous.get(generation) else {
@@ -218,7 +223,7 @@ impl Router {
         Ok(self.put_in_force(next, &mut previous))
     }
 
-    /// The generations that this router can put in force.
+    /// Returns the active, shadow and earlier generations.
     pub fn generations(&self) -> Generations {
         let previous = self.switching();
         Generations {

@@ -1,4 +1,4 @@
-//! Counts and latencies of routes and handlers, as plain data: what an exporter of metrics reads.
+//! Counts and latencies of routes and handlers as plain data, for a metrics exporter.
 
 use super::policy::CircuitState;
 use serde::Serialize;
@@ -6,22 +6,24 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The most routes that are counted by name: live rules may have any number of them over time.
+/// Maximum number of routes that are counted by name. The limit is needed because edits can add new
+/// routes without end.
 const MAX_ROUTES: usize = 10_000;
 
-/// The upper bounds of the classes of latencies, in microseconds; one more class is for what took longer.
+/// Upper bounds of the latency histogram's buckets, in microseconds. One more bucket counts longer
+/// latencies.
 pub const LATENCY_BOUNDS_US: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
 ];
 
-/// Latencies, counted by classes.
+/// A histogram of latencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Latencies {
-    /// For each bound of [`LATENCY_BOUNDS_US`] the number that took no longer than it and longer than the one before;
-    /// at last the number that took longer than all.
+    /// Counts per bucket. Bucket `i` counts latencies up to `LATENCY_BOUNDS_US[i]` that are above
+    /// the previous bound. The last bucket counts latencies above all bounds.
     pub counts: [u64; LATENCY_BOUNDS_US.len() + 1],
-    /// Their sum, in microseconds.
+    /// Sum of all latencies, in microseconds.
     pub sum_us: u64,
 }
 
@@ -32,13 +34,13 @@ impl Latencies {
         self.sum_us = self.sum_us.saturating_add(us);
     }
 
-    /// The number of latencies.
+    /// Returns the number of latencies.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The bound below which this share of the latencies lies, such as 0.99; `None` when there are none or it lies
-    /// beyond the last bound.
+    /// Returns an upper bound of a quantile, such as 0.99: the upper bound of its bucket. Returns
+    /// `None` if there are no latencies or the quantile is above the last bound.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -50,26 +52,26 @@ impl Latencies {
     }
 }
 
-/// The ways in which messages or calls have ended.
+/// Counts of messages or calls by how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// With a reply.
+    /// Ended with a reply.
     pub handled: u64,
-    /// With an error.
+    /// Ended with an error.
     pub failed: u64,
-    /// At the time limit.
+    /// Stopped at the time limit.
     pub timed_out: u64,
-    /// By a panic.
+    /// Ended with a panic.
     pub panicked: u64,
-    /// For want of a permission, without a call.
+    /// Not called, because a permission was missing.
     pub refused: u64,
-    /// With an open circuit, without a call.
+    /// Not called, because the circuit was open.
     pub circuit_open: u64,
-    /// Without a route.
+    /// Ended without a matching route.
     pub no_route: u64,
-    /// Since whoever waited had gone.
+    /// Cancelled, because the caller stopped waiting.
     pub cancelled: u64,
-    /// The time that all of these took.
+    /// Durations of all counted messages or calls.
     pub latency: Latencies,
 }
 
@@ -89,46 +91,47 @@ impl Counts {
         self.latency.add(latency);
     }
 
-    /// All together.
+    /// Returns the total over all endings.
     pub fn total(&self) -> u64 {
         self.latency.count()
     }
 }
 
-/// The messages that a route took, from their arrival to their end.
+/// Counts of the messages that took one route; latencies are from arrival to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RouteStats {
-    /// The table of the route; for messages without a route the entry.
+    /// Table of the route; the entry for messages without a route.
     pub table: String,
-    /// Its name, or `default`; `None` for messages without a route.
+    /// Name of the route, or `default`; `None` for messages without a route.
     pub route: Option<String>,
-    /// The ways in which they ended.
+    /// Counts by how the messages ended.
     pub counts: Counts,
 }
 
-/// The calls of a handler, retries and those as a fallback included.
+/// Counts of a handler's calls, including retries and calls as a fallback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HandlerStats {
-    /// Its name.
+    /// Name of the handler.
     pub handler: String,
-    /// The ways in which they ended.
+    /// Counts by how the calls ended.
     pub counts: Counts,
-    /// The state of its circuit, when it has one.
+    /// State of the handler's circuit breaker, if it has one.
     pub circuit: Option<CircuitState>,
 }
 
 /// A router's counts since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RouterStats {
-    /// All messages.
+    /// Counts of all messages.
     pub messages: Counts,
-    /// Each route that took a message, by table and name. Beyond ten thousand, routes are counted in `messages` alone.
+    /// Counts per route, sorted by table and name. At most 10,000 routes are listed; later ones are
+    /// counted only in `messages`.
     pub routes: Vec<RouteStats>,
-    /// Each registered handler, by name.
+    /// Counts per registered handler, sorted by name.
     pub handlers: Vec<HandlerStats>,
 }
 
-/// The counts in the making.
+/// The counters, updated while the router runs.
 #[derive(Default)]
 pub(super) struct Stats {
     numbers: Mutex<Numbers>,
@@ -171,7 +174,7 @@ impl Stats {
         }
     }
 
-    /// The counts so far, with those of handlers that have not been called.
+    /// Returns the current counts, including handlers that were never called.
     pub fn so_far<'h>(
         &self,
         handlers: impl Iterator<Item = (&'h String, Option<CircuitState>)>,

@@ -1,5 +1,5 @@
-//! Rule files that are watched: a new version is put in force when it compiles and fits the router; else the last good
-//! one stays, and everybody who asks is told why.
+//! Watches rule files. A new version becomes active if it compiles and fits the router. Otherwise
+//! the last good version stays active, and the error is available in [`WatchStatus`].
 
 use super::{Router, RouterError};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -14,46 +14,48 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-/// Editors write a file in several steps: what is read is what has been left alone for so long.
+/// How long the files must be unchanged before they are read, because editors write a file in
+/// several steps.
 const QUIET: Duration = Duration::from_millis(50);
-/// Some file systems tell of no changes, and a file may come to be missed: so often the files are looked at anyway.
+/// How often the files are checked without a change event: some file systems send none, and events
+/// can get lost.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Why files cannot be watched.
+/// Why rule files cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// They do not compile.
+    /// The files do not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// They hold nothing, like a file that is being written.
+    /// The main file has no statement, as if it were still being written.
     #[error("the rule file `{}` holds no statement", .0.display())]
     Empty(PathBuf),
-    /// They do not fit the router.
+    /// The rules do not fit the router.
     #[error(transparent)]
     Router(#[from] RouterError),
-    /// The operating system does not watch them.
+    /// The operating system cannot watch the files.
     #[error("the rule files cannot be watched: {0}")]
     System(#[from] notify::Error),
-    /// There is no runtime to compile them on.
+    /// The background task that compiles the files failed.
     #[error("the rule files cannot be loaded: {0}")]
     Runtime(#[from] tokio::task::JoinError),
 }
 
-/// The state of files that are watched.
+/// The state of watched rule files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchStatus {
-    /// The generation of the last version that was put in force.
+    /// Generation of the last version that became active.
     pub generation: u64,
-    /// The number of versions that were put in force, the first included.
+    /// Number of versions that became active, including the first.
     pub loaded: u64,
-    /// The number of versions that were refused.
+    /// Number of versions that were refused.
     pub refused: u64,
-    /// Why the version that lies there now is not in force; `None` when it is.
+    /// Why the current version of the files is not active; `None` if it is.
     pub error: Option<String>,
 }
 
-/// The files behind a router's rules, watched until this is dropped; see [`Router::watch`].
+/// Watches a router's rule files until this value is dropped; see [`Router::watch`].
 #[derive(Debug)]
 pub struct Watch {
     status: watch::Receiver<WatchStatus>,
@@ -61,14 +63,15 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The state of the files.
+    /// Returns the current state of the files.
     pub fn status(&self) -> WatchStatus {
         self.status.borrow().clone()
     }
 
-    /// Waits until a version is put in force or refused that has not been told of yet.
+    /// Waits until a version becomes active or is refused, and returns the new state. A change that
+    /// no call has returned yet is returned at once.
     pub async fn changed(&mut self) -> WatchStatus {
-        // The sender lives as long as the task, which ends with this value.
+        // The sender lives as long as the task, which `drop` aborts.
         let _ = self.status.changed().await;
         self.status.borrow_and_update().clone()
     }
@@ -81,15 +84,18 @@ impl Drop for Watch {
 }
 
 impl Router {
-    /// Puts the rules of a file in force, and every new version of it, of the files that it imports and of its lists
-    /// of words as soon as it lies there. A version that does not compile, or leads to a handler there is not, is
-    /// refused with a warning, and the last good one stays in force. Edits of the rules that were in force are not in a
-    /// new version: the files are the truth. They are texts, which a compiler that trusts keys refuses.
+    /// Loads a rule file into the router and reloads it on changes. A change of the file, its
+    /// imports or its word lists makes a new version, which becomes active at once. A version that
+    /// does not compile or targets an unregistered handler is refused with a warning, and the last
+    /// good version stays active.
+    ///
+    /// Edits of the active rules are lost when a new version loads: the files are authoritative.
+    /// The files are rule texts, so a compiler that accepts only signed rules refuses them.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
     ///
     /// # Errors
-    /// When the file as it is now cannot be put in force, and when the operating system does not watch files.
+    /// If the current file cannot become active, or the operating system cannot watch files.
     pub async fn watch(&self, compiler: Compiler, path: impl AsRef<Path>) -> Result<Watch, WatchError> {
         let files = Files { compiler, path: path.as_ref().to_owned() };
         let version = files.clone().read().await?;
@@ -104,21 +110,21 @@ impl Router {
     }
 }
 
-/// The files to watch.
+/// The rule files to watch.
 #[derive(Clone)]
 struct Files {
     compiler: Compiler,
     path: PathBuf,
 }
 
-/// A version of the files.
+/// One version of the rule files.
 struct Version {
     rules: Result<LiveRules, WatchError>,
     seen: Seen,
 }
 
 impl Files {
-    /// Reads and compiles the files, on a thread where that is no harm.
+    /// Reads and compiles the files on a blocking thread.
     async fn read(self) -> Result<Version, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
@@ -137,12 +143,14 @@ impl Files {
     }
 }
 
-/// Rules may be empty where routes are to be inserted; those of a file that somebody writes are not.
+/// True if the main file is blank. Live rules may start empty, but a blank file is probably being
+/// written.
 fn is_empty(rules: &LiveRules, main: &str) -> bool {
     rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
 
-/// Passes files on, and keeps a digest of each: of one that is missing too, since it may come.
+/// A loader that records a digest of each file it loads. Missing files are recorded too, because
+/// they may be created later.
 struct Seeing<'d> {
     disk: &'d DiskLoader,
     digests: RefCell<BTreeMap<String, u64>>,
@@ -165,22 +173,23 @@ fn digest(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
     hasher.finish()
 }
 
-/// The files as they were read last.
+/// The state of the files at the last read.
 #[derive(Default)]
 struct Seen {
-    /// `None` when not even their folder could be found.
+    /// The loader; `None` if the folder of the files was not found.
     disk: Option<DiskLoader>,
     digests: BTreeMap<String, u64>,
 }
 
 impl Seen {
-    /// True when a file is no longer as it was.
+    /// True if a file has changed since the last read.
     fn is_old(&self) -> bool {
         let Some(disk) = &self.disk else { return true };
         self.digests.iter().any(|(path, known)| digest(&disk.load(path)) != *known)
     }
 
-    /// The folders that the files lie in. Editors put another file in the place of one, so folders are watched.
+    /// Returns the folders of the files. Folders are watched, because editors replace a file by
+    /// another one.
     fn folders(&self) -> BTreeSet<PathBuf> {
         let Some(disk) = &self.disk else { return BTreeSet::new() };
         let folder = |path: &String| disk.root().join(path).parent().map(Path::to_owned);
@@ -198,7 +207,7 @@ impl Folders {
     fn new(told: &Arc<Notify>) -> Result<Folders, notify::Error> {
         let told = told.clone();
         let tell = move |event: Result<Event, notify::Error>| {
-            // That a file was read is no news: this reads them too.
+            // Read events are ignored, because reading the files here causes them too.
             if !matches!(&event, Ok(Event { kind: EventKind::Access(_), .. })) {
                 told.notify_one();
             }
@@ -207,10 +216,10 @@ impl Folders {
         Ok(Folders { watcher, watched: BTreeSet::new() })
     }
 
-    /// Watches these folders and no others.
+    /// Watches exactly these folders.
     fn watch(&mut self, folders: &BTreeSet<PathBuf>) -> Result<(), notify::Error> {
         for gone in self.watched.difference(folders) {
-            // It may no longer be there.
+            // The folder may no longer exist.
             let _ = self.watcher.unwatch(gone);
         }
         let new: Vec<PathBuf> = folders.difference(&self.watched).cloned().collect();
@@ -218,7 +227,8 @@ impl Folders {
         for folder in new {
             match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
                 Ok(()) => drop(self.watched.insert(folder)),
-                // An import may name a folder that is not there yet, which is looked for from time to time.
+                // An import may name a folder that does not exist yet. The periodic check finds it
+                // later.
                 Err(_) if !folder.exists() => {}
                 Err(error) => return Err(error),
             }
@@ -227,7 +237,7 @@ impl Folders {
     }
 }
 
-/// Watching, as long as its task runs.
+/// The state of the watching task.
 struct Watching {
     router: Router,
     files: Files,
@@ -241,7 +251,8 @@ impl Watching {
     async fn run(mut self) {
         loop {
             if tokio::time::timeout(LOOK, self.told.notified()).await.is_ok() {
-                // Not for ever: something else may be written beside the rules all the time.
+                // Waits at most `10 * QUIET`, because other files in the folders may change all the
+                // time.
                 let quiet =
                     async { while tokio::time::timeout(QUIET, self.told.notified()).await.is_ok() {} };
                 let _ = tokio::time::timeout(10 * QUIET, quiet).await;
@@ -256,7 +267,7 @@ impl Watching {
         }
     }
 
-    /// Puts the files as they are in force, or says why not.
+    /// Loads the current files into the router, or records why they are refused.
     async fn load(&mut self) -> Result<(), tokio::task::JoinError> {
         let Version { rules, seen } = self.files.clone().read().await?;
         self.seen = seen;

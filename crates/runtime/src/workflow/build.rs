@@ -1,4 +1,4 @@
-//! From nodes, processors and routers to a workflow that can run.
+//! Builds a runnable workflow from nodes, processors and routers.
 
 use super::merge::{FirstValues, MergeStrategy};
 use super::node::{Node, NodeId};
@@ -16,7 +16,8 @@ const STEP_LIMIT: usize = 10_000;
 
 type Factory = Box<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
-/// A workflow ready to run. Cheap to clone; one may run many times, also at once.
+/// A workflow that is ready to run. Cheap to clone. One workflow can run many times, also
+/// concurrently.
 #[derive(Clone)]
 pub struct Workflow {
     pub(super) plan: Arc<Plan>,
@@ -24,7 +25,7 @@ pub struct Workflow {
 }
 
 impl Workflow {
-    /// A builder for a workflow that begins at this node.
+    /// Starts building a workflow whose first node is `start`.
     pub fn builder(start: impl Into<NodeId>) -> WorkflowBuilder {
         WorkflowBuilder {
             start: start.into(),
@@ -39,8 +40,8 @@ impl Workflow {
         }
     }
 
-    /// The findings about what is suspicious, made when it was built, and, after
-    /// [`build_unchecked`](WorkflowBuilder::build_unchecked), what was wrong.
+    /// Returns the warnings from building the workflow. After
+    /// [`build_unchecked`](WorkflowBuilder::build_unchecked), the list includes errors too.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
@@ -52,7 +53,7 @@ impl fmt::Debug for Workflow {
     }
 }
 
-/// Collects what a workflow consists of.
+/// Builds a [`Workflow`].
 pub struct WorkflowBuilder {
     start: NodeId,
     nodes: Vec<Node>,
@@ -80,7 +81,7 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Says how the processors for nodes of a kind are made. The factory is asked once per node.
+    /// Registers the factory of a node kind's processors. The factory is called once per node.
     #[must_use]
     pub fn kind(
         mut self,
@@ -91,59 +92,61 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Gives one node its processor, whatever its kind.
+    /// Sets the processor of one node, which overrides the factory of its kind.
     #[must_use]
     pub fn processor(mut self, node: impl Into<NodeId>, processor: Arc<dyn Processor>) -> Self {
         self.processors.insert(node.into(), processor);
         self
     }
 
-    /// Says who decides where a node's outputs go.
+    /// Sets the router that selects where a node's outputs go.
     #[must_use]
     pub fn router(self, node: impl Into<NodeId>, router: impl ConditionalRouter + 'static) -> Self {
         self.shared_router(node, Arc::new(router))
     }
 
-    /// The same for a router that serves several nodes.
+    /// Like [`WorkflowBuilder::router`], for a router that several nodes share.
     #[must_use]
     pub fn shared_router(mut self, node: impl Into<NodeId>, router: Arc<dyn ConditionalRouter>) -> Self {
         self.routers.insert(node.into(), router);
         self
     }
 
-    /// Sets how inputs that meet at a node become one; [`FirstValues`] when nothing is said.
+    /// Sets how inputs that meet at a node are merged. Default: [`FirstValues`].
     #[must_use]
     pub fn merge(mut self, strategy: impl MergeStrategy + 'static) -> Self {
         self.merge = Arc::new(strategy);
         self
     }
 
-    /// Names fields that every node hands on: what its input has under such a key and its output lacks is put into
-    /// the output, where that is an object. So a session travels with the run, whatever the processors answer.
+    /// Names fields that every node passes on, for example a session. If a node's output is an
+    /// object without such a field, the field is copied from the node's input.
     #[must_use]
     pub fn passthrough(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.passthrough.extend(keys.into_iter().map(Into::into));
         self
     }
 
-    /// Sets how many times processors may run in one run of the workflow; 10,000 when nothing is said.
+    /// Sets the maximum number of processor calls in one run of the workflow. Default: 10,000.
     #[must_use]
     pub fn step_limit(mut self, steps: usize) -> Self {
         self.step_limit = steps;
         self
     }
 
-    /// Lets every node run as soon as it is ready, beside all others; the order is then that in which they end.
+    /// Runs every node as soon as it is ready, concurrently with others. Nodes then finish in no
+    /// fixed order.
     #[must_use]
     pub(crate) fn at_once(mut self) -> Self {
         self.at_once = true;
         self
     }
 
-    /// Builds the workflow and holds its graph against the rules.
+    /// Builds the workflow and checks its graph.
     ///
     /// # Errors
-    /// What cannot run, or not as it is written. Suspicions are kept in [`Workflow::findings`].
+    /// If the graph has errors: it cannot run, or would not run as written. Warnings are kept in
+    /// [`Workflow::findings`].
     pub fn build(self) -> Result<Workflow, BuildError> {
         let workflow = self.assemble()?;
         if workflow.findings().iter().any(|finding| finding.severity == Severity::Error) {
@@ -152,10 +155,11 @@ impl WorkflowBuilder {
         Ok(workflow)
     }
 
-    /// Builds the workflow and lets it run in spite of what is wrong with its graph.
+    /// Builds the workflow even if the check of its graph finds errors.
     ///
     /// # Errors
-    /// No start, a node without a processor, two nodes of one name: there is nothing to run.
+    /// If there is nothing to run: the start node is missing, a node has no processor, or a node
+    /// name is used twice. Also if a processor or router is given for an unknown node.
     pub fn build_unchecked(self) -> Result<Workflow, BuildError> {
         self.assemble()
     }
@@ -171,7 +175,8 @@ impl WorkflowBuilder {
                 continue;
             }
             numbers.insert(node.id.clone(), steps.len());
-            // Without one of its nodes the workflow is not built, whatever the numbers of the others.
+            // The workflow is not built if a step is missing, so the wrong numbers of later steps
+            // do not matter.
             match self.step(node) {
                 Ok(step) => steps.push(step),
                 Err(finding) => findings.push(finding),
@@ -236,7 +241,7 @@ impl WorkflowBuilder {
     }
 }
 
-/// A workflow that cannot be built.
+/// Why a workflow cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", errors(findings))]
 pub struct BuildError {
@@ -244,7 +249,7 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    /// Everything that was found, suspicions too.
+    /// Returns all findings, including warnings.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }

@@ -1,30 +1,32 @@
-//! Merges the inputs that met at a node into one.
+//! Merges the inputs that meet at a node into one input.
 
 use super::node::NodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One input that has arrived at a node.
+/// An input that has arrived at a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arrival {
-    /// The node that delivered it.
+    /// The node that delivered the input.
     pub from: NodeId,
-    /// The value that it delivered.
+    /// The delivered value.
     pub value: Value,
 }
 
-/// Merges the inputs of a join. It is asked only where more than one input has met: a single input
-/// is passed on as it is.
+/// Merges the inputs of a join. Called only for two or more inputs: a single input is passed on
+/// unchanged.
 pub trait MergeStrategy: Send + Sync {
-    /// One input of many, in the order they arrived.
+    /// Merges the inputs, which are in order of arrival, into one.
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
 }
 
-/// The default: `branch_0`, `branch_1` … hold the inputs whole, and beside them each key has the
-/// first value that arrived for it. A key of an input that is itself called `branch_N` gives way.
+/// The default merge strategy. The fields `branch_0`, `branch_1` and so on contain the complete
+/// inputs. Every other key has its first value in order of arrival. A key of an input that equals
+/// one of these `branch_N` names is overwritten.
 ///
-/// Where a join lies in a loop, a processor that hands on all it was given hands on the branches of
-/// the rounds before too, and they double each round: let one of them answer with fields of its own.
+/// If a join lies in a loop, a processor that returns all its input also returns the branches of
+/// earlier rounds, which double each round. To prevent that, let one processor of the loop return
+/// only its own fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstValues;
 

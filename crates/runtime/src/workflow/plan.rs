@@ -1,4 +1,4 @@
-//! The plan of a workflow: its nodes numbered, each with all that belongs to it.
+//! The compiled form of a workflow: numbered nodes with their processors, routers and edges.
 
 use super::merge::MergeStrategy;
 use super::node::NodeId;
@@ -9,16 +9,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The plan that the engine runs. Steps are numbered in the order their nodes were given.
+/// The workflow that the engine runs. Steps are numbered in the order in which nodes were added.
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     pub(super) numbers: HashMap<NodeId, usize>,
     pub(super) start: usize,
     pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) step_limit: usize,
-    /// The fields that nodes hand on from their inputs to their outputs.
+    /// The fields that nodes copy from their inputs to their outputs.
     pub(super) passthrough: Vec<String>,
-    /// Every node runs as soon as it is ready, beside all others, and not one after the other.
+    /// Whether every node runs as soon as it is ready, concurrently with others, instead of
+    /// sequentially.
     pub(super) at_once: bool,
 }
 
@@ -26,11 +27,11 @@ pub(super) struct Step {
     pub(super) id: NodeId,
     pub(super) kind: String,
     pub(super) next: Vec<NodeId>,
-    /// `None` for a parallel node.
+    /// The processor; `None` for a parallel node.
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) given: Option<Arc<dyn ConditionalRouter>>,
     pub(super) time_limit: Option<Duration>,
-    /// The origins of its counted edges: one entry for each.
+    /// Sources of the incoming edges that a join counts, one entry per edge.
     pub(super) incoming: Vec<NodeId>,
 }
 
@@ -39,13 +40,15 @@ impl Step {
         self.processor.is_none()
     }
 
-    /// The router that decides where its outputs go. A parallel node has no output of its own.
+    /// Returns the router of the node's outputs. `None` for a parallel node, which has no output of
+    /// its own.
     pub(super) fn router(&self) -> Option<&dyn ConditionalRouter> {
         let processor = self.processor.as_ref()?;
         self.given.as_deref().or_else(|| processor.router())
     }
 
-    /// The node as its graph is judged. The router of a parallel node is told too, so that it can be found fault with.
+    /// Returns the node as a vertex for the graph check. It includes a router set for a parallel
+    /// node, so that the check can report it.
     pub(super) fn vertex(&self) -> Vertex {
         let router = if self.is_parallel() { self.given.as_deref() } else { self.router() };
         let routes = router.map(|router| router.routes(&self.next).into());

@@ -1,4 +1,4 @@
-//! Processors do a node's work: input in, output out.
+//! Processors: the functions that turn a node's input into its output.
 
 use super::node::NodeId;
 use super::router::ConditionalRouter;
@@ -7,36 +7,36 @@ use std::error::Error;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A boxed future.
+/// A boxed future that may borrow and be sent between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Why a processor failed; text converts into it by `into()`.
+/// The error of a processor; a text converts with `into()`.
 pub type ProcessError = Box<dyn Error + Send + Sync>;
 
-/// A processor's output, usually a JSON object, or why there is none.
+/// A processor's output, usually a JSON object, or its error.
 pub type ProcessResult = Result<Value, ProcessError>;
 
-/// Does the work of a node. It is made once for its node and serves all runs, at the same time if
-/// need be; what belongs to one run is kept in the [`Call`]'s memory.
+/// Does the work of a node. One processor is created per node and serves all runs, possibly
+/// concurrently. State of one run is kept in the [`Call`]'s memory.
 pub trait Processor: Send + Sync {
-    /// Turns an input into an output. An error, a panic or a broken time limit makes this one run
-    /// of the node fail: it delivers nothing, and the workflow goes on.
+    /// Converts an input to an output. An error, a panic or an exceeded time limit fails only this
+    /// call: the node delivers no output, and the workflow continues.
     fn process<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, ProcessResult>;
 
-    /// The router of outputs, when the processor itself decides. A router given for the node in the
-    /// builder comes first; without either, outputs go to every next node.
+    /// Returns the router of the outputs, if the processor itself decides where they go. A router
+    /// set in the builder takes precedence. Without either, outputs go to every next node.
     fn router(&self) -> Option<&dyn ConditionalRouter> {
         None
     }
 
-    /// The field in which the processor reads the number of its round. The engine counts it up each
-    /// time the node's output is a loop-back, and starts anew when the loop has been left.
+    /// Returns the field from which the processor reads its round number. The engine increments the
+    /// number when the node's output is a loop-back. It restarts at 1 when the loop has been left.
     fn round_field(&self) -> Option<&str> {
         None
     }
 }
 
-/// One call of a processor: which node, and what it remembers.
+/// One call of a processor: the node, and the node's memory in this run.
 #[derive(Debug)]
 pub struct Call {
     pub(super) node: NodeId,
@@ -44,24 +44,25 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call outside of a run of a workflow, without a memory of earlier ones.
+    /// Creates a call outside a workflow run, with empty memory.
     pub(crate) fn new(node: NodeId) -> Call {
         Call { node, memory: Arc::default() }
     }
 
-    /// The node that is run.
+    /// Returns the node that runs.
     pub fn node(&self) -> &NodeId {
         &self.node
     }
 
-    /// The value that earlier calls for this node in this run of the workflow have kept; null at first.
+    /// Locks the value that calls for this node share within one run of the workflow. Initially
+    /// null.
     pub fn memory(&self) -> MutexGuard<'_, Value> {
-        // A panic while it was held failed that call alone; the value is still a value.
+        // A panic under this lock failed only that call; the value remains usable.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A processor made of an async function.
+/// Creates a processor from an async function.
 pub fn from_fn<F, T>(function: F) -> Arc<dyn Processor>
 where
     F: Fn(Value) -> T + Send + Sync + 'static,

@@ -1,7 +1,7 @@
-//! The processors that workflows commonly need: rounds of a loop, a vote, and one that hands on what it is given.
+//! Common processors of workflows: loop control, voting, and an echo.
 //!
-//! They decide and say so in their output; where the output goes then is a router's matter, usually
-//! `when output.should_exit -> next[1]  otherwise -> next[0] loopback` and
+//! A processor adds its decision to the output. A router then selects the next node, usually with
+//! `when output.should_exit -> next[1]  otherwise -> next[0] loopback` or
 //! `when output.approved -> next[0]  otherwise -> next[1]`.
 
 use super::node::Node;
@@ -12,55 +12,56 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The field that holds the number of the round.
+/// The field with the round number.
 const ROUND: &str = "iteration";
 
-/// A drop of the score by more than this, from one run to the next, is a regression.
+/// A drop of the score by more than this between two rounds is a regression.
 const REGRESSION: f64 = 10.0;
 
-/// When a loop ends. Read from a node's `config`.
+/// The exit conditions of a loop. Read from a node's `config`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loop {
-    /// The loop exits in this round at the latest; at least 1.
+    /// Maximum number of rounds, at least 1. The loop exits in this round at the latest.
     pub max_rounds: i64,
-    /// The loop exits at this score or above; 0 turns this off.
+    /// The loop exits at this score or above; 0 disables the check.
     #[serde(default)]
     pub exit_on_score: f64,
 }
 
-/// The state that a loop keeps from one run to the next.
+/// The state that a loop keeps between two rounds: the previous score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoopState {
     previous: Option<f64>,
 }
 
-/// Why a loop exits, or what it noticed.
+/// Why a loop exits, or what the loop noticed about its score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoopReason {
-    /// It was the last round.
+    /// The last round was reached.
     MaxRoundsReached,
-    /// The score has dropped. That alone does not end the loop.
+    /// The score dropped. This alone does not end the loop.
     RegressionDetected,
-    /// The score is good enough.
+    /// The score reached the threshold.
     ScoreThresholdReached,
 }
 
-/// The decision of one run of a loop.
+/// The decision of a loop about one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LoopDecision {
-    /// The round, from 1.
+    /// Number of the round, from 1.
     pub current_round: i64,
-    /// True when the loop ends here.
+    /// Whether the loop ends here.
     pub should_exit: bool,
-    /// Why, as `max_rounds_reached` and so on; empty text when there is nothing to say.
+    /// The reason. Serializes as `max_rounds_reached` and so on, or as an empty text if there is
+    /// none.
     #[serde(serialize_with = "reason_text")]
     pub exit_reason: Option<LoopReason>,
 }
 
 impl LoopReason {
-    /// Its name in outputs.
+    /// Returns the reason's name in outputs.
     pub fn name(self) -> &'static str {
         match self {
             LoopReason::MaxRoundsReached => "max_rounds_reached",
@@ -75,13 +76,13 @@ fn reason_text<S: Serializer>(reason: &Option<LoopReason>, serializer: S) -> Res
 }
 
 impl LoopState {
-    /// Decides about one input, and remembers its score for the next.
+    /// Decides about one input, and remembers its score for the next round.
     pub fn decide(&mut self, settings: &Loop, input: &Value) -> LoopDecision {
         let current_round = round_of(input, ROUND);
         let score = score_of(input);
         let previous = self.previous.replace(score);
         let mut decision = LoopDecision { current_round, should_exit: false, exit_reason: None };
-        // The later reason wins.
+        // The last matching reason is kept.
         if current_round >= settings.max_rounds {
             decision.should_exit = true;
             decision.exit_reason = Some(LoopReason::MaxRoundsReached);
@@ -97,17 +98,18 @@ impl LoopState {
     }
 }
 
-/// `score`, else `structured_score.weighted_score`, else 0. Only a number is a score.
+/// Returns `score`, else `structured_score.weighted_score`, else 0. Values that are not numbers are
+/// ignored.
 fn score_of(input: &Value) -> f64 {
     let number = |pointer| input.pointer(pointer).and_then(Value::as_f64);
     number("/score").or_else(|| number("/structured_score/weighted_score")).unwrap_or(0.0)
 }
 
 impl Loop {
-    /// The processor for a node, its settings read from the node's `config`.
+    /// Creates the processor of a node from the node's `config`.
     ///
     /// # Errors
-    /// Settings that are missing, unknown or out of range.
+    /// If a setting is missing, unknown or out of range.
     pub fn factory(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
         let settings: Loop = settings(node)?;
         if settings.max_rounds < 1 {
@@ -139,30 +141,30 @@ impl Processor for Loop {
     }
 }
 
-/// The number of votes that must be in favour. Read from a node's `config`.
+/// The share of votes needed for approval. Read from a node's `config`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vote {
-    /// The share that is enough, from 0 to 1.
+    /// The smallest share of votes in favour that approves, from 0 to 1.
     pub threshold: f64,
 }
 
 /// The result of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct VoteDecision {
-    /// The share in favour is at or above the threshold.
+    /// Whether the share in favour reaches the threshold.
     pub approved: bool,
-    /// The text inputs; 1 when there are none.
+    /// Number of votes: the input fields that are texts; 1 if there are none.
     pub total_votes: usize,
-    /// Those in favour.
+    /// Number of votes in favour.
     pub yes_votes: usize,
 }
 
-/// Counts the texts among an input's fields; `YES` and `APPROVED`, exactly so, are in favour. With
-/// no text there is one vote, in favour, and it is enough whatever the threshold.
+/// Counts the text fields of an input as votes. Exactly `YES` and `APPROVED` are in favour. An
+/// input without text fields counts as one vote in favour and is approved at any threshold.
 ///
-/// Voters that meet at a join answer each under a key of its own: of equal keys the default merge
-/// keeps the first.
+/// Voters that meet at a join must each use their own key. The default merge strategy keeps only
+/// the first of equal keys.
 pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
     let texts = || input.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_str);
     let total_votes = texts().count();
@@ -175,10 +177,10 @@ pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
 }
 
 impl Vote {
-    /// The processor for a node, its settings read from the node's `config`.
+    /// Creates the processor of a node from the node's `config`.
     ///
     /// # Errors
-    /// Settings that are missing, unknown or out of range.
+    /// If a setting is missing, unknown or out of range.
     pub fn factory(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
         let settings: Vote = settings(node)?;
         if !(0.0..=1.0).contains(&settings.threshold) {
@@ -199,7 +201,7 @@ fn settings<T: DeserializeOwned>(node: &Node) -> Result<T, ProcessError> {
     T::deserialize(&node.config).map_err(|error| format!("`config`: {error}").into())
 }
 
-/// The input's fields with the decision's among them.
+/// Returns the input's fields, extended by the fields of the decision.
 fn beside(input: Value, decision: impl Serialize) -> ProcessResult {
     let mut output = if let Value::Object(fields) = input { fields } else { Map::new() };
     if let Value::Object(fields) = serde_json::to_value(decision)? {
@@ -208,10 +210,11 @@ fn beside(input: Value, decision: impl Serialize) -> ProcessResult {
     Ok(Value::Object(output))
 }
 
-/// Hands on the input, with the configuration's fields where the input has none of that name.
+/// Creates a processor that returns its input, plus each field of the node's `config` that the
+/// input lacks.
 ///
 /// # Errors
-/// Never; it has the form of a kind's factory.
+/// Never. The `Result` is needed because the function serves as a factory.
 pub fn echo(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
     let config = node.config.as_object().cloned().unwrap_or_default();
     Ok(from_fn(move |input: Value| {

@@ -1,4 +1,4 @@
-//! The report of a run, as plain data.
+//! The report of a workflow run, as plain data.
 
 use super::node::NodeId;
 use rulec_lang::graph::names;
@@ -7,44 +7,44 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The report of one run of a workflow.
+/// The report of one workflow run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The nodes whose processor ran, in order, those that failed among them. Parallel nodes have
-    /// no processor and are not listed; their children are, in listed order.
+    /// The nodes whose processor was called, in order, including failed ones. A parallel node has
+    /// no processor and is not listed; its children are, in their listed order.
     pub executed: Vec<NodeId>,
-    /// Each delivery, in order; as JSON `[from, to, ready, loop_back]`.
+    /// All deliveries, in order. In JSON: `[from, to, ready, loop_back]`.
     pub deliveries: Vec<Delivery>,
     /// The nodes that still wait for inputs, sorted by name.
     pub stalled: Vec<Stall>,
-    /// The run was ended by its step limit.
+    /// Whether the step limit ended the run.
     pub limit_hit: bool,
     /// The failures, in order.
     pub failures: Vec<Failure>,
-    /// The last outputs of the nodes whose output went to no other node.
+    /// The last output of each node whose output went to no other node.
     pub outputs: BTreeMap<NodeId, Value>,
 }
 
 impl Report {
-    /// Nothing failed, nothing waits, and the step limit was not reached.
+    /// True if no node failed, no node waits, and the step limit was not reached.
     pub fn is_complete(&self) -> bool {
         self.stalled.is_empty() && self.failures.is_empty() && !self.limit_hit
     }
 }
 
-/// One delivery of an output.
+/// The delivery of an output to one node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(NodeId, NodeId, bool, bool)", into = "(NodeId, NodeId, bool, bool)")]
 pub struct Delivery {
-    /// The node whose output it was.
+    /// The node that produced the output.
     pub from: NodeId,
-    /// To which node.
+    /// The receiving node.
     pub to: NodeId,
-    /// The receiving node had all its inputs then. Always so for a loop-back, and for a node that
-    /// does not exist.
+    /// Whether the receiving node then had all its inputs. Always true for a loop-back and for an
+    /// unknown node.
     pub ready: bool,
-    /// The rule that chose the edge declares it a loop-back.
+    /// Whether the rule that selected the edge declares it a loop-back.
     pub loop_back: bool,
 }
 
@@ -60,14 +60,15 @@ impl From<Delivery> for (NodeId, NodeId, bool, bool) {
     }
 }
 
-/// A node that still waited when the run ended.
+/// A node that still waited for inputs when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
-    /// The node that waits.
+    /// The waiting node.
     pub node: NodeId,
     /// The nodes that have delivered, in order.
     pub received: Vec<NodeId>,
-    /// The nodes whose delivery is missing; one with two edges to the waiting one may stand here twice.
+    /// The nodes whose delivery is missing. A node with two edges to the waiting node may be listed
+    /// twice.
     pub waiting_for: Vec<NodeId>,
 }
 
@@ -78,14 +79,14 @@ impl fmt::Display for Stall {
     }
 }
 
-/// Something that went wrong without ending the run.
+/// A failure that did not end the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The node that failed; it delivered nothing.
+    /// The node that failed; it delivered no output.
     pub node: NodeId,
     /// The kind of failure.
     pub kind: FailureKind,
-    /// In words.
+    /// The failure's message.
     pub message: String,
 }
 
@@ -95,18 +96,18 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The ways in which a node can fail.
+/// The kinds of node failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The processor answered with an error.
+    /// The processor returned an error.
     Error,
     /// The processor, the node's router or the merge of its inputs panicked.
     Panic,
-    /// The processor took longer than the node's time limit.
+    /// The processor exceeded the node's time limit.
     TimeLimit,
-    /// A parallel node directly under a parallel node is not run.
+    /// The node is a parallel child of a parallel node, which is not supported.
     NestedParallel,
     /// A child of a parallel node does not exist.
     UnknownNode,

@@ -1,31 +1,32 @@
-//! Counting the rounds of loops, under whatever field a processor names.
+//! Counts the rounds of loops, in the field that a processor names.
 //!
-//! A count belongs to the node that loops back, not to the data that passes by: nodes in between
-//! may drop the field, and a loop inside another one starts at 1 each time it is entered.
+//! A count belongs to the node that loops back, not to the data. Nodes in between may therefore
+//! drop the field, and an inner loop starts at 1 each time it is entered.
 
 use super::node::NodeId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The round an input says it is: its integer, at least 1, and 1 when there is none.
+/// Reads the round number of an input: an integer of at least 1; 1 if the field is missing or not
+/// an integer.
 pub(super) fn round_of(input: &Value, field: &str) -> i64 {
     let Some(Value::Number(number)) = input.get(field) else { return 1 };
-    // 2.0 is the integer 2; a float beyond 2^63 saturates.
+    // 2.0 counts as the integer 2; a float beyond 2^63 saturates.
     let whole = || number.as_f64().filter(|float| float.fract() == 0.0).map(|float| float as i64);
     number.as_i64().or_else(whole).unwrap_or(1).max(1)
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Rounds {
-    /// Node → its round now, while its loop has not been left.
+    /// The current round of each node whose loop is still running.
     current: BTreeMap<NodeId, i64>,
-    /// The fields that were written: what stands in them then is no longer the caller's.
+    /// The fields that this counter has written. A value in them no longer comes from the caller.
     written: BTreeSet<String>,
 }
 
 impl Rounds {
-    /// Before a node runs: its input says which round it is.
+    /// Sets or reads the round number in a node's input before the node runs.
     pub(super) fn enter(&mut self, node: &NodeId, field: &str, input: &mut Value) {
         match self.current.get(node) {
             Some(round) => write(input, field, *round),
@@ -38,7 +39,8 @@ impl Rounds {
         }
     }
 
-    /// After it ran: a loop-back begins the next round and says so to the nodes on the way.
+    /// Updates the count after a node ran. A loop-back starts the next round and writes its number
+    /// to the output.
     pub(super) fn leave(&mut self, node: &NodeId, field: &str, output: &mut Value, loop_back: bool) {
         if !loop_back {
             self.current.remove(node);
@@ -85,7 +87,7 @@ mod tests {
     fn an_inner_loop_starts_anew_and_the_outer_count_survives_it() {
         let (inner, outer): (NodeId, NodeId) = ("inner".into(), "outer".into());
         let mut rounds = Rounds::default();
-        // Enters with `input`, leaves by a loop-back or not; the round it was.
+        // Enters with `input`, then leaves with or without a loop-back. Returns the round number.
         let mut step = |node: &NodeId, input: Value, loop_back| {
             let mut value = input;
             rounds.enter(node, "n", &mut value);

@@ -1,45 +1,46 @@
-//! Routers decide where an output goes. A router names targets; the engine looks them up. Whether an
-//! edge is a loop-back is declared by the rule that takes it, never guessed from its position.
+//! Routers select the nodes that receive an output. A router names targets, and the engine resolves
+//! the names. The rule that selects an edge declares whether the edge is a loop-back; the engine
+//! never infers it from node order.
 
 use rulec_lang::graph::{NodeId, Route, Target};
 use serde_json::Value;
 
-/// Chooses among a node's next nodes by its output.
+/// Selects among a node's next nodes, given the node's output.
 ///
-/// A `router NAME(output) { … }` of a rules file is one: `route` answers with the first rule that
-/// matches, `routes` lists all of them.
+/// A `router NAME(output) { … }` of a rules file implements this trait: `route` returns the route
+/// of the first matching rule, and `routes` lists the routes of all rules.
 pub trait ConditionalRouter: Send + Sync {
-    /// Decides where this output goes. `next` are the node's next nodes, in order.
+    /// Selects where this output goes. `next` lists the node's next nodes, in order.
     fn route(&self, output: &Value, next: &[NodeId]) -> Route;
 
-    /// Every answer that `route` can give, in order. It is read when the graph is built: the edges
-    /// of a loop-back are left out of the join counts, and ways that exclude each other are found.
+    /// Returns every possible result of `route`, in order. Called when the graph is built: edges of
+    /// a loop-back are not counted at joins, and mutually exclusive paths are detected.
     fn routes(&self, next: &[NodeId]) -> Vec<Route>;
 }
 
 type Test = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// A router made of tests in Rust: the first that holds decides. Without `otherwise`, what no test
-/// takes goes to every next node.
+/// A router of Rust predicates: the first that is true decides. Without `otherwise`, an output
+/// that no predicate matches goes to every next node.
 pub struct FirstMatch {
     rules: Vec<(Test, Route)>,
     otherwise: Route,
 }
 
 impl FirstMatch {
-    /// No rule yet.
+    /// Creates a router without rules.
     pub fn new() -> Self {
         FirstMatch { rules: Vec::new(), otherwise: Route::to([Target::Every]) }
     }
 
-    /// Outputs for which `test` holds go here.
+    /// Sends outputs for which `test` is true to `route`.
     #[must_use]
     pub fn when(mut self, test: impl Fn(&Value) -> bool + Send + Sync + 'static, route: Route) -> Self {
         self.rules.push((Box::new(test), route));
         self
     }
 
-    /// All other outputs go here.
+    /// Sends all other outputs to `route`.
     #[must_use]
     pub fn otherwise(mut self, route: Route) -> Self {
         self.otherwise = route;

@@ -1,5 +1,5 @@
-//! A `router` of a rules file as a [`ConditionalRouter`]: workflows decide where outputs go without
-//! a line of Rust.
+//! Makes a `router` of a rules file a [`ConditionalRouter`], so that a workflow's routing needs no
+//! Rust code.
 
 use super::build::{Workflow, WorkflowBuilder};
 use super::node::{Node, NodeId};
@@ -20,10 +20,10 @@ pub struct RulesRouter {
 }
 
 impl RulesRouter {
-    /// The router of that name.
+    /// Returns the router with this name.
     ///
     /// # Errors
-    /// When the rules have none.
+    /// If the rules have no router with this name.
     pub fn new(rules: &Rules, name: &str) -> Result<RulesRouter, UnknownEntry> {
         Ok(RulesRouter::of(rules, rules.entry_of_kind(name, TableKind::Router)?.id()))
     }
@@ -34,11 +34,11 @@ impl RulesRouter {
 }
 
 impl Workflow {
-    /// A builder that has the nodes, routers and passthrough keys of a `workflow NAME { … }` of a rule set. What the
-    /// rules cannot say is left to say: how nodes of each kind are processed.
+    /// Starts building a workflow from a `workflow NAME { … }` of a rule set. The builder has the
+    /// nodes, routers and passthrough fields. The caller adds the processors of each node kind.
     ///
     /// # Errors
-    /// When the rules have no workflow of that name.
+    /// If the rules have no workflow with this name.
     pub fn from_rules(rules: &Rules, name: &str) -> Result<WorkflowBuilder, UnknownWorkflow> {
         let program = rules.program();
         let unknown = || {
@@ -65,7 +65,7 @@ impl Workflow {
     }
 }
 
-/// The error where rules have no workflow of a name.
+/// The error for a workflow name that the rules do not declare.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no workflow `{name}`; {}", known_ones(known))]
 pub struct UnknownWorkflow {

@@ -1,9 +1,9 @@
-//! One run of a workflow: deliveries, joins, loop-backs.
+//! One run of a workflow: deliveries, joins and loop-backs.
 //!
-//! Sequential and depth first, by an explicit stack: a delivery that makes its target ready runs it
-//! and all its consequences before the next delivery. Only the children of a parallel node run side
-//! by side, or, in a workflow that is told so, all nodes that are ready. A processor runs as a task of its own;
-//! dropping the run ends it.
+//! The run is sequential and depth first, with an explicit stack. If a delivery makes its target
+//! ready, the target and everything that follows from it run before the next delivery. Only the
+//! children of a parallel node run concurrently, or all ready nodes in a workflow built with
+//! `at_once`. Each processor runs as its own task, which is aborted if the run is dropped.
 
 use super::build::Workflow;
 use super::merge::Arrival;
@@ -24,15 +24,15 @@ use std::time::Duration;
 use tracing::{Instrument, debug, info_span, warn};
 
 impl Workflow {
-    /// Runs the workflow on an input, within a tokio runtime. What fails is in the report.
+    /// Runs the workflow on an input, inside a tokio runtime. Failures are listed in the report.
     ///
-    /// The future may be dropped at any time: what was running ends, and the workflow is as it was.
+    /// The future may be dropped at any time: running processors are aborted, and the workflow
+    /// itself is unaffected.
     pub async fn run(&self, input: Value) -> Report {
         self.begin(input).to_end().await
     }
 
-    /// Begins a run that goes on node by node, so that it can be saved in between.
-    ///
+    /// Starts a run that proceeds node by node, so that it can be saved between nodes.
     /// ```
     /// # use rulec_runtime::workflow::{Node, SavedRun, Workflow, from_fn};
     /// # use serde_json::{Value, json};
@@ -60,30 +60,30 @@ impl Workflow {
     }
 }
 
-/// One run of a workflow, which goes on node by node.
+/// One run of a workflow, which proceeds node by node.
 pub struct Run {
     pub(super) plan: Arc<Plan>,
     pub(super) state: State,
     pub(super) memory: HashMap<NodeId, Arc<Mutex<Value>>>,
 }
 
-/// The state of a run between two nodes, all but what processors remember.
+/// The state of a run between two nodes, except the processors' memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     /// The node that runs next.
     pending: Option<Ready>,
-    /// The outputs that are still to be delivered, the next one last.
+    /// The outputs still to be delivered; the last one is delivered next.
     stack: Vec<Outgoing>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     rounds: Rounds,
-    /// The nodes that are tried again when nothing else is left to run.
+    /// The nodes to retry when no other node is left to run.
     again: VecDeque<Ready>,
-    /// The inputs of the nodes that failed, each with the number of its failure.
+    /// The inputs of failed nodes, each with the index of its failure in the report.
     failed: Vec<(usize, Ready)>,
     pub(super) report: Report,
 }
 
-/// A node with the input that it runs on.
+/// A node and the input that it will run on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Ready {
     node: NodeId,
@@ -108,7 +108,7 @@ struct Parcel {
 type NodeError = (FailureKind, String);
 
 impl Run {
-    /// Runs to the end.
+    /// Runs to the end and returns the report.
     pub async fn to_end(mut self) -> Report {
         let start = self.plan.start().map(|step| step.id.clone());
         let span = info_span!("workflow", start = start.as_deref());
@@ -123,10 +123,11 @@ impl Run {
         .await
     }
 
-    /// Runs the next node, or the children of a parallel one, and delivers the outputs until the next one is ready.
-    /// Returns false when nothing was left to run.
+    /// Runs the next node, or the children of a parallel node, then delivers outputs until another
+    /// node is ready. Returns false if no node was left to run.
     ///
-    /// A run whose future is dropped half way is not to be used any more: resume it from where it was saved.
+    /// If the future is dropped before it completes, the run must not be used any more: resume from
+    /// a saved run.
     pub async fn step(&mut self) -> bool {
         let Some(ready) = self.next_ready() else { return false };
         let plan = self.plan.clone();
@@ -141,7 +142,7 @@ impl Run {
         true
     }
 
-    /// Runs every node as soon as it is ready, beside all others.
+    /// Runs every node as soon as it is ready, concurrently with others.
     async fn at_once(&mut self) {
         let plan = self.plan.clone();
         let mut running = FuturesUnordered::new();
@@ -155,7 +156,8 @@ impl Run {
         }
     }
 
-    /// Delivers outputs until a node is ready; `None` when nothing is left to deliver, or the step limit is reached.
+    /// Delivers outputs until a node is ready. Returns `None` if no output is left or the step
+    /// limit is reached.
     fn next_ready(&mut self) -> Option<Ready> {
         if self.state.report.limit_hit {
             return None;
@@ -171,22 +173,22 @@ impl Run {
         self.state.again.pop_front()
     }
 
-    /// The report of what ran so far.
+    /// Returns the report so far.
     pub fn report(&self) -> &Report {
         &self.state.report
     }
 
-    /// The node that runs next; `None` at the end.
+    /// Returns the node that runs next; `None` at the end.
     pub fn next_node(&self) -> Option<&NodeId> {
         self.state.pending.as_ref().map(|ready| &ready.node)
     }
 
-    /// Lets the nodes that failed run once more on the same inputs, and takes their failures out of the report.
-    /// Returns how many there are.
+    /// Schedules the failed nodes to run again on the same inputs, and removes their failures from
+    /// the report. Returns the number of nodes.
     pub fn retry_failed(&mut self) -> usize {
         let State { pending, again, failed, report, .. } = &mut self.state;
         let count = failed.len();
-        // From behind, so that the numbers of those before stay right.
+        // Removes from the end, so that the indices of earlier failures stay valid.
         for (number, ready) in std::mem::take(failed).into_iter().rev() {
             if number < report.failures.len() {
                 report.failures.remove(number);
@@ -199,8 +201,8 @@ impl Run {
         count
     }
 
-    /// The next delivery. An output leaves the stack with its last target, so that a chain or a loop
-    /// needs one place on it.
+    /// Returns the next delivery. An output leaves the stack with its last target, so that a chain
+    /// or a loop needs only one stack entry.
     fn next_parcel(&mut self) -> Option<Parcel> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
@@ -213,7 +215,7 @@ impl Run {
         Some(Parcel { from, to, value, loop_back })
     }
 
-    /// Hands a value over; the node to run now, with its input.
+    /// Delivers a value. Returns the target with its input if it is now ready.
     fn deliver(&mut self, parcel: Parcel) -> Option<Ready> {
         let Parcel { from, to, value, loop_back } = parcel;
         let plan = self.plan.clone();
@@ -252,16 +254,17 @@ impl Run {
         }
     }
 
-    /// The work to do for a node, or for the children of a parallel one.
+    /// Returns the jobs of a node, or of the children of a parallel node.
     async fn enter(&mut self, plan: &Plan, Ready { node, input }: Ready) -> Vec<Job> {
-        // A long run of processors that never wait must let others have their turn, and can be
-        // cancelled here.
+        // Yields to other tasks during a long run of processors that never wait, and allows
+        // cancellation here.
         tokio::task::consume_budget().await;
         let Some(step) = plan.find(&node) else { return Vec::new() };
         let (executed, failures) = (self.state.report.executed.len(), self.state.report.failures.len());
         let steps = if step.is_parallel() { self.children(plan, step) } else { vec![step] };
         if steps.len() > plan.step_limit.saturating_sub(executed) {
-            // What could not run is there for a resumed run with a higher limit, which finds the same anew.
+            // A resumed run with a higher limit retries the pending node and records these failures
+            // again.
             self.state.report.failures.truncate(failures);
             self.state.report.limit_hit = true;
             self.state.pending = Some(Ready { node, input });
@@ -272,7 +275,7 @@ impl Run {
         steps.into_iter().filter_map(|step| self.job(step, &input)).collect()
     }
 
-    /// The children of a parallel node that can run; those that cannot have failed.
+    /// Returns the children of a parallel node that can run. The others are recorded as failures.
     fn children<'p>(&mut self, plan: &'p Plan, parent: &Step) -> Vec<&'p Step> {
         let mut found = Vec::new();
         for child in &parent.next {
@@ -304,7 +307,7 @@ impl Run {
         Some(Job { processor, call, given: given.clone(), input, limit: step.time_limit })
     }
 
-    /// Takes a node's output or failure; what is to be delivered.
+    /// Routes a node's output or records its failure. Returns the output to deliver, if any.
     fn settle(&mut self, plan: &Plan, Ended { node, given, result }: Ended) -> Option<Outgoing> {
         let step = plan.find(&node)?;
         let routed = result.and_then(|mut output| {
@@ -340,7 +343,7 @@ impl Run {
         self.state.report.failures.push(Failure { node: node.clone(), kind, message });
     }
 
-    /// Ends the run where it is, and says what happened and which nodes still wait.
+    /// Ends the run at its current state. Returns the report, including the nodes that still wait.
     pub fn finish(self) -> Report {
         let State { waiting, mut report, .. } = self.state;
         for (id, arrivals) in waiting {
@@ -360,7 +363,7 @@ impl Run {
     }
 }
 
-/// Puts into an output what the input has under these keys and the output lacks.
+/// Copies these fields from the input to the output if the output lacks them.
 fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
     let Value::Object(fields) = output else { return };
     for key in keys {
@@ -373,14 +376,14 @@ fn hand_on(keys: &[String], input: &Value, output: &mut Value) {
 struct Job {
     processor: Arc<dyn Processor>,
     call: Call,
-    /// The input as it came.
+    /// The input as delivered.
     given: Arc<Value>,
-    /// The same with the round it is.
+    /// The input with the round number set.
     input: Value,
     limit: Option<Duration>,
 }
 
-/// A node that has run, what it was given, and what it answered.
+/// A finished job: the node, its input as delivered, and its result.
 struct Ended {
     node: NodeId,
     given: Arc<Value>,
@@ -404,7 +407,7 @@ impl Job {
     }
 }
 
-/// Calls code of the embedding program.
+/// Calls user code and catches its panics.
 fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, NodeError> {
     task::caught(call).map_err(|panic| (FailureKind::Panic, panic))
 }

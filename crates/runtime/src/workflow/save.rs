@@ -1,4 +1,4 @@
-//! Runs that are saved between two nodes and resumed later, in another process if need be.
+//! Saving a run between two nodes, and resuming it later, possibly in another process.
 
 use super::build::Workflow;
 use super::node::NodeId;
@@ -11,41 +11,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const FORMAT: u32 = 1;
 
-/// A run between two of its nodes, as plain data. It holds the inputs and outputs that are on their way, so keep it
-/// where they may be kept.
+/// A run between two of its nodes, as plain data. It contains inputs and outputs that may be
+/// confidential, so store it accordingly.
 ///
-/// Nodes that ran after it was saved run again when it is resumed: one whose work must not be done twice has to know it.
+/// Nodes that ran after the save run again on resume. A node whose work must not be repeated has to
+/// detect that itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedRun {
     format: u32,
     start: NodeId,
-    /// Each node's kind and where it may lead, in words.
+    /// Kind, next nodes and routes of each node, as text for comparison.
     graph: BTreeMap<NodeId, String>,
-    /// The memory of processors.
+    /// The memory of each node's processor.
     memory: BTreeMap<NodeId, Value>,
     state: State,
 }
 
-/// Why a saved run cannot go on.
+/// Why a saved run cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResumeError {
-    /// Another version of the program has saved it.
+    /// Another version of the library saved the run.
     #[error("the run was saved in the format {found}, and this is format {FORMAT}; begin it anew")]
     Format {
         /// The format of the saved run.
         found: u32,
     },
-    /// The workflow's graph is not the one that the run is of.
+    /// The run was saved from a workflow with another graph.
     #[error("the saved run is of another graph: {difference}; begin it anew, or resume it by its own rules")]
     OtherGraph {
-        /// The first difference.
+        /// The first difference between the graphs.
         difference: String,
     },
 }
 
 impl Run {
-    /// The run as it is now, to go on from there by [`Workflow::resume`].
+    /// Saves the current state of the run, for [`Workflow::resume`].
     pub fn save(&self) -> SavedRun {
         let kept = |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let memory = self.memory.iter().map(|(node, value)| (node.clone(), kept(value)));
@@ -60,11 +61,12 @@ impl Run {
 }
 
 impl Workflow {
-    /// Goes on with a saved run. The settings of nodes, their time limits, the conditions of routers and the step
-    /// limit may have changed since, so that what went wrong can be put right; the graph may not.
+    /// Resumes a saved run. The graph must be unchanged. Node settings, time limits, router
+    /// conditions and the step limit may have changed, so that errors can be corrected.
     ///
     /// # Errors
-    /// When the run is of another graph: other nodes, kinds, next nodes, or answers of routers.
+    /// If the run has another graph: other nodes, kinds, next nodes, routes, or another start node.
+    /// Also if the run was saved in another format.
     pub fn resume(&self, saved: SavedRun) -> Result<Run, ResumeError> {
         let SavedRun { format, start, graph, memory, mut state } = saved;
         if format != FORMAT {
@@ -85,7 +87,7 @@ impl Workflow {
         if let Some(difference) = difference.or_else(moved) {
             return Err(ResumeError::OtherGraph { difference });
         }
-        // A limit that was reached may be a higher one now.
+        // The step limit may be higher now.
         state.report.limit_hit = false;
         let memory: HashMap<NodeId, Arc<Mutex<Value>>> =
             memory.into_iter().map(|(node, value)| (node, Arc::new(Mutex::new(value)))).collect();

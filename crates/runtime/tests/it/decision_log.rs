@@ -1,4 +1,4 @@
-//! The decision log: what stands in it, what must not, and what happens when it cannot be written.
+//! Tests of the decision log: the content of lines, private data, and write failures.
 
 use rulec::Rules;
 use rulec_runtime::route::{DecisionLog, HandlerError, Request, Router};
@@ -23,7 +23,7 @@ route wait when text == "wait" -> wait
 table inner { default -> ok }
 "#;
 
-/// A writer that keeps what it is given, for the test to read.
+/// A writer that collects the output for the test.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -43,7 +43,7 @@ impl Kept {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// Every line, each of which has to be JSON.
+    /// Parses all lines; each must be JSON.
     fn lines(&self) -> Vec<Json> {
         let text = self.text();
         assert!(text.is_empty() || text.ends_with('\n'), "the last line is cut: {text:?}");
@@ -53,7 +53,7 @@ impl Kept {
     }
 }
 
-/// A writer that does as it is told, call by call; the last behaviour stays.
+/// A writer that follows a script, one step per call; the last step repeats.
 struct Scripted {
     kept: Kept,
     script: Vec<Step>,
@@ -87,7 +87,7 @@ impl Write for Scripted {
     }
 }
 
-/// A router over the rules above that writes here.
+/// Builds a router over `PRIVATE` that writes to this log.
 fn router(log: DecisionLog) -> Router {
     Router::builder(Rules::from_text(PRIVATE).unwrap())
         .handler("ring", |request: Request| async move {
@@ -95,7 +95,7 @@ fn router(log: DecisionLog) -> Router {
             json!("rung")
         })
         .handler("call", |request: Request| async move {
-            // What handlers must not do, and do.
+            // Handlers should not quote private data, but some do.
             Err::<Json, HandlerError>(format!("cannot call {}", request.context()["user"]["phone"]).into())
         })
         .handler("ok", |request: Request| async move {
@@ -146,7 +146,8 @@ async fn every_decision_is_a_line() {
     assert_eq!(facts(&lines[2]), json!([null, null, ["routes"], "no_route", null]));
     assert_eq!(lines[2]["breaches"][0]["path"], "ctx");
 
-    // What comes after the end is counted, and asking again does not wait.
+    // Decisions after the close are counted as dropped, and a second `flush` or `close` does not
+    // wait.
     router.route(jump(1)).await;
     assert_eq!(log.flush().await.dropped, 1);
     assert_eq!(log.close().await.written, 3);
@@ -160,7 +161,7 @@ async fn what_is_private_is_in_no_line() {
     for text in ["ring", "call", "none of them"] {
         router.route(with_phone(text)).await;
     }
-    // Of another shape than declared: nobody knows what lies in it.
+    // These messages do not have the declared shape, so any part of them may be private.
     router.route(json!({"text": "ring", "ctx": [PHONE]})).await;
     router.route(json!([PHONE])).await;
     assert_eq!(log.close().await.written, 5);
@@ -203,7 +204,8 @@ async fn a_decision_whose_caller_gave_up_is_recorded() {
 #[tokio::test]
 async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for() {
     use Step::*;
-    // The writer's behaviour, what becomes of five lines, the n of the lines that are there.
+    // The writer's script, the lines written and failed of five, the last error, and the `n` of the
+    // complete lines.
     type Case = (&'static [Step], u64, u64, Option<&'static str>, &'static [i64]);
     let cases: &[Case] = &[
         (&[Take], 5, 0, None, &[0, 1, 2, 3, 4]),
@@ -212,9 +214,9 @@ async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for()
         (&[Panic], 0, 5, Some("panicked: the writer broke"), &[]),
         (&[Interrupt, Interrupt, Take], 5, 0, None, &[0, 1, 2, 3, 4]),
         (&[TakePart(1)], 5, 0, None, &[0, 1, 2, 3, 4]),
-        // A full disk that somebody makes room on.
+        // A full disk on which space is freed later.
         (&[Take, Fail, Fail, Take], 3, 2, Some("no storage space"), &[0, 3, 4]),
-        // The line that was cut is finished before the next begins.
+        // The partly written line is completed before the next one.
         (&[Take, TakePart(10), Fail, Take], 5, 0, Some("no storage space"), &[0, 1, 2, 3, 4]),
     ];
     for (case, (script, written, failed, error, there)) in cases.iter().enumerate() {
@@ -289,7 +291,7 @@ async fn a_closed_pipe_costs_no_decision() {
     assert!(stats.last_error.is_some());
 }
 
-/// A writer that stands still until the test lets it go: the channel's end is what it waits for.
+/// A writer that blocks until the test drops the sender of `go`.
 struct Stuck {
     kept: Kept,
     entered: mpsc::Sender<()>,
@@ -298,7 +300,7 @@ struct Stuck {
 
 impl Write for Stuck {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The test may be past looking.
+        // The test may no longer be receiving.
         let _ = self.entered.send(());
         let _ = self.go.recv();
         self.kept.write(bytes)
@@ -317,7 +319,7 @@ async fn a_writer_that_stands_still_delays_no_decision_and_what_is_dropped_is_co
     let log = DecisionLog::builder().capacity(2).to_writer(writer).unwrap();
     let router = router(log.clone());
     router.route(jump(0)).await;
-    // The writer is in the middle of the first line: the queue has room for two more.
+    // The writer is in the middle of the first line; the queue has room for two more.
     is_in.recv().unwrap();
     for n in 1..10 {
         assert_eq!(router.route(jump(n)).await.reply(), Some(&json!(n)));

@@ -1,5 +1,5 @@
-//! The event bus: what middleware may do, what each policy does when a queue is full, and that a
-//! middleware that judges decisions can be built on top from outside.
+//! Tests of the event bus: middleware, the policies of full queues, and a middleware that judges
+//! decisions.
 
 use rulec_runtime::events::{Bus, Flow, MiddlewareError, Policy, RecvError, StopReason, Subscription};
 use serde_json::{Value as Json, json};
@@ -11,7 +11,7 @@ fn plain() -> Bus<u64> {
     Bus::builder().build()
 }
 
-/// Everything there is to receive now.
+/// Receives all queued events, up to the end marker.
 fn drain(inbox: &mut Subscription<u64>) -> Vec<Result<u64, RecvError>> {
     let mut received = Vec::new();
     loop {
@@ -38,10 +38,10 @@ async fn every_subscriber_gets_every_event_from_when_it_came() {
     assert_eq!(drain(&mut first), [Ok(1), Ok(2), Err(RecvError::Empty)]);
     assert_eq!(drain(&mut second), [Ok(2), Err(RecvError::Empty)]);
 
-    // Dropping unsubscribes.
+    // Dropping a subscription unsubscribes.
     drop(second);
     assert_eq!((bus.subscribers(), bus.publish(3).await.delivered), (1, 1));
-    // When the bus is gone, what is queued is still received.
+    // After the bus is dropped, queued events can still be received.
     drop(bus);
     assert_eq!(first.recv().await, Ok(3));
     assert_eq!(first.recv().await, Err(RecvError::Closed));
@@ -51,7 +51,7 @@ async fn every_subscriber_gets_every_event_from_when_it_came() {
 #[tokio::test]
 async fn a_full_queue_drops_by_its_policy_and_says_where() {
     use RecvError::{Empty, Lagged};
-    // Rounds of publishing and receiving: how many are published, then what is received.
+    // Rounds: the number of published events, then the expected results of `drain`.
     type Rounds = &'static [(u64, &'static [Result<u64, RecvError>])];
     let check = async |capacity, policy, rounds: Rounds, dropped| {
         let bus = plain();
@@ -89,7 +89,7 @@ async fn a_full_queue_drops_by_its_policy_and_says_where() {
         2,
     )
     .await;
-    // No room is room for one.
+    // A capacity of 0 counts as 1.
     check(0, Policy::DropOldest, &[(3, &[Err(Lagged(2)), Ok(3), Err(Empty)])], 2).await;
     check(0, Policy::DropNewest, &[(3, &[Ok(1), Err(Lagged(2)), Err(Empty)])], 2).await;
 }
@@ -126,14 +126,14 @@ async fn a_publisher_waits_for_room() {
         let bus = bus.clone();
         async move { bus.publish(2).await }
     });
-    // Who has room does not wait for who has none.
+    // A subscriber with room does not wait for one without room.
     assert_eq!((quick.recv().await, quick.recv().await), (Ok(1), Ok(2)));
     assert!(!waiting.is_finished() && slow.len() == 1);
     assert_eq!((slow.recv().await, slow.recv().await), (Ok(1), Ok(2)));
     let published = waiting.await.unwrap();
     assert_eq!((published.delivered, published.dropped, slow.dropped()), (2, 0, 0));
 
-    // A subscriber that leaves lets the publisher go.
+    // Dropping a subscription releases a waiting publisher.
     bus.publish(3).await;
     let waiting = tokio::spawn({
         let bus = bus.clone();
@@ -226,7 +226,7 @@ async fn middleware_passes_changes_and_stops_in_order() {
         let stopped = published.stopped_by.unwrap();
         assert_eq!((published.delivered, &*stopped.middleware, &stopped.reason), (0, "check", &reason));
         assert_eq!(stopped.to_string(), said);
-        // It cost that event and no other.
+        // Only that event was affected.
         assert_eq!(bus.publish(50).await.delivered, 1);
         assert_eq!(drain(&mut inbox), [Ok(101), Err(RecvError::Empty)]);
     }
@@ -261,7 +261,7 @@ async fn middleware_is_stopped_when_nobody_waits_for_it() {
     }
 }
 
-/// Events about an agent's decisions, as somebody on top of the bus would have them.
+/// Events about an agent's decisions, as a user of the bus might define them.
 #[derive(Clone, Debug, PartialEq)]
 enum DecisionEvent {
     Made { payload: Json },
@@ -273,7 +273,7 @@ enum DecisionEvent {
 #[tokio::test]
 async fn a_middleware_can_judge_decisions() {
     use DecisionEvent::*;
-    // The rules are what judges; the bus knows nothing of them.
+    // The rules judge; the bus does not interpret events.
     let rules = rulec::Rules::from_text(
         r#"
         route empty when not (len(response) > 0) -> violation { message: "response must not be empty" }

@@ -1,4 +1,5 @@
-//! A router that serves live rules: edits while messages are under way, and what they may not lead to.
+//! Tests of a router that serves live rules: edits while messages are in flight, and edits that are
+//! refused.
 
 use rulec::{Compiler, Edit, EditError, LiveRules, Rules};
 use rulec_runtime::route::{DecisionLog, Ending, Request, Router};
@@ -28,14 +29,14 @@ async fn edits_are_in_force_at_once_and_have_a_generation_each() {
     rules.insert("route x when text == \"x\" -> b").unwrap();
     let (handler, second) = route("x").await;
     assert!(handler == "b" && second > first && second == rules.generation());
-    // A merge changes no answer, and is no other generation.
+    // A merge changes no decision and keeps the generation.
     rules.merge().unwrap();
     assert_eq!(route("x").await, ("b".to_owned(), second));
     rules.remove("x").unwrap();
     let (handler, third) = route("x").await;
     assert!(handler == "a" && third > second);
 
-    // Other rules are swapped in, and those before again, with their edits.
+    // Swaps other rules in, then swaps the edited rules back.
     let swapped = router.swap(Rules::from_text("default -> b").unwrap()).unwrap();
     assert_eq!(route("x").await, ("b".to_owned(), swapped.generation));
     router.swap(swapped.previous).unwrap();
@@ -53,15 +54,15 @@ async fn an_edit_that_leads_to_no_handler_is_refused() {
     };
     let why = "the rules lead to `aa`, which has no handler; did you mean `a`, which is registered?";
     assert_eq!(refused(rules.insert("route x when n > 1 -> aa")), why);
-    // Nor by a jump, nor in another table.
+    // A `goto`, or a route in another table, is refused too.
     assert!(refused(rules.insert("route x when n > 1 -> goto t")).contains("`nobody`"));
     assert_eq!(refused(rules.replace_in("t", "route y when n > 1 -> aa")), why);
     assert_eq!(rules.generation(), generation);
     rules.insert("route x when n > 1 -> a").unwrap();
-    // Where nobody serves them, they may lead anywhere.
+    // Without a router, the rules may target any handler.
     drop(router);
     rules.insert("route z when n > 1 -> aa").unwrap();
-    // And where somebody is to, all that was edited counts.
+    // A new router checks all earlier edits.
     let error = Router::builder(rules).handler("a", echo).build().unwrap_err();
     assert_eq!(error.to_string(), why);
 }
@@ -79,7 +80,8 @@ async fn statements_of_every_kind_are_edited_through_the_router() {
     router.edit(&[Edit::replace("list words = [\"y\"]"), Edit::replace("default -> a")]).unwrap();
     assert!(main.route(json!({ "text": "x" })).await.generation > generation);
     assert_eq!([handler("y").await, handler("x").await], ["b", "a"]);
-    // What leads to no handler is refused, in a table and by a jump as well.
+    // Edits in a table, and edits reached by a `goto`, may not target an unregistered handler
+    // either.
     for edit in [
         Edit::replace("default -> c"),
         Edit::replace("table t { route z when n > 1 -> c }"),
@@ -88,7 +90,7 @@ async fn statements_of_every_kind_are_edited_through_the_router() {
         let refused = router.edit(&[edit]).unwrap_err();
         assert!(refused.to_string().contains("the rules lead to `c`"), "{refused}");
     }
-    // A message whose entry has gone is told so.
+    // If the entry was removed, the message ends with an error that says so.
     router.edit(&[Edit::remove("table t")]).unwrap();
     let outcome = router.route(json!({ "text": "y" })).await;
     assert!(matches!(&outcome.result, Ending::Failed { error, .. } if error.contains("no entry `t`")));
@@ -127,8 +129,8 @@ impl Kept {
     }
 }
 
-/// The arguments of a route that was inserted came to the log unmasked, and its explanation was one of the rules without
-/// it.
+/// Regression test: the arguments of an inserted route were logged unmasked, and its explanation
+/// came from the rules without the route.
 #[tokio::test]
 async fn what_is_private_is_masked_for_inserted_routes() {
     let kept = Kept::default();
@@ -151,7 +153,7 @@ async fn what_is_private_is_masked_for_inserted_routes() {
     assert!(!String::from_utf8_lossy(&kept.0.lock().unwrap()).contains("555-0100"));
 }
 
-/// A log that is behind must not explain a decision by rules that came after it.
+/// If the log is late, it must not explain a decision by later rules.
 #[tokio::test]
 async fn a_decision_is_not_explained_by_later_rules() {
     #[derive(Clone)]
@@ -172,7 +174,7 @@ async fn a_decision_is_not_explained_by_later_rules() {
     {
         let lock = slow.1.clone();
         let held = lock.lock().unwrap();
-        // The first waits in the writer, the second behind it.
+        // The first message blocks in the writer; the second waits in the queue.
         for _ in 0..2 {
             let router = router.clone();
             std::thread::spawn(move || {
@@ -193,14 +195,14 @@ async fn a_decision_is_not_explained_by_later_rules() {
     assert_eq!(lines[1]["unexplained"], "the rules were edited since");
 }
 
-/// Two threads send messages while routes are inserted, replaced and removed: each reply is that of the rules of its
-/// generation.
+/// Two threads send messages while routes are inserted, replaced and removed. Each reply must match
+/// the rules of its generation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_message_is_answered_by_its_generations_rules() {
     const EDITS: u64 = 300;
     let rules = live("default -> a(n: 0)");
     let router = Router::builder(rules.clone()).handler("a", echo).build().unwrap();
-    // What each generation answers.
+    // The expected reply of each generation.
     let answers = Arc::new(Mutex::new(HashMap::from([(rules.generation(), 0)])));
     let done = Arc::new(AtomicBool::new(false));
     let sender = || {

@@ -1,5 +1,5 @@
-//! Nodes of a plan that do not wait for each other run side by side, also when some of them fail. Time stands still
-//! but for nodes that sleep, so that what ends first is certain.
+//! Tests of concurrent plan nodes, also when some of them fail. The clock is paused and advances
+//! only for sleeping nodes, so the order of completion is deterministic.
 
 use rulec::Rules;
 use rulec_runtime::payload::{
@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Barrier;
 
-/// Prompts in the order in which nodes began with them.
+/// The prompts of started nodes, in order.
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// A coordinator whose `LLM` nodes do as their prompt says: `meet` waits until two of them run, `meet and fail` fails
-/// then, `fail` fails, `sleep` takes a second, anything else ends at once.
+/// Builds a coordinator whose `LLM` nodes act on their prompt. `meet` waits until two such nodes
+/// run; `meet and fail` then fails; `fail` fails; `sleep` takes a second. Any other prompt ends at
+/// once.
 fn builder() -> (CoordinatorBuilder, Log) {
     let rules =
         Rules::from_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/decisions.rules")).unwrap();
@@ -44,10 +45,10 @@ fn builder() -> (CoordinatorBuilder, Log) {
     (Coordinator::builder(Judges::new(&rules)).node_kind("LLM", factory), log)
 }
 
-/// Nodes with their prompts, and edges.
+/// Runs a plan with these nodes (id, prompt) and edges.
 async fn run(coordinator: &Coordinator, nodes: &[(&str, &str)], edges: &[(&str, &str)]) -> RunReport {
     let node = |(id, prompt): &(&str, &str)| json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}});
-    // A target may name the condition under which the edge is taken: `end if slow.output.text == "sleep"`.
+    // A target may include the condition of its edge: `end if slow.output.text == "sleep"`.
     let edge = |(from, to): &(&str, &str)| match to.split_once(" if ") {
         None => json!({"source": from, "target": to}),
         Some((to, condition)) => json!({"source": from, "target": to, "condition": condition}),
@@ -68,19 +69,19 @@ fn answer(failure: &NodeFailure, action: &str) -> Json {
     })
 }
 
-/// One after the other the first would wait for the second for ever.
+/// Run sequentially, the first `meet` node would wait for the second forever.
 #[tokio::test(start_paused = true)]
 async fn branches_that_do_not_wait_for_each_other_run_side_by_side() {
     let (builder, _) = builder();
     let nodes = [("a", "go"), ("b", "meet"), ("c", "go on"), ("d", "meet"), ("e", "end")];
-    // `d` is one step from the start, the other branch two.
+    // `d` is a start node; `b` is the second node of the other branch.
     let edges = [("a", "b"), ("b", "c"), ("c", "e"), ("d", "e")];
     let report = run(&builder.build(), &nodes, &edges).await;
     assert_eq!(report.status, RunStatus::Completed, "{report:#?}");
     assert_eq!(report.outputs.len(), 5);
 }
 
-/// A branch does not wait for what runs elsewhere, but a join waits for all before it.
+/// Branches do not wait for each other, but a join waits for all its predecessors.
 #[tokio::test(start_paused = true)]
 async fn a_slow_branch_holds_up_no_other() {
     let (builder, log) = builder();
@@ -91,7 +92,7 @@ async fn a_slow_branch_holds_up_no_other() {
     assert_eq!(*log.lock().unwrap(), ["sleep", "a", "b", "after", "end"]);
 }
 
-/// An edge was taken or not by which of two branches was faster.
+/// Regression test: whether an edge was taken depended on which of two branches was faster.
 #[tokio::test(start_paused = true)]
 async fn an_edge_is_taken_by_what_comes_before_it_alone() {
     let (builder, _) = builder();
@@ -141,7 +142,7 @@ async fn what_runs_while_the_run_is_ended_comes_to_its_end_and_is_kept() {
     assert_eq!(*log.lock().unwrap(), ["fail", "sleep"]);
 }
 
-/// Its output was made for a plan that is no more.
+/// The node's output belongs to the replaced plan.
 #[tokio::test(start_paused = true)]
 async fn what_runs_while_the_plan_is_made_anew_runs_again_under_the_new_one() {
     let (builder, log) = builder();

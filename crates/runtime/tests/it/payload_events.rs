@@ -1,4 +1,4 @@
-//! Decisions over the event bus: judged, corrected, rejected, recovered from, fallen back from.
+//! Tests of decisions on the event bus: judging, correction, rejection, recovery and fallback.
 
 use rulec::Rules;
 use rulec_runtime::events::{Bus, Flow, Policy, RecvError, StopReason, Subscription};
@@ -21,7 +21,7 @@ fn builder() -> CoordinatorBuilder {
     Coordinator::builder(Judges::new(&rules()).context(&context()).unwrap())
 }
 
-/// Everything that waits in an inbox, as `event kind`.
+/// Receives all queued events, as `event kind`.
 fn received(inbox: &mut Subscription<DecisionEvent>) -> Vec<String> {
     let mut all = Vec::new();
     loop {
@@ -44,7 +44,8 @@ fn names(handled: &[Handled]) -> Vec<String> {
     handled.iter().map(|one| one.event.as_ref().map_or("stopped".to_owned(), name)).collect()
 }
 
-/// A failure whose recovery is this; what was published, and what was handled.
+/// Publishes a node failure with this recovery strategy. Returns the received events and the
+/// results.
 async fn failing<F, Fut>(recovery: F) -> (Vec<String>, Vec<Handled>)
 where
     F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,
@@ -195,7 +196,8 @@ async fn the_program_may_make_the_fallback_itself() {
     assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionValidated replan_workflow"]);
     assert_eq!(handled[1].event.as_ref().unwrap().decision().unwrap().id, "d");
 
-    // What nothing is known of makes a plan that is rejected in turn, and that is the end.
+    // Without known fields, the fallback is a plan that is rejected too, and no further fallback
+    // follows.
     let handled = builder().build().publish(Made::new("error_recovery", json!({}))).await;
     assert_eq!(names(&handled), ["DecisionRejected error_recovery", "DecisionRejected replan_workflow"]);
 }

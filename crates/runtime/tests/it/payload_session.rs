@@ -1,4 +1,4 @@
-//! Conversations: arbitration at work, plans that run, and what is done about nodes that fail.
+//! Tests of sessions: arbitration, running plans, and recovery from failed nodes.
 
 use rulec::Rules;
 use rulec_runtime::payload::{
@@ -14,11 +14,11 @@ fn rules() -> Rules {
     Rules::from_path(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The prompts that nodes of type `LLM` were given, in order.
+/// The prompts of `LLM` nodes, in order of execution.
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// A coordinator whose `LLM` nodes note their prompt and answer with it. A prompt `fail` fails, `fail twice` does so
-/// two times, `panic` panics and `sleep` takes a minute.
+/// Builds a coordinator whose `LLM` nodes log their prompt and return it. The prompt `fail` always
+/// fails, `fail twice` fails two times, `panic` panics, and `sleep` takes a minute.
 fn builder() -> (CoordinatorBuilder, Log) {
     let log: Log = Arc::default();
     let noted = log.clone();
@@ -59,7 +59,7 @@ fn respond(text: &str) -> Made {
     Made::new("respond", json!({"response": text, "intent": "greeting", "confidence": 1})).id(text)
 }
 
-/// A recovery that always answers with this plan.
+/// Sets a recovery strategy that always answers with this plan.
 fn recovering(builder: CoordinatorBuilder, plan: Json) -> Coordinator {
     let strategy = move |failure: NodeFailure| {
         let answer = json!({
@@ -110,7 +110,7 @@ async fn a_clarification_suspends_until_the_answer_comes() {
     let turn = session.offer([respond("1"), ask()]).await;
     assert_eq!((ids(&turn), turn.waiting), (vec![], 1));
     assert_eq!(turn.question.as_ref().unwrap().payload()["question"], "which?");
-    // What comes meanwhile waits too.
+    // Decisions that arrive before the answer wait too.
     let turn = session.offer([respond("2")]).await;
     assert_eq!((turn.done.len(), turn.waiting), (0, 2));
     let turn = session.answer(json!("sales")).await.unwrap();
@@ -156,7 +156,7 @@ async fn the_agent_is_asked_again_so_often_and_no_more() {
     let bad = || Made::new("respond", json!({"response": 3, "intent": "greeting", "confidence": 1}));
     let turn = coordinator.session().offer([bad()]).await;
     assert_eq!((*asked.lock().unwrap(), turn.rejected.len(), turn.done.len()), (3, 4, 0));
-    // Without an agent, and with one that fails, a rejection is the end.
+    // Without an agent, or if the agent fails, a rejection is final.
     let silent = builder().0.agent(|_| async { Err::<Vec<Made>, _>("gone") }).build();
     assert_eq!(silent.session().offer([bad()]).await.rejected.len(), 1);
 }
@@ -175,7 +175,7 @@ async fn edges_with_conditions_lead_where_they_hold() {
         ("a", "b", Some("text == \"go\"")),
         ("a", "c", Some("text != \"go\"")),
         ("c", "d", None),
-        // A join runs with what comes, and only when all before it is done.
+        // A join runs if at least one edge is taken, and only after all its predecessors are done.
         ("b", "e", Some("'${a.output.text}' == \"go\" and output.text contains \"b\"")),
         ("d", "e", None),
     ];
@@ -278,12 +278,13 @@ async fn what_cannot_be_run_is_told() {
         ),
     ] {
         let turn = coordinator.session().offer([made]).await;
-        // What nobody can run is rejected, so that the agent hears of it; the last is found out on the way.
+        // Plans that cannot run are rejected, so that the agent receives the reason. The last case
+        // is detected only during the run.
         let rejected = turn.rejected.first().map(|rejected| rejected.feedback.clone());
         let told = rejected.unwrap_or_else(|| turn.done[0].result.clone().unwrap_err());
         assert!(told.contains(why), "{told}");
     }
-    // A strict judge refuses what else only warns.
+    // Strict judges also reject violations of warning rules.
     let strict = Coordinator::builder(Judges::new(&rules()).strict()).build();
     let turn = strict
         .session()
@@ -311,7 +312,8 @@ async fn nodes_are_made_changed_and_workflows_run_again() {
     let turn = session.offer([run]).await;
     assert!(report(&turn).reason.as_deref().unwrap().contains("`${who}` in `config.prompt`"), "{turn:#?}");
     assert_eq!(log.lock().unwrap().len(), 3);
-    // It is there again once the plan is mended, and takes what its placeholders name.
+    // The workflow can run again after its plan is corrected, with the values that its placeholders
+    // name.
     session
         .offer([Made::new("modify_node", json!({"node_id": "solo", "updates": {"config.timeout": 9}}))])
         .await;
@@ -319,7 +321,7 @@ async fn nodes_are_made_changed_and_workflows_run_again() {
         Made::new("execute_workflow", json!({"workflow_id": "workflow_1", "input_params": {"who": "Ann"}}));
     let turn = session.offer([run]).await;
     assert_eq!(report(&turn).outputs["solo"]["text"], "new Ann", "{turn:#?}");
-    // A workflow of somebody else is not run here.
+    // A workflow that the coordinator did not create is not run.
     let known = json!({"workflows": {"w": {"status": "READY", "inputs": {}, "nodes": {}}}});
     let other = Coordinator::builder(Judges::new(&rules()).context(&known).unwrap()).build();
     let turn = other.session().offer([Made::new("execute_workflow", json!({"workflow_id": "w"}))]).await;

@@ -1,4 +1,4 @@
-//! Permissions: what a handler requires is held against what the sender is granted, before it is called.
+//! Tests of permissions: the sender's permissions are checked before a handler is called.
 
 use rulec::{Compiler, LiveRules, Rules};
 use rulec_runtime::route::{DecisionLog, Ending, Permissions, Policy, Request, Router, RouterBuilder};
@@ -38,7 +38,7 @@ async fn a_handler_is_called_for_whom_has_all_it_requires() {
     let router = builder(Rules::from_text(RULES).unwrap()).build().unwrap();
     let (code, chat) = (json!({"text": "run it"}), json!({"text": "hello"}));
 
-    // Nobody says who may do what: whoever asks may do nothing that requires anything.
+    // No permission function is set, so the sender has no permissions.
     let outcome = router.route(code.clone()).await;
     assert_eq!(missing(&outcome.result), ["execute", "write"]);
     assert_eq!((outcome.requires.len(), outcome.attempts), (2, 0));
@@ -82,12 +82,12 @@ async fn the_program_says_what_a_sender_has() {
         .unwrap();
     let code = json!({"text": "run", "permissions": ["execute", "write"]});
     assert_eq!(router.route(code.clone()).await.reply(), Some(&json!("run")));
-    // What is said with the message goes first.
+    // The permissions of `route_as` take precedence.
     assert_eq!(missing(&router.route_as(code, &of(&["write"])).await.result), ["execute"]);
-    // Only a handler that requires something has it asked.
+    // The permission function is called only for a handler that requires permissions.
     router.route(json!({"text": "hello"})).await;
     assert_eq!(asked.load(Ordering::SeqCst), 1);
-    // Without an answer nobody may do anything.
+    // If the permission function panics, the sender has no permissions.
     let outcome = router.route(json!({"text": "run", "user": "broken"})).await;
     assert_eq!(missing(&outcome.result), ["execute", "write"]);
 }
@@ -110,13 +110,13 @@ async fn a_fallback_that_the_sender_may_not_use_is_left_out() {
     assert_eq!(tried, [("queue", "refused"), ("chat", "failed")]);
     let outcome = router("last").route_as(json!({}), &of(&["queue"])).await;
     assert_eq!(outcome.fallback.as_deref(), Some("queue"));
-    // The failure stays the answer where nobody may take over.
+    // If the sender may use no fallback, the handler's failure is the result.
     let outcome = router("run").route(json!({})).await;
     assert_eq!(outcome.result.error(), Some("no"));
     assert_eq!((outcome.fallback, outcome.tried.len()), (None, 2));
 }
 
-/// A refusal is a line of the log like any other.
+/// A refusal is logged like any other decision.
 #[tokio::test]
 async fn a_refusal_is_logged() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -124,7 +124,7 @@ async fn a_refusal_is_logged() {
     let live = LiveRules::from_text(Compiler::new(), RULES).unwrap();
     let router = builder(live.clone()).log(log.clone()).build().unwrap();
     router.route_as(json!({"text": "run"}), &of(&["write"])).await;
-    // What an inserted route leads to requires what was declared.
+    // An inserted route needs the permissions that its target's declaration requires.
     live.insert("route more priority 9 when text == \"run more\" -> run").unwrap();
     router.route(json!({"text": "run more"})).await;
     log.close().await;

@@ -1,4 +1,5 @@
-//! Policies of handlers: retries with pauses, circuits, fallbacks, and what is counted of them.
+//! Tests of handler policies: retries with pauses, circuit breakers, fallbacks, and their
+//! statistics.
 
 use rulec::Rules;
 use rulec_runtime::route::{CircuitState, Ending, Outcome, Policy, Request, Router};
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// An act of a handler that is called.
+/// What a handler does in one call.
 #[derive(Clone, Copy)]
 enum Act {
     Reply,
@@ -19,7 +20,8 @@ enum Act {
     Hang,
 }
 
-/// A handler that acts by a script, and replies when that is at its end; each call is noted with its time.
+/// A handler that follows a script, then replies to all further calls. It records the attempt
+/// number and time of each call.
 #[derive(Clone, Default)]
 struct Script {
     acts: Arc<Mutex<VecDeque<Act>>>,
@@ -47,7 +49,7 @@ impl Script {
     }
 }
 
-/// A router to `main`, with the fallbacks `second` and `third`.
+/// Builds a router to `main`, with the fallbacks `second` and `third`.
 fn router(policy: Policy, main: &Script, second: &Script, third: &Script) -> Router {
     let (main, second, third) = (main.clone(), second.clone(), third.clone());
     Router::builder(Rules::from_text("default -> main").unwrap())
@@ -73,7 +75,7 @@ async fn a_handler_is_tried_again() {
     let start = Instant::now();
     let (outcome, attempts) = ended(&[Act::Fail, Act::Hang], policy()).await;
     assert_eq!((outcome.reply(), outcome.attempts, attempts), (Some(&json!("main")), 3, vec![1, 2, 3]));
-    // A pause of one to two, the time limit, a pause of two to four.
+    // A pause of one to two units, the time limit of one, and a pause of two to four.
     assert!((PAUSE * 4..=PAUSE * 7).contains(&start.elapsed()), "{:?}", start.elapsed());
 
     let (outcome, attempts) = ended(&[Act::Fail; 9], policy()).await;
@@ -81,7 +83,7 @@ async fn a_handler_is_tried_again() {
     let (outcome, attempts) = ended(&[Act::Hang; 9], policy()).await;
     assert!(matches!(&outcome.result, Ending::TimedOut { after, .. } if *after == PAUSE));
     assert_eq!(attempts.len(), 3);
-    // A panic is a fault of the handler, which would be met again.
+    // A panic is a bug of the handler, so a retry would panic too.
     let (outcome, attempts) = ended(&[Act::Panic], policy()).await;
     assert_eq!((outcome.result.kind(), attempts.len()), ("panicked", 1));
     // Without a policy there is one call.
@@ -108,7 +110,7 @@ async fn another_handler_takes_over() {
         json!(["third", "third", [["main", "timed_out", null], ["second", "panicked", "second panicked"]]]),
     )
     .await;
-    // The chain is that of the first handler alone: the second would call the third again.
+    // Only the chain of the first handler counts; the policy of `second` would call `third` again.
     check(
         [&[Act::Fail], &[Act::Fail], &[Act::Fail]],
         json!([
@@ -120,7 +122,7 @@ async fn another_handler_takes_over() {
     .await;
 }
 
-/// A chain had no limit but the sum of those of its calls and pauses.
+/// Regression test: a chain had no limit except the sum of the limits of its calls and pauses.
 #[tokio::test(start_paused = true)]
 async fn a_chain_ends_at_its_limit() {
     let limit = PAUSE * 5 / 2;
@@ -136,12 +138,12 @@ async fn a_chain_ends_at_its_limit() {
         assert_eq!(found, expected);
         outcome
     };
-    // A handler without a limit of its own takes all the time there is, and nobody else is asked.
+    // A handler without its own limit may use all the time; then no fallback is called.
     let outcome =
         check(Policy::new(), [&[Act::Hang], &[], &[]], limit, json!(["timed_out", null, [], [1, 0, 0]]))
             .await;
     assert!(matches!(&outcome.result, Ending::TimedOut { after, .. } if *after == limit));
-    // The call under way is stopped, here that of the second.
+    // The running call is aborted, here the call of `second`.
     let policy = || Policy::new().time_limit(PAUSE);
     check(
         policy(),
@@ -150,7 +152,7 @@ async fn a_chain_ends_at_its_limit() {
         json!(["timed_out", "second", [["main", "timed_out"]], [1, 1, 0]]),
     )
     .await;
-    // A pause that would outlast the limit is not begun; the fallback has the time that is left.
+    // A pause that would exceed the limit is not started; the fallback gets the remaining time.
     check(
         policy().retries(5, PAUSE * 2),
         [&[Act::Hang], &[Act::Fail], &[]],
@@ -158,11 +160,11 @@ async fn a_chain_ends_at_its_limit() {
         json!(["handled", "third", [["main", "timed_out"], ["second", "failed"]], [1, 1, 1]]),
     )
     .await;
-    // Whoever replies in time is not touched by it.
+    // The limit does not affect a handler that replies in time.
     check(policy(), [&[], &[], &[]], Duration::ZERO, json!(["handled", null, [], [1, 0, 0]])).await;
 }
 
-/// The circuit's time is that of the clock on the wall.
+/// How long the circuit stays open. The circuit uses the real clock, not tokio's paused clock.
 const OPEN: Duration = Duration::from_millis(150);
 
 #[tokio::test]
@@ -171,14 +173,14 @@ async fn a_circuit_opens_and_closes() {
     let router = router(Policy::new().circuit(2, OPEN), &main, &Script::default(), &Script::default());
     let route = async || router.route(json!({})).await.result.kind();
     let state = || router.stats().handlers.iter().find(|one| one.handler == "main").unwrap().circuit;
-    // One failure after a success is the first in a row.
+    // A success resets the count of consecutive failures.
     for expected in ["failed", "handled", "failed"] {
         assert_eq!((route().await, state()), (expected, Some(CircuitState::Closed)));
     }
     assert_eq!((route().await, state()), ("failed", Some(CircuitState::Open)));
     assert_eq!((route().await, main.attempts().len()), ("circuit_open", 4));
     tokio::time::sleep(OPEN * 2).await;
-    // A trial that fails opens it anew, one that does not closes it.
+    // A failed trial opens the circuit again; a successful one closes it.
     assert_eq!((route().await, state()), ("failed", Some(CircuitState::Open)));
     assert_eq!(route().await, "circuit_open");
     tokio::time::sleep(OPEN * 2).await;
@@ -194,7 +196,8 @@ async fn a_circuit_opens_and_closes() {
     assert!(serde_json::to_value(&stats).unwrap()["handlers"][0]["circuit"] == "closed");
 }
 
-/// All messages that waited for the circuit were let through at once when it was to be tried.
+/// Regression test: when an open circuit's time was over, all waiting messages were let through at
+/// once.
 #[tokio::test]
 async fn one_message_tries_whether_a_handler_has_recovered() {
     let main = Script::of(&[Act::Fail, Act::Hang, Act::Reply]);
@@ -209,7 +212,7 @@ async fn one_message_tries_whether_a_handler_has_recovered() {
         tokio::task::yield_now().await;
     }
     assert_eq!(router.route(json!({})).await.result.kind(), "circuit_open");
-    // Whoever waited for the trial has gone: the next one tries.
+    // The trial's caller is gone, so the next message is the trial.
     trial.abort();
     assert!(trial.await.unwrap_err().is_cancelled());
     assert_eq!(router.route(json!({})).await.result.kind(), "handled");
@@ -241,6 +244,6 @@ fn policies_are_held_against_the_handlers() {
         "`main` falls back to itself; name another handler, or set retries",
     );
     assert_eq!(build("other", Policy::new()).unwrap().warnings().len(), 1);
-    // A fallback has something to do.
+    // A handler that is a fallback is not unused.
     assert_eq!(build("main", Policy::new().fallback("other")).unwrap().warnings(), []);
 }

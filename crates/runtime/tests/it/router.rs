@@ -1,4 +1,4 @@
-//! The router: every way a handler may end, what is refused when it is built, and swaps under load.
+//! Tests of the router: every ending of a handler, errors at build time, and swaps under load.
 
 use rulec::{Compiler, Rules};
 use rulec_runtime::route::{Ending, HandlerError, Outcome, Problem, Request, Router, Warning};
@@ -16,7 +16,7 @@ fn rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap()
 }
 
-/// One route for each name, taken when the text is that name.
+/// Returns rules with one route per name, taken when the text is that name.
 fn routes(names: &[&str]) -> Rules {
     rules(
         &names
@@ -69,8 +69,8 @@ async fn a_handler_gets_the_message_and_what_the_route_says() {
     assert_eq!(outcome.generation, router.rules().generation());
     assert!(outcome.breaches.is_empty());
 
-    // A message that breaks a promise is routed all the same, and the breach is told. The caller may
-    // keep the message.
+    // A message that violates the input contract is still routed, and the violation is reported.
+    // The caller may keep the message.
     let broken = Arc::new(json!({"text": "hello", "ctx": {"n": "7"}}));
     let outcome = router.route(broken.clone()).await;
     assert_eq!(outcome.route.as_deref(), Some("default"));
@@ -78,8 +78,8 @@ async fn a_handler_gets_the_message_and_what_the_route_says() {
     assert_eq!(broken["text"], "hello");
 }
 
-/// A router with a handler for every way to end, of the name of its route; `stopped` is set when the endless
-/// one is dropped.
+/// Builds a router with one handler per kind of ending, each named after its route. `stopped` is
+/// set when the endless handler is dropped.
 fn every_ending(stopped: Arc<AtomicBool>) -> Router {
     Router::builder(routes(&[
         "fine",
@@ -179,7 +179,7 @@ async fn whatever_becomes_of_a_handler_the_outcome_names_the_route() {
         let named = (text != "nothing like it").then_some(text);
         assert_eq!((outcome.route.as_deref(), outcome.handler.as_deref()), (named, named));
     }
-    // The task that was told to stop gets its turn to be dropped.
+    // The aborted task still has to be scheduled to be dropped.
     while !stopped.load(Ordering::SeqCst) {
         tokio::task::yield_now().await;
     }
@@ -202,7 +202,7 @@ async fn a_handler_that_blocks_its_thread_is_left_behind() {
         .time_limit(Duration::from_millis(50))
         .build()
         .unwrap();
-    // On a worker of its own, so that the runtime has a thread to keep time with.
+    // Runs on a separate worker thread, so that the runtime has a thread for its timer.
     let outcome = tokio::spawn(async move { router.route(json!({"text": "block"})).await }).await.unwrap();
     release.store(true, Ordering::SeqCst);
     assert!(matches!(outcome.result, Ending::TimedOut { .. }), "{:?}", outcome.result);
@@ -249,7 +249,7 @@ fn building_tells_everything_that_is_wrong() {
          a policy or time limit is set for `b`, which has no handler; register one: `.handler(\"b\", …)`",
     );
 
-    // Only what the entry can lead to needs a handler; what nothing leads to is odd, not wrong.
+    // Only targets reachable from the entry need a handler; an unused handler is a warning.
     let router = Router::builder(handlers)
         .entry("inner")
         .handler("refund_handler", echo)
@@ -288,7 +288,7 @@ async fn a_swap_that_does_not_fit_leaves_the_old_rules_in_force() {
     let outcome = router.route(json!({})).await;
     assert_eq!((outcome.handler.as_deref(), outcome.generation), (Some("b"), swapped.generation));
 
-    // What was swapped out can be swapped in again.
+    // The rules that were swapped out can be swapped in again.
     router.swap(swapped.previous).unwrap();
     assert_eq!(router.route(json!({})).await.generation, first);
 
@@ -338,7 +338,7 @@ async fn swaps_under_load_lose_and_mix_nothing() {
     let handled = Arc::new(AtomicUsize::new(0));
     let counter = handled.clone();
     let first = version(0);
-    // Which version each generation is.
+    // Maps each generation to its version.
     let versions = Arc::new(Mutex::new(HashMap::from([(first.generation(), 0)])));
     let router = Router::builder(first)
         .handler("tell", move |request: Request| {
@@ -378,7 +378,7 @@ async fn swaps_under_load_lose_and_mix_nothing() {
             let n = versions[&outcome.generation];
             assert_eq!(outcome.route, Some(format!("r{n}")));
             assert_eq!(outcome.reply(), Some(&json!({"version": n, "generation": outcome.generation})));
-            // One task never goes back to older rules.
+            // Within one task the generation never decreases.
             assert!(n >= last, "{n} after {last}");
             last = n;
             total += 1;

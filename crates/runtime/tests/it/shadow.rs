@@ -1,4 +1,5 @@
-//! Rules in the shadow: they decide beside those in force, nobody acts on it, and every difference is counted.
+//! Tests of shadow rules: they decide every message, no handler runs, and every difference is
+//! counted.
 
 use rulec::{Compiler, LiveRules, Rules};
 use rulec_runtime::route::{DecisionLog, Differences, Generations, Place, Request, Router, SwitchError};
@@ -20,7 +21,7 @@ fn place(route: &str) -> Place {
     Place { table: "routes".to_owned(), route: Some(route.to_owned()) }
 }
 
-/// A router whose handlers count their calls.
+/// Builds a router whose handlers count their calls.
 fn counting(calls: &Arc<AtomicU64>) -> rulec_runtime::route::RouterBuilder {
     let mut builder = Router::builder(rules(OLD));
     for name in ["billing", "chat", "person"] {
@@ -82,7 +83,7 @@ async fn generations_are_promoted_and_rolled_back_by_their_number() {
     assert_eq!(handler(&router).await, "person");
     router.roll_back(first).unwrap();
     assert_eq!(handler(&router).await, "billing");
-    // There and back again, and no more than two are kept.
+    // Switches back and forth; at most two earlier rule sets are kept.
     assert_eq!(router.generations(), Generations { in_force: first, shadow: None, previous: vec![second] });
     let third = router.swap(rules("default -> chat")).unwrap().generation;
     let fourth = router.swap(rules("default -> person")).unwrap().generation;
@@ -106,7 +107,8 @@ async fn rules_that_fit_no_more_stay_in_the_shadow() {
     assert!(router.shadow(rules("default -> nobody")).unwrap_err().to_string().contains("`nobody`"));
     assert_eq!(router.shadow_stats(), None);
     router.shadow(live.clone()).unwrap();
-    // They can be edited there, as any live rules; that is another generation, and it leads to handlers alone.
+    // Shadow rules can be edited like any live rules. An edit makes a new generation and may only
+    // target registered handlers.
     let before = live.generation();
     live.insert("route x when text == \"x\" -> nobody").unwrap_err();
     live.insert("route x when text == \"x\" -> person").unwrap();

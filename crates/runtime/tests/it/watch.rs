@@ -1,4 +1,4 @@
-//! Watched files: a new version is in force soon after it lies there, a broken one is refused and told.
+//! Tests of watched files: a new version soon becomes active; a broken one is refused and reported.
 #![cfg(feature = "watch")]
 
 use rulec::Compiler;
@@ -12,7 +12,7 @@ async fn echo(request: Request) -> Json {
     json!(request.handler)
 }
 
-/// A router for any rules, before its own are loaded.
+/// Builds a router with initial rules, before the watched file is loaded.
 fn router() -> Router {
     let rules = rulec::Rules::from_text("default -> a").unwrap();
     Router::builder(rules).handler("a", echo).handler("b", echo).handler("c", echo).build().unwrap()
@@ -26,7 +26,7 @@ async fn changed(watch: &mut Watch) -> WatchStatus {
     tokio::time::timeout(Duration::from_secs(20), watch.changed()).await.expect("the change is seen")
 }
 
-/// Writes a file the way editors do: another one takes its place.
+/// Writes a file as editors do: a new file replaces the old one.
 fn replace(path: &Path, text: &str) {
     let new = path.with_extension("new");
     fs::write(&new, text).unwrap();
@@ -49,7 +49,7 @@ async fn a_new_version_is_put_in_force_and_a_broken_one_is_not() {
     assert_eq!((handler(&router, "x").await.as_str(), second.loaded, second.error), ("c", 2, None));
     assert!(second.generation > first.generation);
 
-    // Wrong in itself, and leading to no handler: the last good version stays.
+    // Versions that do not compile or do not fit the router: the last good version stays active.
     let wrong =
         [("default > b", "E0101"), ("default -> d", "`d`, which has no handler"), ("\n", "no statement")];
     for (text, expected) in wrong {
@@ -59,17 +59,17 @@ async fn a_new_version_is_put_in_force_and_a_broken_one_is_not() {
         assert!(broken.error.as_ref().is_some_and(|error| error.contains(expected)), "{broken:?}");
     }
     assert_eq!(watch.status().refused, 3);
-    // A version that is gone is as good as a broken one.
+    // A missing file counts as a broken version.
     fs::remove_file(&path).unwrap();
     assert!(changed(&mut watch).await.error.is_some());
     fs::write(&path, "route x when text == \"x\" -> a\ndefault -> b").unwrap();
     let third = changed(&mut watch).await;
     assert_eq!((handler(&router, "x").await.as_str(), third.error), ("a", None));
-    // They can be edited, since they are live rules.
+    // The rules can be edited, because they are live rules.
     router.rules().remove("x").unwrap();
     assert_eq!(handler(&router, "x").await, "b");
 
-    // Nobody watches any more.
+    // After the drop, changes have no effect.
     drop(watch);
     replace(&path, "default -> c");
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -94,13 +94,13 @@ async fn imports_and_lists_are_watched_too() {
     changed(&mut watch).await;
     assert_eq!((handler(&router, "one").await.as_str(), handler(&router, "two").await.as_str()), ("a", "b"));
 
-    // What lies beside them is no version, and neither is the same text again.
+    // Other files in the folder, and unchanged texts, do not make a version.
     write("other.txt", "x");
     write("shared/words.txt", "two\n");
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(watch.status().loaded, 2);
 
-    // A file that is imported before it is there is waited for.
+    // The watcher waits for an imported file that does not exist yet.
     write("main.rules", "import \"more.rules\"\ndefault -> c");
     assert!(changed(&mut watch).await.error.is_some());
     write("more.rules", "list more = [\"x\"]");

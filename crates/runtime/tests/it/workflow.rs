@@ -1,4 +1,4 @@
-//! Workflows: what is found wrong with a graph, how it runs, and the cases as data.
+//! Tests of workflows: graph checks, execution, and conformance cases.
 
 mod check;
 mod conformance;

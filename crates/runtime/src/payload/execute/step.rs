@@ -1,4 +1,4 @@
-//! A node of a plan within a run: its attempts, and what is done about its failures.
+//! Runs one node of a plan: its attempts, and the recovery from its failures.
 
 use super::super::plan::{PlanNode, Recovery};
 use super::{Ask, Crew, Ended, Judged, Run, RunStatus, State, check_kinds};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// A node of a plan within a run.
+/// One node of a plan within a run.
 pub(super) struct Step {
     pub id: String,
     pub run: Arc<Run>,
@@ -24,14 +24,14 @@ impl Processor for Step {
     }
 }
 
-/// The word of a node that would begin or go on when the run has come to its end.
+/// The error of a node that would start or continue after the run has ended.
 const ENDED: &str = "the run has ended";
 
-/// The attempts at a node that follow from a decision, or from its plan at first.
+/// The attempts at a node that a recovery decision, or at first the plan, requires.
 struct Attempts {
     count: u64,
     pause: Duration,
-    /// True when there is a pause before the first as well.
+    /// Whether there is a pause before the first attempt too.
     paused: bool,
     instead: Option<String>,
 }
@@ -48,7 +48,7 @@ impl Step {
             let attempts = match self.follow(order.take()) {
                 Ok(Some(attempts)) => Some(attempts),
                 Ok(None) => return Ok(()),
-                // What was asked for cannot be done, which is one failure more.
+                // The recovery cannot be executed, which counts as another failure.
                 Err(why) if self.run.state().ended.is_none() => {
                     self.run.state().failed(&self.id, why);
                     None
@@ -64,7 +64,7 @@ impl Step {
         }
     }
 
-    /// The node's input; none when there is nothing to do.
+    /// Returns the node's input; `None` if the node need not run.
     fn begin(&self) -> Result<Option<Json>, String> {
         let mut state = self.run.state();
         if state.ended.is_some() {
@@ -81,7 +81,7 @@ impl Step {
         Ok(input)
     }
 
-    /// Does what was decided; the attempts that follow from it, none when the node is done with.
+    /// Applies a recovery. Returns the attempts to make; `None` if the node is finished.
     fn follow(&self, order: Option<Recovery>) -> Result<Option<Attempts>, String> {
         let mut state = self.run.state();
         if state.ended.is_some() {
@@ -140,13 +140,13 @@ impl Step {
         state.progress.failures.get(&self.id).map_or_else(String::new, |(_, last)| last.clone())
     }
 
-    /// Tries; true when it worked.
+    /// Makes the attempts; true if one succeeded.
     async fn attempts(&self, attempts: &Attempts, input: &Json) -> bool {
         for attempt in 0..attempts.count {
             if attempt > 0 || attempts.paused {
                 sleep(attempts.pause).await;
             }
-            // Another node's failure ended the run meanwhile.
+            // The failure of another node may have ended the run in the meantime.
             if self.run.state().ended.is_some() {
                 return false;
             }
@@ -154,7 +154,7 @@ impl Step {
                 Ok(()) => {
                     if let Some(saving) = &self.crew.saving {
                         let saved = self.run.saved();
-                        // Somebody else's code: what it does wrong costs no run.
+                        // User code: its panics must not end the run.
                         let _ = task::caught(|| saving(&saved));
                     }
                     return true;
@@ -185,7 +185,7 @@ impl Step {
         let ended = task::run(Some(limit), async move { processor.process(&call, given).await }).await;
         let output = ended.map_err(|broken| broken.to_string())?;
         let mut state = self.run.state();
-        // Made for a plan that is no more: under the new one the node runs again.
+        // The output belongs to the replaced plan: the node runs again under the new one.
         if matches!(state.ended, Some(Ended::Replanned)) {
             return Ok(());
         }
@@ -194,7 +194,7 @@ impl Step {
         Ok(())
     }
 
-    /// Asks what to do about the failure.
+    /// Requests a recovery for the node's failure.
     async fn asked(&self) -> Result<Recovery, String> {
         let _one_at_a_time = self.run.asking.lock().await;
         let failure = {

@@ -1,4 +1,4 @@
-//! A decision as a line of the log. What is private is masked here, by the code that masks it in
+//! Converts a decision to a line of the log. Private values are masked by the same code as in
 //! explanations.
 
 use super::super::difference::Difference;
@@ -14,27 +14,27 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// The parts that lines hold beside the decision.
+/// The optional parts of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub message: bool,
     pub explanation: bool,
 }
 
-/// The facts that a line needs beside the outcome, kept as they are: everything that takes time is left to the
-/// writer's thread.
+/// The inputs of a line, apart from the outcome. They are kept unconverted: the writer's thread
+/// does all the slow work.
 pub(in crate::route) struct Record {
     pub time: OffsetDateTime,
     pub rules: LiveRules,
     pub decision: Arc<Decision>,
     pub message: Arc<Json>,
-    /// The decision of the rules in the shadow, where it is another.
+    /// How the decision of the shadow rules differs, if it does.
     pub instead: Option<Difference>,
 }
 
 pub(super) struct Entry {
     record: Record,
-    /// Without the handler's reply.
+    /// The outcome without the handler's reply.
     outcome: Outcome,
     result: &'static str,
     error: Option<String>,
@@ -82,7 +82,7 @@ struct Line<'a> {
 impl Entry {
     pub(super) fn new(record: Record, outcome: &mut Outcome, result: &'static str) -> Entry {
         let error = outcome.result.error().map(str::to_owned);
-        // The reply may be large: it steps aside while the rest is copied.
+        // Moves the reply out while the rest is cloned, because the reply may be large.
         let ending = std::mem::take(&mut outcome.result);
         let facts = outcome.clone();
         outcome.result = ending;
@@ -93,7 +93,7 @@ impl Entry {
         Entry { record, outcome: facts, result, error, missing_permissions }
     }
 
-    /// The line, with its line feed.
+    /// Returns the line, including the line feed.
     pub(super) fn to_line(&self, options: Options) -> Result<Vec<u8>, serde_json::Error> {
         let Entry {
             record: Record { time, rules, decision, message: whole, instead }, outcome, result, ..
@@ -123,7 +123,7 @@ impl Entry {
             args: decision.masked_args(),
             missing_args: &outcome.missing_args,
             breaches: &outcome.breaches,
-            // Without what they said, which may be private.
+            // Only the names: the failure messages may contain private data.
             host_failures: decision.failures().iter().map(|failure| &*failure.function).collect(),
             elapsed_us: outcome.elapsed_us(),
             requires: &outcome.requires,

@@ -1,5 +1,6 @@
-//! The thread that writes the log. A writer may fail, take half a line, or panic: nothing of it
-//! reaches a decision, every line is accounted for, and a line begun is finished before the next.
+//! The thread that writes the decision log. The output may fail, accept part of a line, or panic.
+//! No such failure reaches a decision, and every line is counted. A partly written line is
+//! completed before the next one.
 
 use super::line::{Entry, Options};
 use super::{Counters, Task};
@@ -9,20 +10,20 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 
-/// The most lines handed over before they are flushed, however busy the log is.
+/// Maximum number of lines written between two flushes, however busy the log is.
 const FLUSH_EVERY: u64 = 256;
 
 pub(super) struct Writer<W> {
     out: W,
     options: Options,
     counters: Arc<Counters>,
-    /// The line being written, and how much of it the writer has taken. After a failure in its
-    /// middle it stays here until the rest is written too.
+    /// The current line, and the number of its bytes already written. After a failure in the middle
+    /// of a line, both are kept until the rest is written.
     line: Vec<u8>,
     taken: usize,
-    /// Lines handed over whole since the last flush.
+    /// Number of lines written completely since the last flush.
     unflushed: u64,
-    /// True when the last attempt failed: each time it begins there is one warning.
+    /// Whether the last attempt failed. A warning is logged only when a series of failures begins.
     failing: bool,
 }
 
@@ -31,7 +32,7 @@ impl<W: Write> Writer<W> {
         Writer { out, options, counters, line: Vec::new(), taken: 0, unflushed: 0, failing: false }
     }
 
-    /// Works until the log is closed or its last handle dropped.
+    /// Processes tasks until the log is closed or its last handle is dropped.
     pub(super) fn run(&mut self, mut tasks: mpsc::Receiver<Task>) {
         let mut closing = Vec::new();
         while let Some(task) = tasks.blocking_recv() {
@@ -47,11 +48,12 @@ impl<W: Write> Writer<W> {
                 Task::Flush { end, done } => {
                     self.flush();
                     if end {
-                        // What is queued already is still taken, what comes later is refused.
+                        // Tasks that are already queued are still processed; later ones are
+                        // refused.
                         tasks.close();
                         closing.push(done);
                     } else {
-                        // Whoever asked may have stopped waiting.
+                        // The caller may have stopped waiting.
                         let _ = done.send(());
                     }
                 }
@@ -68,14 +70,14 @@ impl<W: Write> Writer<W> {
     }
 
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        // The rest of an earlier line goes first, else this one would be glued to it.
+        // The rest of an earlier line comes first; otherwise the two lines would be joined.
         let line = self
             .finish_line()
             .and_then(|()| guarded(|| entry.to_line(self.options).map_err(io::Error::from)))
             .inspect_err(|_| self.count_failed(1))?;
         (self.line, self.taken) = (line, 0);
         self.finish_line().inspect_err(|_| {
-            // Nothing of it is out there, so nothing has to follow.
+            // No byte of the line was written, so there is no rest to keep.
             if self.taken == 0 {
                 self.line.clear();
                 self.count_failed(1);
@@ -83,7 +85,7 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes what is left of the line at hand.
+    /// Writes the rest of the current line.
     fn finish_line(&mut self) -> io::Result<()> {
         if self.line.is_empty() {
             return Ok(());
@@ -134,7 +136,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Turns a panic of somebody else's code into an error.
+/// Converts a panic of the output's code to an error.
 fn guarded<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     caught(run).unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }

@@ -1,5 +1,5 @@
-//! The faults that are found in a workflow when it is built: each by the smallest graph that has
-//! it, and graphs that have none.
+//! Tests of the graph check: for each fault a small graph with the fault, and graphs without
+//! faults.
 
 use super::support::workflow;
 use FindingKind::*;
@@ -8,7 +8,7 @@ use rulec_runtime::workflow::{
 };
 use serde_json::{Value, json};
 
-/// The findings of a workflow, and whether it was built all the same.
+/// Returns the findings of a workflow, and whether it was built.
 fn found(builder: WorkflowBuilder) -> (Vec<(FindingKind, Severity, String)>, bool) {
     let (findings, built) = match builder.build() {
         Ok(workflow) => (workflow.findings().to_vec(), true),
@@ -57,13 +57,13 @@ fn faults_in_cycles_and_loops() {
     for (text, expected) in [
         ("s > a; a > b; b > a", vec![(CycleWithoutLoopBack, ERROR, "a b a")]),
         ("s > a; a > a", vec![(CycleWithoutLoopBack, ERROR, "a a")]),
-        // The longer way round is not named.
+        // The shorter of two cycles is reported.
         ("s > a; a > b c; b > a; c > d; d > a", vec![(CycleWithoutLoopBack, ERROR, "a b a")]),
-        // Two knots.
+        // Two separate cycles.
         ("s > a x; a > a; x > y; y > x", {
             vec![(CycleWithoutLoopBack, ERROR, "a a"), (CycleWithoutLoopBack, ERROR, "x y x")]
         }),
-        // A router that closes a cycle must say that it does.
+        // A router that closes a cycle must declare a loop-back.
         ("s > w; w > v; v vote > end w", vec![(CycleWithoutLoopBack, ERROR, "w v w")]),
         ("s > w; w > r; r pick > w end", vec![(CycleWithoutLoopBack, ERROR, "w r w")]),
         ("s > w; w > l; l loop > w", vec![(LoopWithoutExit, ERROR, "s w l")]),
@@ -83,21 +83,21 @@ fn faults_in_joins() {
     for (text, expected) in [
         ("s > v; v vote > a b; a > j; b > j", vec![(ExclusiveJoin, ERROR, "s v a j")]),
         ("s > v; v vote > j b; b > j", vec![(ExclusiveJoin, ERROR, "s v j")]),
-        // The branches part far before they meet, and a third side does not help.
+        // The branches split long before the join, and a third incoming edge does not help.
         ("s > v o; v vote > a b; a > c; c > j; b > d; d > j; o > j", {
             vec![(ExclusiveJoin, ERROR, "s o j")]
         }),
-        // The choice is made by a parallel node's child.
+        // The choice is made by a child of a parallel node.
         ("s > p; p parallel > v x; v vote > a b; a > j; b > j; x > y", {
             vec![(ExclusiveJoin, ERROR, "s p v a j")]
         }),
-        // In a loop the two branches may deliver in different rounds.
+        // In a loop, the two branches may deliver in different rounds.
         ("s > v; v vote > a b; a > j l; b > j; j > end; l loop > v out", {
             vec![(ExclusiveJoin, WARNING, "s v a j")]
         }),
-        // What an output lists may be both.
+        // An output may list both nodes.
         ("s > r; r pick > a b; a > j; b > j", vec![]),
-        // With such a router about, nothing is certain.
+        // With such a router in the graph, the finding is only a warning.
         ("s > r; r pick > a v; v vote > x y; x > j; y > j", vec![(ExclusiveJoin, WARNING, "s r v x j")]),
         ("s > o p; o > a; p parallel > a b", vec![(JoinNeverFills, ERROR, "s o a")]),
     ] {
@@ -114,14 +114,14 @@ fn sound_workflows_have_no_findings() {
         "s > w; w > l; l loop > w end",
         "s > l; l loop > l end",
         "s > v; v vote > yes no",
-        // The two sides meet again behind nodes of their own: no join.
+        // Each branch ends at its own node after the split, so there is no join.
         "s > v o; v vote > a b; a > x; b > y; o > z",
-        // An exit that meets a slow side.
+        // The exit of a loop meets a slow branch.
         "s > w o; o > j; w > l; l loop > w j; j > end",
         "s > m; m > p; p parallel > a n; a > j; n > j; j > l; l loop > m end",
-        // Loops within loops.
+        // Nested loops.
         "s > a; a > i; i loop > a o; o loop > a end",
-        // Both answers of the vote lead past the same two nodes.
+        // Both results of the vote lead through the same two nodes.
         "s > v; v vote > a a2; a > b c; b > j; c > j; a2 > z",
     ] {
         check(text, workflow(text), &[]);
@@ -137,7 +137,7 @@ fn faults_of_routers_that_name_nodes() {
         base().router("s", FirstMatch::new().when(|_| true, to("ghost")).when(|_| true, to("c"))),
         &[(UnlistedTarget, WARNING, "s"), (UnknownTarget, ERROR, "s")],
     );
-    // No route leads to `b`, so `j` waits for ever.
+    // No route leads to `b`, so `j` waits forever.
     check(
         "a branch nobody takes",
         workflow("s > a b; a > j; b > j").router("s", FirstMatch::new().otherwise(to("a"))),

@@ -1,11 +1,12 @@
-//! The cases as data: those that came with the task, and more written from the requirement alone.
+//! Runs the conformance cases: data files from the original task, and more cases written from its
+//! requirement.
 
 use rulec_conformance::workflow::{KINDS, check, run};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Runs all cases of a file; how many there were of each kind.
+/// Runs all cases of a file. Returns the number of cases by kind.
 fn run_file(path: &Path) -> BTreeMap<String, usize> {
     let text = std::fs::read_to_string(path).unwrap();
     let mut counts = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The engine at work: joins, rounds, failures, side by side, limits.
+//! Tests of the engine: joins, rounds, failures, concurrency and limits.
 
 use super::support::workflow;
 use rulec_runtime::workflow::processors::{Loop, Vote};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Barrier, Notify};
 
-/// A processor that keeps what it is given and passes it on.
+/// Creates a processor that records its inputs and passes them on.
 fn recorder(seen: &Arc<Mutex<Vec<Value>>>) -> Arc<dyn Processor> {
     let seen = seen.clone();
     from_fn(move |input: Value| {
@@ -36,7 +36,7 @@ fn panicking() -> Arc<dyn Processor> {
     from_fn(|_| async { panic!("boom") })
 }
 
-/// The failures of a report: node, kind, message.
+/// Returns the failures of a report: node, kind, message.
 fn failures(report: &Report) -> Vec<(&str, FailureKind, &str)> {
     report.failures.iter().map(|failure| (&*failure.node, failure.kind, &*failure.message)).collect()
 }
@@ -143,7 +143,7 @@ async fn causes_of_an_error_are_told() {
     assert_eq!(report.failures[0].message, format!("cannot ask the model: {cause}"));
 }
 
-/// Each of the children waits for the others: only side by side do they end.
+/// Runs children that wait for each other, so they end only if they run concurrently.
 async fn children_meet() {
     let barrier = Arc::new(Barrier::new(3));
     let meeting = from_fn(move |_| {
@@ -250,7 +250,7 @@ async fn a_processor_is_made_once_per_node() {
 #[tokio::test]
 async fn rounds_are_counted_by_the_engine_and_memory_belongs_to_a_run() {
     let seen = Arc::default();
-    // The node on the way drops every field: the count does not depend on it.
+    // The node in between drops every field; the round count does not depend on it.
     let forgetful = {
         let recorder = recorder(&seen);
         struct Forget(Arc<dyn Processor>);
@@ -346,7 +346,8 @@ async fn the_step_limit_ends_a_run() {
     }
     let report = endless().build().unwrap().run(json!({})).await;
     assert_eq!((report.executed.len(), report.limit_hit), (10_000, true));
-    // Exactly enough is enough; the children of a parallel node count, and run all or none.
+    // A limit of exactly the needed steps suffices. Children of a parallel node count as steps, and
+    // either all or none run.
     let parallel = || workflow("s > p; p parallel > a b");
     let report = parallel().step_limit(3).build().unwrap().run(json!({})).await;
     assert!(report.is_complete());
@@ -370,7 +371,7 @@ async fn a_hundred_thousand_steps_need_no_deep_stack() {
 #[tokio::test]
 async fn deliveries_that_wait_for_the_consequences_of_others_are_made_last_first() {
     const STEPS: usize = 5_000;
-    // Every node of the chain also delivers to a node of its own, after the chain.
+    // Every node of the chain also delivers to its own extra node, after the chain.
     let chain = chain(STEPS, |number| Some(format!("m{number}"))).step_limit(2 * STEPS + 1).build().unwrap();
     let report = chain.run(json!({})).await;
     assert!(report.is_complete());
@@ -378,7 +379,7 @@ async fn deliveries_that_wait_for_the_consequences_of_others_are_made_last_first
     assert!(report.executed[STEPS + 1..].iter().map(|id| id.as_str()).eq(asides.iter().map(String::as_str)));
 }
 
-/// `n0 > n1 > …`, each node with one more next node if need be.
+/// Builds `n0 > n1 > …`, each node with an optional extra next node.
 fn chain(length: usize, aside: impl Fn(usize) -> Option<String>) -> WorkflowBuilder {
     let mut flow =
         Workflow::builder("n0").kind("work", |_| Ok(from_fn(|input: Value| async move { Ok(input) })));

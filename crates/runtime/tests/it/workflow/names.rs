@@ -1,9 +1,10 @@
-//! The engine knows no field and no kind of node: its source has none of their names.
+//! Tests that the engine interprets no field and no node kind: its source contains none of their
+//! names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words of the processors and of the applications. `loop` alone is a word of graphs.
+/// Words of the processors and applications. `loop` alone is omitted, because graphs have loops.
 const BUSINESS: [&str; 23] = [
     "should_exit",
     "shouldexit",
@@ -51,7 +52,7 @@ fn the_engine_has_no_business_names() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = vec![src.join("workflow.rs")];
     sources(&src.join("workflow"), &mut files);
-    // The processors are the business.
+    // The processors may use these words.
     let outside = ["processors.rs"];
     let (business, engine): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
         file.file_name().and_then(|name| name.to_str()).is_some_and(|name| outside.contains(&name))
@@ -62,7 +63,7 @@ fn the_engine_has_no_business_names() {
         let found = names_in(&fs::read_to_string(&file).unwrap());
         assert!(found.is_empty(), "{} names {found:?}", file.display());
     }
-    // The test finds what it looks for.
+    // The processors contain the words, so the search works.
     for file in business {
         assert!(names_in(&fs::read_to_string(&file).unwrap()).len() > 3, "{}", file.display());
     }

@@ -1,5 +1,5 @@
-//! Random workflows: the engine against a plain reading of the requirement, and what the check
-//! calls impossible against what happens.
+//! Random workflows: compares the engine with a direct implementation of the requirement, and
+//! checks that joins reported as impossible never fill.
 
 use super::support::router;
 use rulec_conformance::workflow::run;
@@ -7,7 +7,7 @@ use rulec_runtime::workflow::{FindingKind, Node, NodeId, Severity, Workflow, fro
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A small generator, so that a failure can be repeated by its seed.
+/// A small random generator with a seed, so that failures can be reproduced.
 struct Random(u64);
 
 impl Random {
@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// A random case of the kind `workflow`, without its `expected`.
+/// Returns a random case of the kind `workflow`, without its `expected`.
 fn case(seed: u64) -> Value {
     let mut random = Random(seed);
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -34,7 +34,7 @@ fn case(seed: u64) -> Value {
     let mut nodes = BTreeMap::new();
     let mut outputs = BTreeMap::new();
     for (number, id) in ids.iter().enumerate() {
-        // Mostly forward, so that runs come far.
+        // Mostly forward edges, so that runs get far.
         let ahead = &ids[(number + 1).min(count - 1)..];
         let mut next: Vec<String> = (0..random.below(4)).map(|_| random.pick(ahead)).collect();
         if random.below(3) > 0 {
@@ -68,14 +68,14 @@ fn case(seed: u64) -> Value {
                 json!({"approved": random.below(2) == 0, "should_exit": random.below(3) > 0, "next": picks}),
             );
         }
-        // The last output repeats, and must not do so for ever.
+        // The last output repeats, and must not loop forever.
         given.push(json!({"approved": random.below(2) == 0, "should_exit": true, "next": []}));
         outputs.insert(*id, given);
     }
     json!({"kind": "workflow", "start": "a", "nodes": nodes, "outputs": outputs})
 }
 
-/// The requirement's sentences, one after the other, by recursion.
+/// A direct recursive implementation of the requirement.
 struct Plain<'c> {
     case: &'c Value,
     runs: BTreeMap<String, usize>,
@@ -84,11 +84,11 @@ struct Plain<'c> {
     deliveries: Vec<(String, String, bool, bool)>,
 }
 
-/// More steps than that and a random case is given up.
+/// Step limit after which a random case is discarded.
 const STEPS: usize = 300;
 
 impl<'c> Plain<'c> {
-    /// Runs a case, up to the limit of steps.
+    /// Runs a case, up to the step limit.
     fn read(case: &'c Value) -> Self {
         let mut plain = Plain {
             case,
@@ -110,7 +110,7 @@ impl<'c> Plain<'c> {
         next.iter().map(|id| id.as_str().unwrap().to_owned()).collect()
     }
 
-    /// Incoming edges, those that a loop declares left out.
+    /// Number of incoming edges, without edges that a loop declares as loop-backs.
     fn incoming(&self, id: &str) -> usize {
         let nodes = self.case["nodes"].as_object().unwrap();
         let edges = nodes.keys().flat_map(|from| {
@@ -205,14 +205,14 @@ fn the_engine_does_what_a_plain_reading_does() {
         let expected = json!({"executed": plain.executed, "deliveries": plain.deliveries, "stalled": stalled, "limit_hit": false});
         assert_eq!(run(&case, &router).unwrap(), expected, "seed {seed}: {case}");
     }
-    // The generator makes what is to be compared.
+    // Checks that the generator makes enough relevant cases.
     assert!(
         compared > 1_200 && joins > 500 && backs > 80 && stalls > 500,
         "compared {compared}: {joins} with joins, {backs} with loop-backs, {stalls} stalled"
     );
 }
 
-/// The nodes that the check says can never receive all their inputs, by one kind of error.
+/// Returns the nodes that, according to the check, can never receive all their inputs.
 fn impossible(workflow: &Workflow) -> Vec<NodeId> {
     let errors = workflow.findings().iter().filter(|finding| finding.severity == Severity::Error);
     errors

@@ -1,4 +1,4 @@
-//! Workflows of rules files, fields that pass through, and runs that are saved and resumed.
+//! Tests of workflows from rules files, passthrough fields, and saved and resumed runs.
 
 use super::support::workflow;
 use rulec::{Compiler, Rules};
@@ -46,7 +46,7 @@ fn review(rules: &Rules) -> Workflow {
     kinds(Workflow::from_rules(rules, "review").unwrap()).build().unwrap()
 }
 
-/// The run as another process would find it.
+/// Returns the run as another process would read it.
 fn stored(run: &Run) -> SavedRun {
     serde_json::from_str(&serde_json::to_string(&run.save()).unwrap()).unwrap()
 }
@@ -65,7 +65,7 @@ async fn a_workflow_of_a_rules_file_runs_and_so_does_that_of_its_artifact() {
     assert_eq!(error.to_string(), "there is no workflow `reviev`; the workflows are review");
 }
 
-/// `says` answers with its configuration alone, so the session is there by passing through.
+/// `says` returns only its configuration, so the session is in its output only through passthrough.
 #[tokio::test]
 async fn session_values_pass_through_whatever_processors_answer() {
     let report = review(&Rules::from_text(REVIEW).unwrap()).run(json!({"session": {"id": 7}})).await;
@@ -84,7 +84,7 @@ async fn session_values_pass_through_whatever_processors_answer() {
     assert_eq!(report.outputs["b"], json!({"s": null, "t": "own"}));
 }
 
-/// Rounds, what waits at the join, and what processors remember are all in the saved run.
+/// A saved run contains rounds, inputs that wait at a join, and the processors' memory.
 #[tokio::test]
 async fn a_run_resumed_after_any_node_ends_as_one_that_was_not_interrupted() {
     let rules = Rules::from_text(REVIEW).unwrap();
@@ -112,7 +112,7 @@ async fn a_saved_run_of_another_graph_is_refused_with_the_difference() {
     assert!(refused(build("a > b; b > c")).contains("the node `b` is of another kind or leads elsewhere"));
     assert!(refused(build("a")).contains("the node `a` is of another kind"));
     assert!(build("a > b").resume(saved.clone()).is_ok());
-    // A router that answers elsewhere makes another graph; its conditions may change.
+    // A router with other routes makes another graph; conditions may change.
     let saved = |text: &str| stored(&review(&Rules::from_text(text).unwrap()).begin(json!({})));
     let rules = Rules::from_text(REVIEW).unwrap();
     let turned = REVIEW.replace("approved -> next[0]", "approved -> next");
@@ -125,7 +125,7 @@ async fn a_saved_run_of_another_graph_is_refused_with_the_difference() {
     assert!(error.contains("format 0"), "{error}");
 }
 
-/// A flow whose node `b` fails while `broken` is set.
+/// Builds a workflow whose node `b` fails while `broken` is set.
 fn fragile(broken: &Arc<AtomicBool>, runs: &Arc<AtomicUsize>) -> Workflow {
     let (broken, runs) = (broken.clone(), runs.clone());
     let b = from_fn(move |input: Value| {
@@ -147,10 +147,10 @@ async fn a_node_that_failed_is_run_again_when_asked_for_and_the_others_are_not()
     assert_eq!((report.failures.len(), report.failures[0].kind), (1, FailureKind::Error));
     assert_eq!(report.stalled.len(), 1);
 
-    // Resumed without being asked for, it is as it was.
+    // Resumed without `retry_failed`, the run keeps its failure.
     let report = flow.resume(saved.clone()).unwrap().to_end().await;
     assert_eq!((report.failures.len(), report.stalled.len()), (1, 1));
-    // Still broken: it fails again, once in the report.
+    // The node fails again, and the report contains the failure once.
     let mut again = flow.resume(saved.clone()).unwrap();
     assert_eq!(again.retry_failed(), 1);
     assert_eq!(again.to_end().await.failures.len(), 1);

@@ -1,4 +1,4 @@
-//! The parts that several tests need: the routers that the cases name, and workflows written in one line.
+//! Shared parts of the tests: the routers that the cases name, and workflows written in one line.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use rulec::{Message, Rules};
@@ -6,7 +6,7 @@ use rulec_runtime::workflow::{ConditionalRouter, Node, RulesRouter, Workflow, Wo
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 
-/// The routers of the rules file that the project ships.
+/// Returns a router of the rules file that the project ships.
 pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, Message> {
     static RULES: LazyLock<Rules> = LazyLock::new(|| {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/workflow.rules");
@@ -16,14 +16,14 @@ pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, Mes
     Ok(Arc::new(router))
 }
 
-/// A workflow in one line, its first node the start: `start > a b; a vote > c d; p parallel > x y`.
-/// Its nodes are of the kind `work`, which passes inputs on as they are; one that has no next node
-/// need not be written.
+/// Builds a workflow from one line, whose first node is the start:
+/// `start > a b; a vote > c d; p parallel > x y`. Nodes have the kind `work`, which passes inputs
+/// on unchanged. A node without next nodes may be omitted.
 pub fn workflow(text: &str) -> WorkflowBuilder {
     adapted(text, |node| node)
 }
 
-/// The same with a last touch at each node.
+/// Like [`workflow`], but applies `adapt` to each node.
 pub fn adapted(text: &str, adapt: impl Fn(Node) -> Node) -> WorkflowBuilder {
     let mut nodes: Vec<Node> = Vec::new();
     let mut routed = Vec::new();
