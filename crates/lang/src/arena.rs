@@ -1,5 +1,5 @@
-//! The memory for the values of a decision. All engines compute with this arena. It is the only code
-//! that checks values and work against the limits, so that all engines apply them alike.
+//! The memory for the values of a decision. All engines compute with this arena. It is the only
+//! code that checks values and work against the limits, so that all engines apply them alike.
 
 use crate::limits::{COUNT, Exceeded, Limit, Limits, TABLE, VALUES_IN_QUANTIFIERS};
 use crate::value::Value;

@@ -33,9 +33,10 @@
 //! `threshold` therefore works for three intents with five sentences each and for 150 with a
 //! hundred.
 //!
-//! The score is the value of that function, clamped to 0..=1 and rounded to four decimals, so that
-//! the displayed number is the compared number. A score near 1 is as certain as for an example of
-//! the intent; 0 means nothing in common. The score measures evidence and is not a probability.
+//! The score is the value of that function, clamped to 0..=1 and rounded to four decimals. The
+//! displayed number is therefore the number that is compared. A score near 1 is as certain as for an
+//! example of the intent; 0 means nothing in common. The score measures evidence and is not a
+//! probability.
 //!
 //! # Guarantees
 //!

@@ -58,8 +58,7 @@ impl Conditions {
             let mut walk = conditions.walk(program, Owner::Default(TableId(at as u32)));
             table.default.iter().for_each(|outcome| walk.outcome(outcome));
         }
-        // Conditions derived from field types have no source text of their own and are not
-        // collected.
+        // Conditions derived from field types are not collected: their rule already reports them.
         let written = written(statements);
         for (at, payload) in program.payloads.iter().enumerate() {
             let mut walk = conditions.walk(program, Owner::Payload(at));
