@@ -324,8 +324,8 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Implements [`Codec`]: for a struct, its fields in the given order; for an enum, its variants
-/// with stable numbers.
+/// Implements `Codec`: for a struct, its fields in the given order; for an enum, its variants with
+/// stable numbers.
 #[macro_export]
 macro_rules! impl_codec {
     (struct $name:ident { $($field:ident),* $(,)? }) => {

@@ -46,7 +46,8 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 pub struct Refused {
-    /// The path of the file, as given if it was not read from disk.
+    /// Path of the file. If the text was not read from disk, this is the path that the caller
+    /// passed.
     pub path: PathBuf,
     /// The file name as displayed.
     name: String,

@@ -16,7 +16,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Returns the mark after the name of an optional field.
+    /// Returns `?` for an optional field, otherwise an empty text. Shown after the field name.
     pub fn mark(&self) -> &'static str {
         if self.optional { "?" } else { "" }
     }

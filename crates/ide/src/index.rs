@@ -226,7 +226,7 @@ struct Work<'a> {
     scope: Vec<(&'a str, Option<SymbolId>, Home<'a>)>,
     /// The values of `let` statements.
     lets: HashMap<&'a str, &'a Expr>,
-    /// The current payload or group, whose fields the name `payload` has.
+    /// Name of the current payload or group. The name `payload` refers to its fields.
     judged: Option<&'a str>,
 }
 

@@ -134,7 +134,8 @@ impl Arena {
         self.repeats.set(blocks.repeats);
     }
 
-    /// Returns `Some` if a list in a nest of this depth may have this number of elements.
+    /// Checks the limit of elements for a list in a nest of quantifiers of depth `nest`. Returns
+    /// `None` and records the excess if the list is too long.
     #[inline]
     fn walks(&self, nest: u32, elements: u64) -> Option<()> {
         let product = elements.checked_pow(nest);
@@ -268,7 +269,7 @@ impl Arena {
 #[must_use]
 pub struct Walk(Repeats);
 
-/// Empties an arena; frees its memory if it grew beyond [`KEPT`].
+/// Empties an arena; frees its memory if it grew beyond `KEPT`.
 pub fn empty(bump: &mut Bump) {
     if bump.allocated_bytes() > KEPT { *bump = Bump::new() } else { bump.reset() }
 }

@@ -357,7 +357,8 @@ impl Function {
                 }
                 _ => args.iter().map(|arg| arg.extent()).sum(),
             };
-            // Record names are looked up, hashed and numbered, so a loop counts four times.
+            // Functions of cost `Loop` look up, hash and number record names, so their work counts
+            // four times.
             let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
             if !arena.affords(Limit::SearchWork, work) {
                 return Value::Missing;

@@ -20,8 +20,8 @@ pub struct Breach {
     pub expected: String,
     /// The actual type in the message, or `missing`.
     pub found: String,
-    /// A likely cause: a similarly spelled key, or the statement that uses an undeclared field in
-    /// this type.
+    /// A likely cause: a similarly spelled key, or the statement from whose use the type of an
+    /// undeclared field was inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -123,7 +123,8 @@ fn fields<'r>(
     for field in &record.fields {
         path.push(&field.name);
         let mut breach = |kind: String| {
-            // The record's full type would hide the actual mistake.
+            // For a record, only `record` is shown: a list of its fields would hide the actual
+            // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
             let hint = (kind == MISSING).then(|| misspelt(record, map, path)).flatten();
             found.push(Breach { path: path.join("."), expected, found: kind, hint });

@@ -34,8 +34,8 @@
 //! hundred.
 //!
 //! The score is the value of that function, clamped to 0..=1 and rounded to four decimals. The
-//! displayed number is therefore the number that is compared. A score near 1 is as certain as for an
-//! example of the intent; 0 means nothing in common. The score measures evidence and is not a
+//! displayed number is therefore the number that is compared. A score near 1 is as certain as for
+//! an example of the intent; 0 means nothing in common. The score measures evidence and is not a
 //! probability.
 //!
 //! # Guarantees

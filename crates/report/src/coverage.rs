@@ -1,7 +1,7 @@
 //! Coverage: which routes of a rule set were chosen, which predicates were true and false, and why
 //! the others were never reached. The counts come from the reference evaluator, so they include
-//! every condition evaluated in the author's order. The engines may evaluate fewer. `test
-//! --coverage`, `doctor` and the studio show the coverage.
+//! every condition evaluated in the author's order. The engines may evaluate fewer. The coverage is
+//! shown by `test --coverage`, by `doctor` and by the studio.
 
 mod conditions;
 

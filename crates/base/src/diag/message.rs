@@ -18,7 +18,7 @@ use std::sync::{Arc, LazyLock};
 #[derive(Clone)]
 pub struct Message(Form);
 
-/// Kept small, because errors contain messages.
+/// The two forms of a message. The type is small, because errors contain messages.
 #[derive(Clone)]
 enum Form {
     /// A template without placeholders or braces, which is also the English text.

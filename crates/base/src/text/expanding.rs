@@ -19,12 +19,12 @@ const LONG: usize = 4;
 /// NFKC form folded and normalized again.
 pub(super) struct Expanding {
     from: char,
-    /// All of the expansion except `end`, prepared.
+    /// The start of the expansion, without `end`, in both prepared forms.
     pub head: [String; 2],
     /// The rest of the expansion in NFKC. It begins with the last character that composes with no
     /// preceding character, because following text may compose with this rest.
     pub end: String,
-    /// `end`, prepared for the case that nothing composes with it.
+    /// `end` in both prepared forms, for use if no following text composes with it.
     pub plain_end: [String; 2],
 }
 

@@ -1,5 +1,6 @@
-//! The texts of a message in the modes that rules use. Each text is prepared at most once per
-//! decision. The index scan, index lookups and predicates share the result.
+//! The texts of a message, normalized and case-folded in the modes that rules use ([`TextMode`]).
+//! Each text is prepared at most once per decision. The index scan, index lookups and predicates
+//! share the result.
 
 use super::TextMode;
 
@@ -32,8 +33,8 @@ impl PreparedTexts {
         self.kept.iter_mut().for_each(|kept| kept.epoch = 0);
     }
 
-    /// Returns a text in a mode. With the plain mode, this is the text itself. Otherwise it is the
-    /// text already kept under `number` for this decision, or it is prepared and kept.
+    /// Returns `text` as prepared by `mode`; with the plain mode, `text` itself. The prepared text
+    /// is kept under `number` for the rest of the decision, and later calls return it.
     #[inline]
     pub fn get<'t>(&'t mut self, number: u32, epoch: u32, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {
@@ -52,7 +53,8 @@ impl PreparedTexts {
         &kept.text
     }
 
-    /// Returns a text in a mode. The result is valid until the next text is prepared.
+    /// Returns `text` as prepared by `mode`. The result is valid only until the next text is
+    /// prepared.
     #[inline]
     pub fn passing<'t>(&'t mut self, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {

@@ -7,7 +7,8 @@
 //! The distance is computed by Myers' bit-parallel algorithm in the form of Hyyrö (2003). The bits
 //! of machine words represent positions of the prepared text. Each character of the other text
 //! updates 64 cells of the table at once. The cost is *n* * ceil(*m* / 64) word steps. For 10 000
-//! by 10 000 characters this takes about ten milliseconds, instead of a hundred million steps.
+//! by 10 000 characters this takes about ten milliseconds, because the hundred million cells are
+//! not computed one by one.
 
 /// Number of bits in a block of the prepared text.
 const BLOCK: usize = 64;

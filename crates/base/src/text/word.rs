@@ -57,8 +57,8 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
     ranges.get(ranges.partition_point(|&(_, end)| end < c)).is_some_and(|&(start, _)| start <= c)
 }
 
-/// Finds keywords that occur as whole words. Overlapping occurrences count: `aa` is a word in `aaa
-/// aa`.
+/// Finds keywords that occur as whole words. Overlapping occurrences are found too, so `aa` is
+/// found as a word in `aaa aa`.
 ///
 /// Takes one pass for most texts. The worst case, a long keyword that overlaps itself repeatedly,
 /// is the product of both lengths.

@@ -35,7 +35,7 @@ pub enum FindingKind {
     UnknownNext,
     /// A route names a node that does not exist.
     UnknownTarget,
-    /// A route names a slot that the node does not have, which selects every next node.
+    /// A route names a slot that the node does not have. Such a route selects every next node.
     MissingTarget,
     /// A parallel node is a direct child of a parallel node.
     NestedParallel,
@@ -74,7 +74,7 @@ impl FindingKind {
         self.row().1
     }
 
-    /// Returns the severity of a certain finding.
+    /// Returns the severity of a fault of this kind if nothing makes the fault uncertain.
     fn severity(self) -> Severity {
         use FindingKind::*;
         match self {

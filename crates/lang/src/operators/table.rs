@@ -67,7 +67,7 @@ pub enum Outcome {
     Number,
     Float,
     DateTime,
-    /// The type of either operand.
+    /// The type of one operand or the other.
     Either,
     /// The type named by the right operand.
     Named,

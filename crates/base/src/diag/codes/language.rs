@@ -36,8 +36,8 @@ impl Language {
     }
 }
 
-/// The title and explanation of each code, parsed from Markdown sections with the heading `# CODE:
-/// TITLE`.
+/// The title and explanation of each code, parsed from Markdown sections with headings such as `#
+/// CODE: TITLE`.
 static CHINESE: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
     let sections = include_str!("../../../docs/zh/codes.md").split("\n# ").skip(1);
     let read = |section: &'static str| {
