@@ -13,9 +13,9 @@
 //! | [`Group::Gram`] | n-grams of 2 to 4 characters in words, of 2 to 3 in unspaced scripts |
 //! | [`Group::Keyword`] | each keyword of the intents that the text contains |
 //!
-//! For the n-grams of a word, a space is added on both sides. A feature is identified by a 64-bit
-//! hash. The hash is implemented here so that no library update changes it. A collision among some
-//! thousand features is unlikely and would do little harm.
+//! A space is added on both sides of a word before its n-grams are computed. A feature is
+//! identified by a 64-bit hash. The hash is implemented here so that no library update changes it.
+//! A collision among some thousand features is unlikely and would do little harm.
 
 use super::common::{is_common_char, is_common_word};
 use rulec_base::text::{Form, TextMode, WordSearcher, is_word_char};

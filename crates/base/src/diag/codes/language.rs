@@ -36,8 +36,8 @@ impl Language {
     }
 }
 
-/// The title and explanation of each code, parsed from Markdown sections with headings such as `#
-/// CODE: TITLE`.
+/// The title and explanation of each code. They are parsed from a Markdown file that has a section
+/// `# CODE: TITLE` for each code.
 static CHINESE: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
     let sections = include_str!("../../../docs/zh/codes.md").split("\n# ").skip(1);
     let read = |section: &'static str| {
