@@ -1,10 +1,12 @@
-//! The bytes of compiled rules: small numbers take one byte, a repeated text is written
-//! once. What is read is never trusted: a count is held against the bytes that are left, a number
-//! against what it numbers, nesting against a limit; so reading gives an error or something that
-//! is safe to use, whatever the bytes.
+//! The binary encoding of compiled rules. Small numbers take one byte, and a repeated text is
+//! written once.
 //!
-//! Each type says beside its definition what is written of it, by one line of `impl_codec!`; a field
-//! that is forgotten there does not compile.
+//! The decoder does not trust its input. It checks counts against the remaining bytes, ids against
+//! the size of their table, and nesting against a limit. Decoding any bytes therefore returns
+//! either an error or a value that is safe to use.
+//!
+//! Each type lists its encoded fields next to its definition, with one line of `impl_codec!`. A
+//! field missing from that list is a compile error.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -13,19 +15,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A mistake in bytes that are read.
+/// An error while decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct DecodeError(pub &'static str);
 
-/// A value that can be written and read again. Equal values give equal bytes.
+/// A value that can be encoded and decoded. Equal values are encoded as equal bytes.
 pub trait Codec: Sized {
     fn write(&self, to: &mut Writer);
-    /// Reads what [`write`](Codec::write) wrote, or fails.
+    /// Decodes bytes that [`write`](Codec::write) encoded.
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// The things that numbers may refer to while reading.
+/// The tables whose entries are encoded as ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbered {
     File,
@@ -66,10 +68,10 @@ impl Counts {
     }
 }
 
-/// Deeper nesting is refused: the compiler allows half of it.
+/// Maximum nesting depth: twice the depth that the compiler allows.
 const MAX_DEPTH: u32 = 512;
 
-/// Parts that are read by themselves when they are asked for, one behind the other.
+/// Concatenated parts that are decoded separately, on demand.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     pub bytes: Box<[u8]>,
@@ -77,7 +79,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Reads the part that stands there.
+    /// Decodes the part at `place`.
     pub fn part<T: Codec>(&self, place: &Range<u32>) -> Result<T, DecodeError> {
         let mut reader = Reader { texts: None, ..Reader::new(self.bytes(place), self.counts) };
         let part = T::read(&mut reader)?;
@@ -92,11 +94,11 @@ impl Parts {
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
-    /// The number of each text that has been written; `None` where each part stands by itself.
+    /// The id of each text written so far; `None` in parts, which must be decodable separately.
     texts: Option<HashMap<Arc<str>, u32>>,
-    /// The file and offset of the last place, from which the next is told.
+    /// File and offset of the last span; the next span is encoded relative to it.
     place: (u32, u32),
-    /// The bytes put aside to be read later.
+    /// The parts written so far, which are decoded on demand.
     parts: Vec<u8>,
 }
 
@@ -109,19 +111,20 @@ impl Writer {
         self.bytes
     }
 
-    /// Takes what was put aside.
+    /// Takes the parts written so far.
     pub fn take_parts(&mut self, counts: Counts) -> Parts {
         Parts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
 
-    /// Puts something aside, to be read by itself; returns its place there, and notes here how long it is.
+    /// Writes a part that is decoded on demand, and writes its length here. Returns the byte range
+    /// of the part.
     pub fn put_aside(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
         let start = self.parts.len();
         let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };
         write(&mut writer);
         self.parts = writer.bytes;
         self.number((self.parts.len() - start) as u64);
-        // More than four gigabytes of conditions: what lies beyond is found to be unreadable.
+        // If the parts exceed four gigabytes, offsets saturate, and decoding such a part fails.
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         place(start)..place(self.parts.len())
     }
@@ -130,7 +133,7 @@ impl Writer {
         self.bytes.push(byte);
     }
 
-    /// Seven bits a byte.
+    /// Writes a number as LEB128: seven bits per byte, lowest bits first.
     pub fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
@@ -147,7 +150,7 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// A text, or the number of an equal one that was written before.
+    /// Writes a text, or the id of an equal text that was written before.
     pub fn text(&mut self, text: &str) {
         if let Some(texts) = &mut self.texts {
             let next = texts.len() as u32;
@@ -173,7 +176,7 @@ impl Writer {
     }
 }
 
-/// Numbers near zero become small ones: 0, -1, 1, -2 are 0, 1, 2, 3.
+/// Maps numbers near zero to small unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3.
 fn zigzag(number: i64) -> u64 {
     (number << 1 ^ number >> 63) as u64
 }
@@ -186,13 +189,13 @@ fn unzigzag(number: u64) -> i64 {
 pub struct Reader<'b> {
     rest: &'b [u8],
     pub counts: Counts,
-    /// The texts read so far; `None` where each part stands by itself.
+    /// The texts read so far; `None` in parts, which are decoded separately.
     texts: Option<Vec<Arc<str>>>,
     place: (u32, u32),
     depth: u32,
-    /// The bytes that conditions are read from when they are asked for.
+    /// The parts that are decoded on demand.
     pub parts: Arc<Parts>,
-    /// The place where the next of them begins.
+    /// The offset of the next part.
     next_part: u32,
 }
 
@@ -211,13 +214,13 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Checks that all has been read.
+    /// Checks that all bytes have been read.
     pub fn end(&self) -> Result<(), DecodeError> {
         let ends = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
         if ends { Ok(()) } else { Err(DecodeError("something follows the end")) }
     }
 
-    /// Returns the place of what was put aside.
+    /// Returns the parts and the byte range of the next part, whose length it reads.
     pub fn put_aside(&mut self) -> Result<(Arc<Parts>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());
@@ -256,7 +259,8 @@ impl<'b> Reader<'b> {
         Ok(bytes)
     }
 
-    /// Reads how many elements follow, each of at least a byte.
+    /// Reads a number of elements. Each takes at least one byte, so a count above the remaining
+    /// bytes is an error.
     pub fn count(&mut self) -> Result<usize, DecodeError> {
         let count = self.number()?;
         usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(SHORT)
@@ -277,7 +281,7 @@ impl<'b> Reader<'b> {
         Ok(text)
     }
 
-    /// Reads the number of something that is there.
+    /// Reads an id and checks it against the size of its table.
     pub fn id(&mut self, what: Numbered) -> Result<u32, DecodeError> {
         let number = self.number()?;
         u32::try_from(number)
@@ -286,7 +290,7 @@ impl<'b> Reader<'b> {
             .ok_or(DecodeError("something is numbered that is not there"))
     }
 
-    /// Reads a place in a file: the file, the start and the end.
+    /// Reads a span: the file, the start and the end.
     pub fn place(&mut self) -> Result<(u32, u32, u32), DecodeError> {
         let far = DecodeError("a place lies outside its file");
         let head = self.number()?;
@@ -305,7 +309,7 @@ impl<'b> Reader<'b> {
         Ok((file, start, start.checked_add(length).ok_or(far)?))
     }
 
-    /// Reads what lies one level deeper.
+    /// Calls `read` one nesting level deeper, or returns an error beyond the limit.
     pub fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
@@ -320,8 +324,8 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Says what is written of a type: the fields of a struct in their order, or the variants of an enum
-/// with a number that stays theirs.
+/// Implements `Codec`: for a struct, its fields in the given order; for an enum, its variants with
+/// stable numbers.
 #[macro_export]
 macro_rules! impl_codec {
     (struct $name:ident { $($field:ident),* $(,)? }) => {
@@ -361,7 +365,7 @@ macro_rules! impl_codec {
             }
         }
     };
-    // What one small number tells, with the functions there and back.
+    // A type that is encoded as one byte, with a function for each direction.
     (byte $name:ident, $to:expr, $from:expr) => {
         impl $crate::codec::Codec for $name {
             fn write(&self, to: &mut $crate::codec::Writer) {

@@ -1,5 +1,5 @@
-//! Diagnostics as plain data: what is wrong, where, and what to do about it. Nothing here prints;
-//! the command line renders them, an editor or a service reads them.
+//! Diagnostics as plain data: the mistake, its source spans, and the remedy. This module prints
+//! nothing. The command line renders diagnostics; editors and services read the data.
 
 pub mod codes;
 mod message;
@@ -14,43 +14,43 @@ use crate::message;
 use crate::source::SourceMap;
 use crate::span::Span;
 
-/// One finding about the author's text.
+/// One finding about the author's source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The stable code, which also fixes the severity.
     pub code: Code,
-    /// One sentence in lower case, the author's own words in backticks.
+    /// One lower-case sentence; names and code from the source text are in backticks.
     pub message: Message,
-    /// The places that matter; the first is the primary one. Empty only for findings about a whole
-    /// set of files (a file that cannot be read).
+    /// The relevant spans; the first is the primary one. Empty only for a finding without a span,
+    /// such as a file that cannot be read.
     pub labels: Vec<Label>,
-    /// The remedy.
+    /// The remedy, if there is one.
     pub help: Option<Message>,
-    /// Edits that would repair it.
+    /// Edits that would fix the mistake.
     pub fixes: Vec<Fix>,
 }
 
-/// A place in the text and what is to be seen there.
+/// A source span with a short explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The underlined text.
     pub span: Span,
-    /// A few words shown beside it; may be empty.
+    /// A few words shown next to the span; may be empty.
     pub text: Message,
 }
 
-/// An edit that would repair a finding.
+/// An edit that would fix a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// The text to replace.
     pub span: Span,
     /// The text to put there.
     pub replacement: String,
-    /// Tells whether a tool may apply it unasked.
+    /// Whether a tool may apply the edit without asking the user.
     pub applicability: Applicability,
 }
 
-/// The certainty of a [`Fix`].
+/// How certain a [`Fix`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applicability {
     /// Keeps the author's meaning; a tool may apply it.
@@ -60,7 +60,7 @@ pub enum Applicability {
 }
 
 impl Diagnostic {
-    /// A finding with its primary place.
+    /// Creates a finding with its primary span.
     pub fn new(code: Code, span: Span, message: impl Into<Message>) -> Self {
         Diagnostic {
             code,
@@ -71,12 +71,12 @@ impl Diagnostic {
         }
     }
 
-    /// A finding about no place in a text, such as a file that cannot be read.
+    /// Creates a finding without a source span, such as for a file that cannot be read.
     pub fn without_place(code: Code, message: impl Into<Message>) -> Self {
         Diagnostic { code, message: message.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
     }
 
-    /// Sets the words beside the primary place.
+    /// Sets the text next to the primary span.
     #[must_use]
     pub fn here(mut self, text: impl Into<Message>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -85,14 +85,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a further place.
+    /// Adds a secondary span.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<Message>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
 
-    /// Adds the place of a declaration, where there is one.
+    /// Adds the span of a declaration, if there is one.
     #[must_use]
     pub fn declared(self, place: Option<Span>) -> Self {
         match place {
@@ -101,14 +101,15 @@ impl Diagnostic {
         }
     }
 
-    /// Says what to do about it.
+    /// Sets the remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<Message>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Offers a likely replacement for a place and says so in the help.
+    /// Suggests `candidate`, if there is one, as a likely replacement: in the help text and as a
+    /// fix.
     #[must_use]
     pub fn did_you_mean(mut self, span: Span, candidate: Option<&str>) -> Self {
         if let Some(candidate) = candidate {
@@ -118,7 +119,8 @@ impl Diagnostic {
         self
     }
 
-    /// Offers the candidate that is near, as [`nearest`] finds it; gives the help when there is none.
+    /// Suggests `near`, which [`nearest`] found, as a replacement. Without one, sets `help` as the
+    /// remedy.
     #[must_use]
     pub fn near_or(self, span: Span, near: Option<&str>, help: impl Into<Message>) -> Self {
         match near {
@@ -127,13 +129,13 @@ impl Diagnostic {
         }
     }
 
-    /// Offers an edit that keeps the author's meaning.
+    /// Adds an edit that keeps the author's meaning.
     #[must_use]
     pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
-    /// Offers an edit that is a likely guess.
+    /// Adds an edit that is a likely guess.
     #[must_use]
     pub fn likely_fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MaybeIncorrect)
@@ -144,7 +146,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same finding with its texts in that language, as whoever shows it wants them.
+    /// Returns the finding with its messages in `language`.
     #[must_use]
     pub fn told_in(&self, language: Language) -> Diagnostic {
         let told = |message: &Message| message.in_language(language);
@@ -157,32 +159,34 @@ impl Diagnostic {
         }
     }
 
-    /// The severity, fixed by the code.
+    /// Returns the severity, which the code fixes.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }
 
-    /// True when it is an error.
+    /// True if the severity is [`Severity::Error`].
     pub fn is_error(&self) -> bool {
         self.severity() == Severity::Error
     }
 
-    /// The primary place.
+    /// Returns the primary span, if there is one.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
 
-    /// Renders it as text, with the author's lines underlined. [`Renderer`] has colours and other names of files.
+    /// Renders the finding as plain text with the source lines underlined. [`Renderer`] also
+    /// supports colours and other file names.
     pub fn render(&self, sources: &SourceMap) -> String {
         let name = |file| sources.get(file).map_or_else(String::new, |file| file.name.clone());
         Renderer { sources, color: false, language: Language::English, name: &name }.render(self)
     }
 }
 
-/// The candidate nearest to `name` in spelling, when one is near enough to be a likely slip.
+/// Returns the candidate nearest to `name` in spelling, if one is near enough to be a likely typing
+/// error.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
-    // Every name of one letter is near every other, so none is suggested for it.
+    // A one-letter name is near every other one-letter name, so it gets no suggestion.
     let allowed = match length {
         0 | 1 => return None,
         2 => 1,

@@ -1,12 +1,17 @@
-//! Reading one message: JSON text to a value, stricter than `serde_json` alone where leniency would hide a mistake.
+//! Reads one JSON message. The reader is stricter than `serde_json` where leniency would hide a
+//! mistake:
 //!
-//! * A key that comes twice in one object is refused (most readers quietly keep one of the two, and not the same one).
-//! * More than [`MAX_DEPTH`] nested lists and objects are refused, before they cost stack.
-//! * More than [`MAX_OBJECTS`] objects are refused, whose memory would be out of proportion.
-//! * A number beyond the range of a 64-bit float is refused; whole numbers beyond 64 bits become floats.
-//! * Anything after the value is refused: one text, one message.
+//! * A key that occurs twice in one object is rejected. Most readers silently keep one of the two,
+//!   and they differ in which.
+//! * More than [`MAX_DEPTH`] nested lists and objects are rejected before they use stack.
+//! * More than [`MAX_OBJECTS`] objects are rejected, because their memory would be out of
+//!   proportion to the text.
+//! * A number beyond the range of a 64-bit float is rejected. Integers beyond 64 bits become
+//!   floats.
+//! * Text after the value is rejected: one text contains one message.
 //!
-//! Each refusal says where (line, column, byte, and the place as a path such as `ctx.items[2]`) and what to do.
+//! Each error reports the position (line, column, byte), the path such as `ctx.items[2]`, and a
+//! remedy if there is one.
 
 mod error;
 
@@ -19,23 +24,23 @@ use serde_json::{Deserializer, Map, Number, Value};
 pub use error::{JsonError, JsonErrorKind};
 use error::{Refusal, Step};
 
-/// The number of lists and objects that may stand inside one another, the outermost counted.
+/// Maximum nesting depth of lists and objects, including the outermost.
 pub const MAX_DEPTH: usize = 128;
 
-/// The number of bytes that a message may have: 16 MiB.
+/// Maximum length of a message in bytes: 16 MiB.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// The number of objects with something in them that a message may have. Each takes 0.6 KB, so that a message of
-/// nothing but small ones would take a hundred times its bytes.
+/// Maximum number of non-empty objects in a message. Each takes 0.6 KB, so a message of only small
+/// objects would take a hundred times its own length.
 pub const MAX_OBJECTS: usize = 500_000;
 
-/// True when a text may hold more objects than [`MAX_OBJECTS`]: it has so many braces.
+/// True if the text has enough opening braces to exceed [`MAX_OBJECTS`].
 pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     const LEAST: usize = "{\"\":1}".len();
     text.len() / LEAST > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
 }
 
-/// Reads one JSON value, of any type, that takes up the whole of `text` but for white space.
+/// Reads one JSON value of any type. Only white space may surround the value in `text`.
 pub fn parse(text: &str) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::too_long());
@@ -49,7 +54,7 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
 }
 
-/// Reads one JSON object, as every message of a run must be.
+/// Reads one JSON object. A message to decide must be an object.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, JsonError> {
     match parse(text)? {
         Value::Object(map) => Ok(map),
@@ -67,23 +72,24 @@ pub fn parse_object_bytes(bytes: &[u8]) -> Result<Map<String, Value>, JsonError>
     parse_object(std::str::from_utf8(bytes).map_err(|error| JsonError::utf8(bytes, error))?)
 }
 
-/// The state that the walk through a text leaves behind, for the error if there is one.
+/// State of the parse, from which an error message is built.
 #[derive(Default)]
 struct State {
-    /// Keys read so far, in the whole text.
+    /// Number of keys read so far, in the whole text.
     keys: usize,
-    /// Objects with something in them so far.
+    /// Number of non-empty objects read so far.
     objects: usize,
-    /// Why we, and not `serde_json`, stopped.
+    /// Reason if this reader stopped the parse; `None` if `serde_json` did.
     refusal: Option<Refusal>,
-    /// The place where it stopped, innermost step first. Empty while all goes well: steps are noted on the way out.
+    /// Path to the error, innermost step first. Empty without an error, because the steps are added
+    /// while the recursion unwinds.
     path: Vec<Step>,
 }
 
-/// One value to be read.
+/// Deserializes one value.
 struct ValueSeed<'s> {
     state: &'s mut State,
-    /// Lists and objects it stands in.
+    /// Number of lists and objects that contain the value.
     depth: usize,
 }
 
@@ -93,7 +99,7 @@ impl ValueSeed<'_> {
         E::custom("refused")
     }
 
-    /// Steps into a list or an object; the depth of what is inside.
+    /// Checks the nesting limit and returns the depth of the elements of a list or object.
     fn enter<E: serde::de::Error>(&mut self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(self.refuse(Refusal::Depth)) } else { Ok(self.depth + 1) }
     }
@@ -131,7 +137,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        // `serde_json` refuses what is not finite itself.
+        // `serde_json` already rejects numbers that are not finite.
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
@@ -146,7 +152,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
             match access.next_element_seed(ValueSeed { state: self.state, depth }) {
                 Ok(Some(value)) => list.push(value),
                 Ok(None) => {
-                    // A list begins with room for four.
+                    // A `Vec` grows to a capacity of four first.
                     if list.len() < 4 {
                         list.shrink_to_fit();
                     }

@@ -1,14 +1,14 @@
-//! What every part of `rulec` uses: places in source text, diagnostics, messages in several languages, and the
-//! operations on JSON and on texts.
+//! Basics that every part of `rulec` uses: spans in source text, diagnostics, localized messages,
+//! and operations on JSON and on text.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`span`] [`source`] | byte ranges; files with their lines |
+//! | [`span`] [`source`] | byte ranges in source files; the files and their lines |
 //! | [`diag`] | diagnostics as plain data, the table of codes, localized messages |
-//! | [`codec`] | values as bytes, and bytes that are not trusted as values |
-//! | [`json`] | reading one JSON message; duplicate keys, deep nesting and numbers out of range are refused |
-//! | [`text`] | case folding, normalization, word boundaries, globs, regexes, similarity, networks, versions, time zones |
-//! | [`parallel`] | how many threads compile large rule sets |
+//! | [`codec`] | the binary encoding of values; its decoder accepts untrusted bytes |
+//! | [`json`] | reads one JSON message; rejects duplicate keys and deep nesting |
+//! | [`text`] | case folding, normalization, word boundaries, globs, regexes, similarity |
+//! | [`parallel`] | number of threads that compile large rule sets |
 
 #![forbid(unsafe_code)]
 
@@ -26,10 +26,11 @@ pub mod macros {
     pub use rulec_message_macros::message_at;
 }
 
-/// Makes a [`diag::Message`] of a template and its arguments, as `format!` makes a text.
+/// Builds a [`diag::Message`] from a template and its arguments, as `format!` builds a string.
 ///
-/// `{name}` is a variable in scope, or an argument `name = …`; `{}` is the next argument; `{{` and `}}` are braces.
-/// Arguments have no format: their order and their words belong to the translation.
+/// `{name}` is a variable in scope, or an argument `name = …`. `{}` is the next positional
+/// argument. `{{` and `}}` are literal braces. Arguments have no format specifiers: a translation
+/// decides their order and wording.
 ///
 /// ```
 /// use rulec_base::{diag::Language, message};

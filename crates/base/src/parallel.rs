@@ -1,35 +1,37 @@
-//! Spreads work on large rule sets over threads. Small ones are not worth a thread, and what runs beside
-//! decisions takes one only.
+//! Distributes work on large rule sets over threads. Small rule sets are not worth a thread. Work
+//! that runs while decisions are made uses one thread only.
 
 use std::num::NonZeroUsize;
 
-/// On how many threads work may be spread.
+/// How many threads work may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// The one that asks for it, so that others are left alone.
+    /// Only the calling thread, so that the other cores stay free.
     One,
-    /// As many as there are cores.
+    /// Up to one thread per core.
     #[default]
     All,
 }
 
-/// Statements that make a thread of its own worth while: some milliseconds of work.
+/// Number of statements per thread that makes a thread worthwhile: some milliseconds of work.
 const THREAD_FROM: usize = 500;
-/// More threads than this are of little use: what cannot be spread takes longer by then.
+/// Upper limit of threads: beyond it, the serial part of the work dominates.
 const MOST: usize = 16;
 
 impl Threads {
-    /// The number of threads that are worth while for so many statements.
+    /// Returns the number of threads that are worthwhile for a given number of statements.
     pub fn for_statements(self, statements: usize) -> usize {
         let wanted = (statements / THREAD_FROM).clamp(1, MOST);
         if self == Threads::One || wanted == 1 {
             return 1;
         }
-        // Asking for the number of cores may read files of the system, which takes as long as a few routes.
+        // Querying the number of cores may read system files, which takes as long as compiling a
+        // few routes.
         wanted.min(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }
 
-    /// Does two things with so many statements, at the same time where that is worth while.
+    /// Runs two closures, in parallel if the number of statements makes it worthwhile. `beside`
+    /// then runs on another thread.
     pub fn both<A: Send, B>(
         self,
         statements: usize,
@@ -47,8 +49,8 @@ impl Threads {
     }
 }
 
-/// Does the same with each part, the first one here and the others on threads of their own. The results come in the
-/// order of the parts.
+/// Applies `work` to each part: the first on this thread, each other part on a thread of its own.
+/// Returns the results in the order of the parts.
 pub fn each<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     let (mut parts, work) = (parts, &work);
     let (first, second) = (parts.next(), parts.next());
@@ -64,7 +66,7 @@ pub fn each<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -
     })
 }
 
-/// The result of a thread; its panic goes on here.
+/// Returns the result of a joined thread, or resumes its panic on this thread.
 fn finished<T>(result: std::thread::Result<T>) -> T {
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

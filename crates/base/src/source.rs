@@ -1,73 +1,73 @@
-//! The files of a compilation and the way from a byte offset to a line and column. Text arrives
-//! here already read; reading files is the command line's business.
+//! The source files of a compilation, and the conversion of byte offsets to lines and columns.
+//! Callers pass in text that is already read; only the command line reads files.
 
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use crate::span::{FileId, Span};
 use std::ops::Range;
 
-/// The files of one compilation.
+/// The source files of one compilation.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<SourceFile>,
 }
 
-/// One file: its name, its text, and where its lines start.
+/// One source file: its name, its text, and the start offset of each line.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     /// The name shown in diagnostics, usually a path.
     pub name: String,
-    /// The whole text, a byte order mark included.
+    /// The whole text, including a byte order mark.
     pub text: String,
     line_starts: Vec<u32>,
 }
 
-/// A place as people count it.
+/// A line and column, as an editor shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// From 1, in characters (Unicode scalar values); a byte order mark does not count.
+    /// Column number, from 1, in Unicode scalar values. A byte order mark does not count.
     pub column: usize,
 }
 
 impl SourceMap {
-    /// A map without files.
+    /// Creates an empty source map.
     pub fn new() -> Self {
         SourceMap::default()
     }
 
-    /// Takes in a file.
+    /// Adds a file and returns its id.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let id = FileId(self.files.len() as u32);
         self.files.push(SourceFile::new(name.into(), text.into()));
         id
     }
 
-    /// The file of that number.
+    /// Returns the file with this id.
     ///
     /// # Panics
-    /// When the number is of another map.
+    /// If the id comes from another source map and is out of range.
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id.0 as usize]
     }
 
-    /// The file of that number, if it is of this map.
+    /// Returns the file with this id, or `None` if the id is out of range.
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id.0 as usize)
     }
 
-    /// The number of files.
+    /// Returns the number of files.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// True when there are no files.
+    /// True if there are no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Writes the files; without their texts when they are stripped, so that places still have their
-    /// lines.
+    /// Writes the files to `to`. With `strip`, writes line offsets instead of the texts, so that
+    /// spans can still be converted to lines.
     pub fn write(&self, strip: bool, to: &mut Writer) {
         to.number(self.files.len() as u64);
         for file in &self.files {
@@ -88,7 +88,7 @@ impl SourceMap {
         }
     }
 
-    /// Reads what [`write`](SourceMap::write) wrote.
+    /// Reads the files that [`write`](SourceMap::write) wrote.
     pub fn read(from: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
         let count = from.count()?;
         let mut files = Vec::new();
@@ -112,45 +112,46 @@ impl SourceMap {
         Ok(SourceMap { files })
     }
 
-    /// The files in the order they came in, with their numbers.
+    /// Returns the files with their ids, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
         self.files.iter().enumerate().map(|(index, file)| (FileId(index as u32), file))
     }
 
-    /// The text at a place.
+    /// Returns the text of a span, or an empty string if the span is out of range.
     pub fn slice(&self, span: Span) -> &str {
         self.file(span.file).text.get(span.range()).unwrap_or("")
     }
 
-    /// Line and column of the first character of a place.
+    /// Returns the line and column where a span starts.
     pub fn position(&self, span: Span) -> Position {
         self.file(span.file).position(span.start)
     }
 }
 
 impl SourceFile {
-    /// Finds the lines of a text.
+    /// Creates a file and finds where its lines start.
     pub fn new(name: String, text: String) -> Self {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1);
         let line_starts = std::iter::once(0).chain(breaks).collect();
         SourceFile { name, text, line_starts }
     }
 
-    /// True when the text was left out, and only its lines are known.
+    /// True if the text was stripped and only the line offsets are known.
     pub fn is_stripped(&self) -> bool {
         self.text.is_empty() && self.line_starts.len() > 1
     }
 
-    /// The number of lines; a file ends its last line with or without a line feed.
+    /// Returns the number of lines. A trailing line feed does not start another line.
     pub fn line_count(&self) -> usize {
         let last = self.line_starts[self.line_starts.len() - 1] as usize;
         self.line_starts.len() - usize::from(last == self.text.len() && last > 0)
     }
 
-    /// Line and column of the character at a byte offset; one inside a character counts as its start.
+    /// Returns the line and column of a byte offset. An offset inside a character counts as the
+    /// start of that character.
     pub fn position(&self, offset: u32) -> Position {
         if self.is_stripped() {
-            // Without the text a column is counted in bytes.
+            // A stripped file has no text, so the column is counted in bytes.
             let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
             let column = offset - self.line_starts.get(line - 1).copied().unwrap_or(0) + 1;
             return Position { line, column: column as usize };
@@ -162,12 +163,14 @@ impl SourceFile {
         Position { line, column: before.chars().count() + 1 }
     }
 
-    /// The text of a line, counted from 1, without its line break and without a byte order mark.
+    /// Returns the text of a line, counted from 1, without its line break and without a byte order
+    /// mark.
     pub fn line(&self, line: usize) -> &str {
         self.text.get(self.line_range(line)).unwrap_or_default()
     }
 
-    /// The place of a line's text in the file; one that does not exist lies at its end.
+    /// Returns the byte range of a line's text. For a line that does not exist, returns an empty
+    /// range at the end of the file.
     pub fn line_range(&self, line: usize) -> Range<usize> {
         let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
             return self.text.len()..self.text.len();
@@ -180,7 +183,7 @@ impl SourceFile {
     }
 }
 
-/// The start of the character at an offset, or the end of the text.
+/// Returns the start of the character that contains `offset`, or the end of the text.
 pub fn floor(text: &str, offset: usize) -> usize {
     (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,16 +1,16 @@
-//! Places in the author's text, which every diagnostic and explanation points to.
+//! Byte ranges in the author's source text. Every diagnostic and explanation points to one.
 
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use serde::Serialize;
 
-/// The number of a source file in a [`crate::source::SourceMap`].
+/// The index of a source file in a [`crate::source::SourceMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct FileId(pub u32);
 
 /// A half-open range of bytes in one source file. Files are at most 64 MiB, so 32 bits suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Span {
-    /// The file the range lies in.
+    /// The file that contains the range.
     pub file: FileId,
     /// Byte offset of the first byte.
     pub start: u32,
@@ -19,12 +19,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range `start..end` of `file`.
+    /// Returns the range `start..end` of `file`.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         Span { file, start: start as u32, end: end as u32 }
     }
 
-    /// The smallest range that covers both; of another file, only `self`.
+    /// Returns the smallest range that covers both spans, or `self` if `other` is in another file.
     #[must_use]
     pub fn to(self, other: Span) -> Span {
         if self.file != other.file {
@@ -33,38 +33,38 @@ impl Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// True when all of `other` lies within.
+    /// True if all of `other` lies within this range.
     pub fn contains(self, other: Span) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
 
-    /// The range as `usize`s, for slicing the file's text.
+    /// Returns the range as `usize`s, for slicing the file's text.
     pub fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// True when the range holds no byte.
+    /// True if the range is empty.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
 }
 
-/// A value together with the place it was written at.
+/// A syntax node together with its source span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spanned<T> {
-    /// The value.
+    /// The node.
     pub node: T,
-    /// The place where it was written.
+    /// The source range of the node.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// Pairs a value with its place.
+    /// Pairs a node with its span.
     pub fn new(node: T, span: Span) -> Self {
         Spanned { node, span }
     }

@@ -1,23 +1,23 @@
-//! Text, the way rules see it. Every text operator reads its operands through here, so that the
-//! engines cannot differ in what "ignoring case" or `word` means.
+//! Text operations as rules define them. Every text operator reads its operands through this
+//! module, so that all engines agree on what `ignoring case` and `word` mean.
 //!
-//! | module | the question it answers |
+//! | module | the question that it answers |
 //! |---|---|
 //! | [`mod@fold`] | which characters are equal when case is ignored? |
 //! | [`normalize`] | how are both sides of a text predicate prepared? ([`TextMode`]) |
-//! | [`word`] | what is a word character, and where may a keyword of `word` stand? |
-//! | [`glob`] | does the whole text fit a `like` pattern? |
+//! | [`word`] | which characters form words, and where does a keyword match as a whole word? |
+//! | [`glob`] | does the whole text match a `like` pattern? |
 //! | [`pattern`] | how are regular expressions compiled, and when? |
-//! | [`prepared`] | which texts of a decision have been prepared already? |
-//! | [`texts`] | which of many texts is this? |
-//! | [`mod@similarity`] | how near are two texts, from 0 to 1? |
-//! | [`mod@bucket`] | into which stable bucket does a key fall, by our hash or another system's? |
-//! | [`network`] | in which network does an address lie? |
-//! | [`version`] | in which order do versions stand? |
-//! | [`zone`] | how late is it in a time zone? |
-//! | [`mod@printable`] | how is a text shown without steering the terminal? |
+//! | [`prepared`] | which texts are already normalized for this decision? |
+//! | [`texts`] | which id does this text have in a set of texts? |
+//! | [`mod@similarity`] | how similar are two texts, from 0 to 1? |
+//! | [`mod@bucket`] | into which bucket does a key fall, by the hash of a given system? |
+//! | [`network`] | does an address lie in a network? |
+//! | [`version`] | how do two versions compare? |
+//! | [`zone`] | which UTC offset does a time zone have at a given time? |
+//! | [`mod@printable`] | how is a text displayed without terminal control characters? |
 //!
-//! Nothing in here fails: each function is total over all texts.
+//! No function here fails: each accepts every text.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -54,7 +54,7 @@ pub use size::{
 };
 pub use word::{WordSearcher, contains_word, ends_with_word, is_word_char, starts_with_word, word_edges_ok};
 
-/// The columns a text takes in a terminal: two for the wide characters of East Asia and emoji.
+/// Returns the number of terminal columns of a text. Wide East Asian characters and emoji take two.
 pub fn width(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
 }

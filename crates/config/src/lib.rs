@@ -1,6 +1,7 @@
-//! `rulec.toml`: how severe findings are, for all files of a folder and below. It is found upward from a rules file; what the command
-//! line says comes before it. Whatever it does not know it refuses, with the place, so that a misspelt setting is
-//! not one that is silently ignored. The program and the language server read it here.
+//! Reads `rulec.toml`, which sets the severity of findings for all files in a folder and below. The
+//! file is searched for from the folder of a rules file upwards; command-line options override it.
+//! Unknown settings are errors with a position, so that a misspelt setting is not silently ignored.
+//! The `rulec` program and the language server both use this crate.
 
 use rulec::{Code, Message};
 use rulec_base::diag::{listed, nearest};
@@ -10,83 +11,84 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// The name of the file.
+/// The name of the settings file.
 pub const NAME: &str = "rulec.toml";
-/// The largest that is read, in bytes.
+/// Maximum size of a settings file in bytes.
 const MOST: u64 = 1 << 20;
 
-/// The weight given to a warning.
+/// How a warning is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// It is left out.
+    /// The warning is not shown.
     Allow,
-    /// It is shown.
+    /// The warning is shown.
     Warn,
-    /// It is shown, and the check fails.
+    /// The warning is shown, and the check fails.
     Deny,
 }
 
 const LEVELS: [(&str, Level); 3] = [("allow", Level::Allow), ("warn", Level::Warn), ("deny", Level::Deny)];
 
-/// The settings for a file of rules.
+/// The settings for a rules file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Every warning fails the check, where none is given another weight.
+    /// Whether every warning fails the check, unless `levels` sets another level.
     pub deny_warnings: bool,
-    /// The weights that some warnings are given.
+    /// The levels that are set for individual warnings.
     pub levels: BTreeMap<Code, Level>,
-    /// True when routes of equal priority are told that one message satisfies.
+    /// Whether to report any routes of equal priority that one message can match.
     pub strict_ties: bool,
-    /// The steps that a decision may take at most.
+    /// Maximum number of steps of a decision.
     pub max_cost: Option<u64>,
 }
 
-/// Why a settings file cannot be used: the file, the place in it, and what is wrong there.
+/// Error of a settings file that cannot be used: the file, the position, and the fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 pub struct Refused {
-    /// The file; as it was given where it was not read from a disk.
+    /// Path of the file. If the text was not read from disk, this is the path that the caller
+    /// passed.
     pub path: PathBuf,
-    /// The file as it is shown.
+    /// The file name as displayed.
     name: String,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The fault, and a remedy where there is one.
+    /// The fault, with a remedy if there is one.
     pub message: Message,
 }
 
 impl Refused {
-    /// The place and the fault, which can be told in each language.
+    /// Returns the position and the fault as a localized message.
     pub fn in_words(&self) -> Message {
         message!("{}:{}:{}: {}", self.name, self.line, self.column, self.message)
     }
 }
 
-/// A warning that `--deny` or `--allow` names.
+/// The argument of `--deny` or `--allow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// `warnings`: every one.
+    /// `warnings`: all warnings.
     Warnings,
-    /// One code.
+    /// One warning code.
     Code(Code),
 }
 
 impl Named {
-    /// The warnings that a text names.
+    /// Parses the argument.
     ///
     /// # Errors
-    /// For what names none.
+    /// If the text is neither `warnings` nor the code of a warning.
     pub fn parse(text: &str) -> Result<Named, Message> {
         if text == "warnings" { Ok(Named::Warnings) } else { warning(text).map(Named::Code) }
     }
 }
 
-/// The warning of a code.
+/// Returns the warning with this code, ignoring case.
 ///
 /// # Errors
-/// For an error's code, and for what is no code.
+/// If the code is unknown, or belongs to an error instead of a warning.
 pub fn warning(text: &str) -> Result<Code, Message> {
     let upper = text.to_ascii_uppercase();
     match Code::ALL.iter().find(|code| code.as_str() == upper) {
@@ -105,16 +107,16 @@ pub fn warning(text: &str) -> Result<Code, Message> {
 }
 
 impl Settings {
-    /// The weight of a warning.
+    /// Returns the level of a warning.
     pub fn level(&self, code: Code) -> Level {
         let otherwise = if self.deny_warnings { Level::Deny } else { Level::Warn };
         self.levels.get(&code).copied().unwrap_or(otherwise)
     }
 
-    /// Reads the settings of a file's text.
+    /// Parses the text of a settings file. `name` is the displayed file name.
     ///
     /// # Errors
-    /// When the text is no TOML, or says what is not known.
+    /// If the text is not valid TOML or contains an unknown setting.
     pub fn read(text: &str, path: &Path, name: &str) -> Result<Settings, Refused> {
         let reader = Reader { text, path, name };
         let table = DeTable::parse(text).map_err(|error| {
@@ -196,17 +198,18 @@ impl Reader<'_> {
     }
 }
 
-/// The settings files that were read, by their folders.
+/// A cache of settings by folder.
 #[derive(Default)]
 pub struct Found {
     known: HashMap<PathBuf, Settings>,
 }
 
 impl Found {
-    /// The settings for a file of rules, or for standard input: those of the nearest folder that has some.
+    /// Returns the settings for a rules file, or for standard input: the settings of the nearest
+    /// folder with a settings file.
     ///
     /// # Errors
-    /// When the settings file cannot be read, or says what is not known.
+    /// If the settings file cannot be read or contains an unknown setting.
     pub fn of(&mut self, rules: &Path) -> Result<Settings, Refused> {
         let given =
             if rules == Path::new("-") { Path::new(".") } else { rules.parent().unwrap_or(Path::new("")) };
@@ -281,7 +284,7 @@ mod tests {
         assert!(read("a = = 1").is_err());
     }
 
-    /// The schema that editors complete by names what the reader knows.
+    /// The JSON schema for editors lists the settings that the parser accepts.
     #[test]
     fn the_schema_says_what_is_read() {
         let schema: serde_json::Value =

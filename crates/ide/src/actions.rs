@@ -1,4 +1,5 @@
-//! The edits that an editor offers for a finding: its fixes, and for a warning a comment that allows it.
+//! The edits that an editor offers for a finding: its fixes, and for a warning a comment that
+//! suppresses it.
 
 use super::Edit;
 use rulec_base::diag::{Applicability, Diagnostic, Message};
@@ -6,17 +7,17 @@ use rulec_base::message;
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
 
-/// An offer.
+/// A code action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// Its effect, in a few words.
+    /// The effect, in a few words.
     pub title: Message,
     pub edits: Vec<Edit>,
-    /// True when it keeps the author's meaning.
+    /// Whether the edits keep the author's meaning.
     pub safe: bool,
 }
 
-/// The offers for a finding.
+/// Returns the code actions for a finding.
 pub fn of(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
     let mut actions = Vec::new();
     if !found.fixes.is_empty() {
@@ -41,7 +42,7 @@ pub fn of(found: &Diagnostic, sources: &SourceMap) -> Vec<Action> {
     actions
 }
 
-/// A comment before the statement that the finding is about.
+/// Returns the action that inserts a suppression comment before the statement of the finding.
 fn allowing(found: &Diagnostic, span: Span, sources: &SourceMap) -> Option<Action> {
     let text = &sources.get(span.file)?.text;
     let start = statement_start(text, span.start as usize)?;
@@ -51,7 +52,7 @@ fn allowing(found: &Diagnostic, span: Span, sources: &SourceMap) -> Option<Actio
     Some(Action { title: message!("allow {} for this statement", found.code), edits, safe: false })
 }
 
-/// The start of the line on which the statement around an offset begins.
+/// Returns the start of the first line of the statement that contains the offset.
 fn statement_start(text: &str, offset: usize) -> Option<usize> {
     let mut start = text.get(..offset)?.rfind('\n').map_or(0, |at| at + 1);
     loop {

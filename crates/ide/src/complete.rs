@@ -1,4 +1,5 @@
-//! Completion: the words and names that may stand at a place. They are judged by the tokens before it, since what is being typed is seldom whole.
+//! Completion: the words and names that are possible at a position. Candidates depend on the tokens
+//! before the position, because a statement being typed is usually incomplete.
 
 use super::hover::{explained, of_function, tokens};
 use super::{Analysis, Kind};
@@ -10,7 +11,7 @@ use rulec_lang::ty::{KindSet, Ty};
 use rulec_syntax::lex::{self, Token, TokenKind};
 use rulec_syntax::parse::{self, Role};
 
-/// The kinds of what is offered.
+/// The kind of a completion item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ItemKind {
     Field,
@@ -23,31 +24,31 @@ pub enum ItemKind {
     Statement,
 }
 
-/// Something that may stand at a place.
+/// A completion item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub kind: ItemKind,
-    /// As it is written.
+    /// The text to insert.
     pub label: String,
-    /// Its type or signature.
+    /// The type or signature.
     pub detail: String,
     pub docs: Message,
 }
 
-/// The offers for a place, and the text that they take the place of.
+/// The items for a position, and the span that they replace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaces: Span,
     pub items: Vec<Item>,
 }
 
-/// Words that stand for values or begin conditions.
+/// Words that are values or begin conditions.
 const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "true", "false", "null"];
-/// Words behind the name of a route.
+/// Words that can follow the name of a route.
 const ROUTE_WORDS: [&str; 3] = ["when", "priority", "disabled"];
 
 impl Analysis {
-    /// The offers for a place.
+    /// Returns the completion items for a position.
     pub fn complete(&self, file: FileId, offset: u32) -> Completion {
         let text = self.text(file);
         let offset = rulec_base::source::floor(text, offset as usize) as u32;
@@ -55,7 +56,7 @@ impl Analysis {
         let inside = lex::tokens(text, 0).find(|token| token.start < offset && offset <= token.end);
         let typed = match inside {
             Some(token) if token.kind == TokenKind::Word => Some(token),
-            // A comment goes on to the end of its line; a string ends with its quote.
+            // A comment extends to the end of its line; a string ends with its closing quote.
             Some(token)
                 if matches!(token.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::Number) =>
             {
@@ -81,7 +82,7 @@ fn is_string(token: Token) -> bool {
     matches!(token.kind, TokenKind::String | TokenKind::RawString)
 }
 
-/// A place, with the tokens before it.
+/// A position, with the tokens before it.
 struct Place<'a> {
     analysis: &'a Analysis,
     file: FileId,
@@ -137,7 +138,7 @@ impl<'a> Place<'a> {
         items
     }
 
-    /// True for a word behind which a value or condition begins.
+    /// True for a word that a value or condition follows.
     fn expects_value(&self, word: &str) -> bool {
         matches!(
             word,
@@ -146,7 +147,7 @@ impl<'a> Place<'a> {
             || operators::Op::infix(word).is_some()
     }
 
-    /// The word that the statement around begins with.
+    /// Returns the first word of the current statement.
     fn head(&self) -> &'a str {
         let text = self.text;
         let begins = |at: usize| {
@@ -158,13 +159,13 @@ impl<'a> Place<'a> {
         (0..self.before.len()).rev().find(|at| begins(*at)).map_or("", |at| self.before[at].text(text))
     }
 
-    /// True when the statement around has a word.
+    /// True if the current statement contains the word before this position.
     fn has(&self, word: &str) -> bool {
         let statement = self.before.iter().rev().map(|token| token.text(self.text));
         statement.take_while(|text| !parse::starts_statement(text)).any(|text| text == word)
     }
 
-    /// The names of the path that ends before a token: `ctx.user` in `ctx.user.`.
+    /// Returns the names of the path that ends before token `end`: `ctx`, `user` for `ctx.user.`.
     fn path(&self, end: usize) -> Vec<&'a str> {
         let mut names = Vec::new();
         let mut at = end;
@@ -182,7 +183,8 @@ impl<'a> Place<'a> {
         names
     }
 
-    /// The fields behind a path that begins with a name bound in the statement around, such as that of an element.
+    /// Returns the fields of a path that starts with a name bound in the current statement, such as
+    /// the element name of a quantifier.
     fn bound(&self, path: &[&str]) -> Option<Vec<Item>> {
         let at = self.before.len().checked_sub(2 * path.len())?;
         let first = self.before.get(at)?;
@@ -193,7 +195,7 @@ impl<'a> Place<'a> {
         Some(index.fields(&(kind, inner)).map(|symbol| self.shown(symbol)).collect())
     }
 
-    /// The fields that may stand behind the dot of a path.
+    /// Returns the fields that can follow the dot of a path.
     fn fields(&self, path: &[&str]) -> Vec<Item> {
         let field = |(name, ty): (String, String)| item(ItemKind::Field, &name, ty);
         if let Some(items) = self.bound(path) {
@@ -221,7 +223,7 @@ impl<'a> Place<'a> {
         self.analysis.index.of_kinds(kinds).map(|symbol| self.shown(symbol)).collect()
     }
 
-    /// A name that the rules declare or use.
+    /// Converts a symbol to a completion item.
     fn shown(&self, symbol: &super::Symbol) -> Item {
         Item {
             kind: match symbol.kind {
@@ -238,12 +240,12 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The names and words that a condition or value may begin with.
+    /// Returns the names and words that a condition or value can begin with.
     fn values(&self) -> Vec<Item> {
         let mut items = self.symbols(&[Kind::Let, Kind::Def, Kind::List, Kind::Extern]);
         let fields = self.analysis.facts.fields_of(&[]).into_iter();
         items.extend(fields.map(|(name, ty)| item(ItemKind::Field, &quoted(&name), ty)));
-        // Names that are bound in the statement around.
+        // Names bound in the current statement.
         let local = |symbol: &&super::Symbol| {
             let whole = symbol.declared.as_ref().map(|at| at.whole);
             whole.is_some_and(|at| at.file == self.file && at.start <= self.start && self.start <= at.end + 1)
@@ -266,7 +268,8 @@ impl<'a> Place<'a> {
         items
     }
 
-    /// The operators that fit what stands before, and what may follow a condition.
+    /// Returns the operators that accept the value before the position, and the words that can
+    /// follow a condition.
     fn operators(&self) -> Vec<Item> {
         let kinds = self.left_kinds();
         let fits = |row: &&operators::OpInfo| {
@@ -283,7 +286,7 @@ impl<'a> Place<'a> {
         items
     }
 
-    /// The kinds of the value before, as far as they are known.
+    /// Returns the kinds of the value before the position; every kind if they are unknown.
     fn left_kinds(&self) -> KindSet {
         let path = self.path(self.before.len());
         let is_let = |symbol: &&super::Symbol| path.as_slice() == [symbol.name.as_str()];
@@ -294,7 +297,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The words that statements begin with.
+/// Returns the words that begin statements.
 fn statements(in_table: bool) -> Vec<Item> {
     let words = parse::keywords().filter(|(_, role)| *role == Role::Statement).map(|(word, _)| word);
     words.filter(|word| !in_table || matches!(*word, "route" | "default")).map(keyword).collect()
@@ -314,7 +317,7 @@ fn item(kind: ItemKind, label: &str, detail: String) -> Item {
     Item { kind, label: label.to_owned(), detail, docs: Message::default() }
 }
 
-/// A name as it is written where a value may stand.
+/// Returns a name as written in an expression, in backquotes if necessary.
 fn quoted(name: &str) -> String {
     super::rename::written(name).unwrap_or_else(|_| name.to_owned())
 }

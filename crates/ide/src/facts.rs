@@ -1,5 +1,5 @@
-//! The facts of a checked program that editors show: the types of fields and definitions, and the order of routes. A program
-//! with errors has those that could be found out.
+//! Facts of a checked program that editors show: the types of fields and definitions, and the order
+//! of routes. For a program with errors, only the facts that the checker could determine.
 
 use rulec_base::span::Span;
 use rulec_lang::ty::{KindSet, Record, Ty};
@@ -11,12 +11,12 @@ use std::sync::Arc;
 pub struct Field {
     pub ty: String,
     pub optional: bool,
-    /// True when `input` says its type; else that follows from its uses.
+    /// Whether `input` declares the type; otherwise it is inferred from uses.
     pub declared: bool,
 }
 
 impl Field {
-    /// The mark behind the name of one that may be missing.
+    /// Returns `?` for an optional field, otherwise an empty text. Shown after the field name.
     pub fn mark(&self) -> &'static str {
         if self.optional { "?" } else { "" }
     }
@@ -26,11 +26,12 @@ impl Field {
 pub struct Facts {
     /// The declared input.
     input: Option<Record>,
-    /// The kinds that each field is read at, where they follow from its uses.
+    /// The kinds of each field, if inferred from its uses.
     fields: HashMap<Vec<Arc<str>>, KindSet>,
-    /// The type of each `let`, by the place of its name.
+    /// The type of each `let`, by the span of its name.
     lets: HashMap<Span, Ty>,
-    /// The routes of tables that are not tried as they are written: the place of each, and its number from 1.
+    /// The routes of tables whose evaluation order differs from the source order: the span and the
+    /// rank, from 1.
     pub order: Vec<(Span, usize)>,
 }
 
@@ -58,7 +59,7 @@ impl Facts {
         Facts { input: program.input.clone(), fields, lets: lets.collect(), order }
     }
 
-    /// The field of the message at a path, as declared or as its uses have it.
+    /// Returns the message field at a path, as declared or as inferred from its uses.
     pub fn field(&self, path: &[&str]) -> Option<Field> {
         if let Some(input) = &self.input {
             let mut record = Some(input);
@@ -76,7 +77,7 @@ impl Facts {
         Some(Field { ty: kinds.to_string(), optional: false, declared: false })
     }
 
-    /// The kinds of a field of the message.
+    /// Returns the kinds of a message field, if known.
     pub fn kinds(&self, path: &[&str]) -> Option<KindSet> {
         if let Some(input) = &self.input {
             let (first, rest) = path.split_first()?;
@@ -90,7 +91,8 @@ impl Facts {
         self.fields.get(&path).copied()
     }
 
-    /// The names of the fields behind a path, with their types; the fields of the message behind none.
+    /// Returns the names and types of the fields of the record at a path; for an empty path, of the
+    /// message.
     pub fn fields_of(&self, path: &[&str]) -> Vec<(String, String)> {
         if let Some(input) = &self.input {
             let mut record = input;
@@ -119,12 +121,12 @@ impl Facts {
         found
     }
 
-    /// The type of the `let` whose name stands there.
+    /// Returns the type of the `let` whose name has this span.
     pub fn of_let(&self, name: Span) -> Option<&Ty> {
         self.lets.get(&name)
     }
 
-    /// The type of each `let`, with the place of its name.
+    /// Returns the type of each `let`, with the span of its name.
     pub fn lets(&self) -> impl Iterator<Item = (Span, &Ty)> {
         self.lets.iter().map(|(span, ty)| (*span, ty))
     }

@@ -1,5 +1,5 @@
-//! Words between an author's lines: types that are inferred, the order in which routes are tried, tests that can be
-//! run, routes that others hide.
+//! Inlay hints and code lenses: inferred types, the evaluation order of routes, tests that can be
+//! run, and routes that others hide.
 
 use super::{Analysis, Kind};
 use rulec_analysis::Finding;
@@ -7,27 +7,27 @@ use rulec_base::diag::{Code, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 
-/// A few words behind a place.
+/// An inlay hint: a few words shown after a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// The place they stand behind.
+    /// The byte offset after which the hint is shown.
     pub at: u32,
     pub text: String,
-    /// Their meaning.
+    /// The explanation of the hint.
     pub why: Message,
 }
 
-/// A line above a statement.
+/// A code lens: a line shown above a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lens {
     pub span: Span,
     pub text: Message,
-    /// The test that it runs, by its name.
+    /// The name of the test that the lens runs, if any.
     pub test: Option<String>,
 }
 
 impl Analysis {
-    /// The hints of a file, in the order of the text.
+    /// Returns the hints of a file, in source order.
     pub fn hints(&self, file: FileId) -> Vec<Hint> {
         let of_let = |(name, ty): (Span, _)| {
             let why = message!("the type that its value has");
@@ -44,7 +44,7 @@ impl Analysis {
         hints
     }
 
-    /// The lines above tests, and above what the analysis has found to be hidden.
+    /// Returns the lenses above tests, and above routes that the analysis has found to be hidden.
     pub fn lenses(&self, file: FileId, findings: &[Finding]) -> Vec<Lens> {
         let tests = self.index.of_file(file).iter().filter(|name| name.declares);
         let tests = tests.map(|name| (name.span, &self.index.symbols[name.symbol]));

@@ -1,4 +1,4 @@
-//! Hover: what a name is and where it comes from, its type and doc comment, or the row of an operator or
+//! Hover: the declaration, type and doc comment of a name, or the table row of an operator or
 //! function.
 
 use super::{Analysis, Kind, Symbol};
@@ -9,22 +9,22 @@ use rulec_lang::builtins::{FnInfo, Function};
 use rulec_lang::operators::{Op, OpInfo, TABLE};
 use rulec_syntax::lex::{self, Token, TokenKind};
 
-/// The words that are shown for a place.
+/// The hover text for a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
-    /// The place it is about.
+    /// The span of the token.
     pub span: Span,
-    /// As the language writes it: a signature, a declaration.
+    /// Code: a signature or a declaration.
     pub code: String,
-    /// In words.
+    /// The explanation.
     pub text: Message,
 }
 
-/// The most characters of a declaration that are shown.
+/// Maximum number of characters shown of a declaration.
 const SHOWN: usize = 400;
 
 impl Analysis {
-    /// The words about what stands at a place.
+    /// Returns the hover text for the token at a position.
     pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
         if let Some(found) = self.index.at(file, offset) {
             let symbol = &self.index.symbols[found.symbol];
@@ -43,14 +43,14 @@ impl Analysis {
         Some(of_operator(op.info(), token.span(file)))
     }
 
-    /// A symbol as the author declared it, with its type.
+    /// Returns the declaration of a symbol, with its type.
     pub(super) fn signature(&self, symbol: &Symbol) -> String {
         match symbol.kind {
             Kind::Field => {
                 let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
                 match self.facts.field(&path) {
                     Some(field) => format!("{}{}: {}", path.join("."), field.mark(), field.ty),
-                    // Such as that of an element of a list.
+                    // For example a field of a list element.
                     None if symbol.declared.is_some() => self.declaration(symbol),
                     None => path.join(".").replace(".[]", "[]"),
                 }
@@ -66,7 +66,7 @@ impl Analysis {
         }
     }
 
-    /// The text of a declaration.
+    /// Returns the source text of a declaration.
     fn declaration(&self, symbol: &Symbol) -> String {
         let whole = symbol.declared.as_ref().map(|at| self.sources.slice(at.whole)).unwrap_or_default();
         match (whole.is_empty(), whole.char_indices().nth(SHOWN)) {
@@ -76,7 +76,7 @@ impl Analysis {
         }
     }
 
-    /// The words about a symbol.
+    /// Returns the explanation of a symbol.
     fn words(&self, symbol: &Symbol) -> Message {
         let docs = symbol.declared.as_ref().map(|at| at.docs.clone()).unwrap_or_default();
         let path: Vec<&str> = symbol.path.iter().map(String::as_str).collect();
@@ -101,12 +101,12 @@ impl Analysis {
     }
 }
 
-/// The tokens of a text but white space and comments.
+/// Returns the tokens of a text without white space and comments.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     lex::tokens(text, 0).filter(|token| !token.kind.is_trivia()).collect()
 }
 
-/// The operator whose spelling a token is, or is a word of.
+/// Returns the operator that a token spells, alone or as one of two words.
 fn operator(text: &str, tokens: &[Token], at: usize) -> Option<Op> {
     let word = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text(text));
     let (before, here, after) = (word(at.checked_sub(1)), word(Some(at)), word(Some(at + 1)));
@@ -126,7 +126,7 @@ fn of_operator(info: &OpInfo, span: Span) -> Hover {
     Hover { span, code: info.spelling.to_owned(), text: explained(&info.doc, info.example) }
 }
 
-/// The sentence and the example of a row.
+/// Returns the documentation of a table row with its example.
 pub(super) fn explained(doc: &Message, (condition, message): (&str, &str)) -> Message {
     message!("{doc}\n\n`{condition}` holds for `{message}`.")
 }

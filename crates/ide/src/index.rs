@@ -1,6 +1,7 @@
-//! Every name of the files, where it is declared and where it is used: the one answer behind definitions, references,
-//! renaming, outlines and colours. It follows from the syntax tree alone, so it is there while other statements have errors;
-//! what a name means is decided as the checker decides it.
+//! Index of every name in the files: its declaration and its uses. It is the basis of definitions,
+//! references, renaming, outlines and colours. The index is built from the syntax tree alone, so it
+//! is available while other statements have errors. Names are resolved as the checker resolves
+//! them.
 
 mod expr;
 mod home;
@@ -13,7 +14,7 @@ use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
 use std::collections::HashMap;
 
-/// The thing that a name stands for.
+/// The kind of symbol that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     Let,
@@ -37,24 +38,24 @@ pub enum Kind {
     Lexicon,
     Payload,
     Group,
-    /// Of a `def`, function, handler, group or router.
+    /// A parameter of a `def`, function, handler, group or router.
     Parameter,
-    /// Bound by a quantifier, `where`, `each` or the `let` of a payload.
+    /// A name bound by a quantifier, `where`, `each` or a payload's `let`.
     Local,
-    /// Of a message.
+    /// A field of the message.
     Field,
-    /// Of a payload or group.
+    /// A field of a payload or group.
     PayloadField,
-    /// Of a type.
+    /// A field of a type.
     TypeField,
-    /// A statement that declares no name itself, in an outline.
+    /// A statement in an outline that declares no name itself.
     Import,
     Input,
     Settings,
 }
 
 impl Kind {
-    /// The word that people call it by.
+    /// Returns the word for this kind in messages.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Let => "let",
@@ -87,7 +88,7 @@ impl Kind {
         }
     }
 
-    /// The kinds that one name stands for one of.
+    /// Returns the kind that represents the namespace. Symbols in a namespace need different names.
     fn space(self) -> Kind {
         match self {
             Kind::Def | Kind::List | Kind::Extern => Kind::Let,
@@ -97,17 +98,18 @@ impl Kind {
     }
 }
 
-/// The number of a symbol in its index.
+/// The index of a symbol in [`Index`].
 pub type SymbolId = usize;
 
 #[derive(Clone, Debug)]
 pub struct Symbol {
     pub kind: Kind,
     pub name: String,
-    /// The way to it from the top, itself last: `ctx`, `n`. One name for all but fields and what stands in another.
+    /// The path from the top level, including the name itself: `ctx`, `n`. Only fields and nested
+    /// names have more than one element.
     pub path: Vec<String>,
     pub declared: Option<Declared>,
-    /// The kind and the path of what its fields are declared in, of a name that is bound in one place.
+    /// For a locally bound name: the kind and path of the declaration that contains its fields.
     pub fields: Option<(Kind, Vec<String>)>,
 }
 
@@ -115,13 +117,13 @@ pub struct Symbol {
 #[derive(Clone, Debug)]
 pub struct Declared {
     pub name: Span,
-    /// The whole of it.
+    /// The span of the whole declaration.
     pub whole: Span,
-    /// Its doc comment.
+    /// The doc comment.
     pub docs: String,
 }
 
-/// A place where a name stands.
+/// An occurrence of a name in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occurrence {
     pub span: Span,
@@ -134,7 +136,7 @@ pub struct Occurrence {
 pub struct Entry {
     pub kind: Kind,
     pub name: String,
-    /// The place of the name, or of the first word.
+    /// The span of the name, or of the first word if there is no name.
     pub name_span: Span,
     pub span: Span,
     pub inner: Vec<Entry>,
@@ -143,16 +145,17 @@ pub struct Entry {
 #[derive(Default)]
 pub struct Index {
     pub symbols: Vec<Symbol>,
-    /// In the order of the text.
+    /// In source order.
     occurrences: Vec<Occurrence>,
-    /// The outline of each file, in the order they were read.
+    /// The outline of each file, in the order in which the files were read.
     outlines: Vec<(FileId, Vec<Entry>)>,
 }
 
 impl Index {
     pub(super) fn of(loaded: &Loaded) -> Index {
         let mut work = Work::default();
-        // Whatever is used may be declared behind it, or in another file.
+        // A name may be declared after its use or in another file, so all declarations are
+        // collected first.
         for unit in &loaded.units {
             unit.statements.iter().for_each(|statement| work.declare(statement));
         }
@@ -166,7 +169,7 @@ impl Index {
         index
     }
 
-    /// The name at a place; at its end as well.
+    /// Returns the name at an offset; the end of a name counts too.
     pub fn at(&self, file: FileId, offset: u32) -> Option<Occurrence> {
         let behind =
             self.occurrences.partition_point(|one| (one.span.file, one.span.start) <= (file, offset));
@@ -174,19 +177,19 @@ impl Index {
         (before.span.file == file && offset <= before.span.end).then_some(*before)
     }
 
-    /// The places where a symbol stands.
+    /// Returns the occurrences of a symbol.
     pub fn places(&self, symbol: SymbolId) -> impl Iterator<Item = Occurrence> {
         self.occurrences.iter().copied().filter(move |one| one.symbol == symbol)
     }
 
-    /// The names of a file, in the order of the text.
+    /// Returns the names of a file, in source order.
     pub fn of_file(&self, file: FileId) -> &[Occurrence] {
         let start = self.occurrences.partition_point(|one| one.span.file < file);
         let end = self.occurrences.partition_point(|one| one.span.file <= file);
         &self.occurrences[start..end]
     }
 
-    /// The fields of a value, by the kind and path of what they are declared in.
+    /// Returns the fields declared directly in the declaration with this kind and path.
     pub fn fields(&self, (kind, path): &(Kind, Vec<String>)) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| {
             symbol.kind == *kind
@@ -196,38 +199,39 @@ impl Index {
         })
     }
 
-    /// The outline of a file.
+    /// Returns the outline of a file.
     pub fn outline(&self, file: FileId) -> &[Entry] {
         self.outlines.iter().find(|(known, _)| *known == file).map_or(&[], |(_, outline)| outline)
     }
 
-    /// The symbols of these kinds, by name.
+    /// Returns the symbols of these kinds.
     pub fn of_kinds(&self, kinds: &[Kind]) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| kinds.contains(&symbol.kind))
     }
 }
 
-/// An index in the making.
+/// An index under construction.
 #[derive(Default)]
 struct Work<'a> {
     index: Index,
     by_path: HashMap<(Kind, Vec<String>), SymbolId>,
-    /// The fields of the declared input, and the declared types.
+    /// The fields of the declared input.
     input: Option<&'a [Field]>,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,
-    /// The workflows that ask each router.
+    /// The workflows that use each router.
     asking: HashMap<&'a str, Vec<&'a str>>,
-    /// The names bound around the expression at hand, innermost last; those that the language binds have no symbol.
+    /// The names bound around the current expression, innermost last. Names that the language
+    /// itself binds have no symbol.
     scope: Vec<(&'a str, Option<SymbolId>, Home<'a>)>,
-    /// The values of `let`s.
+    /// The values of `let` statements.
     lets: HashMap<&'a str, &'a Expr>,
-    /// The payload or group at hand, whose fields `payload` has.
+    /// Name of the current payload or group. The name `payload` refers to its fields.
     judged: Option<&'a str>,
 }
 
 impl<'a> Work<'a> {
-    /// The symbol with that path; made where there is none so far.
+    /// Returns the symbol with this path, and creates it if necessary.
     fn symbol(&mut self, kind: Kind, path: &[&str]) -> SymbolId {
         let key = (kind.space(), path.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         if let Some(known) = self.by_path.get(&key) {
@@ -244,7 +248,7 @@ impl<'a> Work<'a> {
         self.by_path.get(&(kind.space(), path)).copied()
     }
 
-    /// Declares a symbol; the first declaration of a name counts.
+    /// Declares a symbol. The first declaration of a name counts.
     fn declares(&mut self, kind: Kind, path: &[&str], name: Span, whole: Span, docs: &str) -> SymbolId {
         let id = self.symbol(kind, path);
         let symbol = &mut self.index.symbols[id];
@@ -256,7 +260,7 @@ impl<'a> Work<'a> {
         id
     }
 
-    /// A name that is known in one place only, which others may have elsewhere.
+    /// Declares a name that is visible only locally; the same name may be declared elsewhere.
     fn local(&mut self, kind: Kind, name: &'a Ident, whole: Span) -> SymbolId {
         let declared = Some(Declared { name: name.span, whole, docs: String::new() });
         let path = vec![name.node.clone()];
@@ -267,7 +271,7 @@ impl<'a> Work<'a> {
         id
     }
 
-    /// The same, and brings it into scope.
+    /// Declares a local name and adds it to the scope.
     fn bind(&mut self, kind: Kind, name: &'a Ident, whole: Span, home: Home<'a>) {
         let id = self.local(kind, name, whole);
         self.index.symbols[id].fields = self.fields_behind(home.clone());
@@ -284,12 +288,13 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A line of the outline.
+/// Creates an outline entry.
 fn entry(kind: Kind, name: &Ident, span: Span) -> Entry {
     Entry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// The path of a group's parameters: a function may have its name, but no name has backquotes.
+/// Returns the path prefix of a group's parameters. A function may have the same name, but no name
+/// contains backquotes.
 fn group_owner(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

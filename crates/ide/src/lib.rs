@@ -1,19 +1,20 @@
-//! The editor's questions about rules, answered as plain data: hover, completion, definitions, references, names
-//! changed, outlines, colours, folds, fixes, hints. Nothing here knows a protocol or reads a file, so that a language server
-//! and a page in a browser can ask the same.
+//! Editor services for rules, as plain data: hover, completion, definitions, references, renaming,
+//! outlines, colours, folding, fixes, hints. This crate implements no protocol and reads no files,
+//! so that a language server and a web page can both use it.
 //!
-//! Places are [`Span`]s: bytes of a file. An [`Analysis`] is made anew for each state of the texts and keeps nothing of an
-//! earlier one, so that an answer never depends on the edits that led to a text.
+//! Positions are [`Span`]s, which are byte ranges in a file. An [`Analysis`] is created for each
+//! version of the texts and keeps no earlier state. A result therefore never depends on the edits
+//! that led to a text.
 //!
-//! | module | what it answers |
+//! | module | service |
 //! |---|---|
-//! | [`index`] | every name of the files: where it is declared, and where it is used |
-//! | [`complete`] | what may stand at a place |
-//! | [`hover`] | what stands at a place |
-//! | [`rename`] | the edits that give something another name |
-//! | [`actions`] | the edits that repair a finding, or allow it |
-//! | [`hints`] | types that are inferred, the order of routes, tests and routes that others hide |
-//! | [`tokens`] | the kind of each token, and what can be folded: of the text alone |
+//! | [`index`] | every name in the files, with its declaration and uses |
+//! | [`complete`] | the words and names that are possible at a position |
+//! | [`hover`] | explanation of the name or operator at a position |
+//! | [`rename`] | the edits that rename a symbol |
+//! | [`actions`] | the edits that fix or suppress a finding |
+//! | [`hints`] | inferred types, the order of routes, tests, and hidden routes |
+//! | [`tokens`] | the class of each token, and foldable ranges, from the text alone |
 
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
@@ -40,19 +41,19 @@ use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span};
 use rulec_syntax::loader::Loader;
 
-/// All that is known of a file and what it imports, as of one state of their texts.
+/// The analysis of a file and its imports, for one version of their texts.
 pub struct Analysis {
     pub sources: SourceMap,
-    /// Every error and warning, as compiling tells them.
+    /// Every error and warning of the compiler.
     pub diagnostics: Vec<Diagnostic>,
     pub index: Index,
-    /// The rules; `None` while there are errors.
+    /// The rules; `None` if there are errors.
     pub rules: Option<Rules>,
     facts: Facts,
 }
 
 impl Analysis {
-    /// Reads and compiles the file `path` of a loader, and all that it imports. Functions of an embedding program may be
+    /// Loads and compiles the file `path` and its imports. Functions of an embedding program may be
     /// missing.
     pub fn of(loader: &dyn Loader, path: &str) -> Analysis {
         let compiler = Compiler::new().allow_missing_functions();
@@ -76,24 +77,24 @@ impl Analysis {
         }
     }
 
-    /// The findings of the analysis of what rules do to each other, which takes longer than compiling; none while
-    /// there are errors.
+    /// Analyses how rules affect each other, which takes longer than compiling. Empty if there are
+    /// errors.
     pub fn findings(&self, options: AnalysisOptions) -> Vec<Finding> {
         self.rules.as_ref().map(|rules| rules.analyse_with(options)).unwrap_or_default()
     }
 
-    /// The file of that name.
+    /// Returns the file with this name.
     pub fn file(&self, name: &str) -> Option<FileId> {
         self.sources.iter().find(|(_, file)| file.name == name).map(|(id, _)| id)
     }
 
-    /// The text of a file; empty for one that is not there.
+    /// Returns the text of a file; empty for an unknown file.
     pub fn text(&self, file: FileId) -> &str {
         self.sources.get(file).map_or("", |file| &file.text)
     }
 }
 
-/// An edit of one place.
+/// A text edit of one span.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edit {
     pub span: Span,

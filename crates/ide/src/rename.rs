@@ -1,4 +1,5 @@
-//! Giving something another name: every place where it stands, and why some things keep theirs.
+//! Renaming: the edits for every occurrence of a name, and the reasons why some names cannot
+//! change.
 
 use super::{Analysis, Edit, Kind, Occurrence};
 use rulec_base::diag::Message;
@@ -6,16 +7,16 @@ use rulec_base::message;
 use rulec_base::span::FileId;
 use rulec_syntax::parse::is_reserved;
 
-/// The reason why something cannot have another name, as a sentence.
+/// Why a name cannot be changed, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(pub Message);
 
 impl Analysis {
-    /// The name at a place that can be changed.
+    /// Returns the name at a position, if it can be changed.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// If there is no name that can be changed, with the reason.
     pub fn renameable(&self, file: FileId, offset: u32) -> Result<Occurrence, Refused> {
         let Some(found) = self.index.at(file, offset) else {
             return Err(Refused(message!("no name that the rules declare stands here")));
@@ -39,10 +40,10 @@ impl Analysis {
         }
     }
 
-    /// The edits that give what stands at a place the name `new`, in the order of the text.
+    /// Returns the edits that rename the symbol at a position to `new`, in source order.
     ///
     /// # Errors
-    /// Why it cannot have that name.
+    /// If the name cannot be changed to `new`, with the reason.
     pub fn rename(&self, file: FileId, offset: u32, new: &str) -> Result<Vec<Edit>, Refused> {
         let found = self.renameable(file, offset)?;
         let written = written(new)?;
@@ -63,7 +64,7 @@ impl Analysis {
     }
 }
 
-/// True when two things of one name might be taken for each other.
+/// True if two symbols with the same name could be confused.
 fn meets(a: Kind, b: Kind) -> bool {
     let value = |kind| {
         matches!(
@@ -84,7 +85,7 @@ fn meets(a: Kind, b: Kind) -> bool {
     a == b || (value(a) && value(b)) || (table(a) && table(b)) || (ty(a) && ty(b))
 }
 
-/// A name as it is written: in backquotes where it must be.
+/// Returns a name as written in rules, in backquotes if necessary.
 pub(super) fn written(new: &str) -> Result<String, Refused> {
     let name = new.trim();
     let bare = plain(name);
@@ -100,7 +101,7 @@ pub(super) fn written(new: &str) -> Result<String, Refused> {
     Ok(if is_word && !is_reserved(bare) { bare.to_owned() } else { format!("`{bare}`") })
 }
 
-/// A name without the backquotes around it.
+/// Returns a name without surrounding backquotes.
 fn plain(name: &str) -> &str {
     name.strip_prefix('`').and_then(|name| name.strip_suffix('`')).unwrap_or(name)
 }

@@ -1,4 +1,5 @@
-//! The answers to editors: each at a mark in a text, and names changed in every file of the project.
+//! Tests of the editor services at marked positions, and of renaming in every rules file of the
+//! project.
 
 use super::complete::ItemKind;
 use super::tokens::{Class, coloured, folds};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 const MAIN: FileId = FileId(0);
 
-/// A text with a mark `┃`, and where it is.
+/// Returns a text without its mark `┃`, and the offset of the mark.
 fn marked(text: &str) -> (String, u32) {
     let at = text.find('┃').expect("there is a mark");
     (text.replace('┃', ""), at as u32)
@@ -40,7 +41,7 @@ test "a refund" { given text = "refund" given ctx.tier = "gold" expect refund }
 test "the rest" { given text = "x" expect rest.every }
 "#;
 
-/// The declaration's text that a name at a mark leads to, and how often the name stands.
+/// Returns the declaration of the name at the mark, and the number of occurrences of the name.
 fn target(line: &str) -> Option<(String, usize)> {
     let (line, at) = marked(line);
     let text = format!("{HELPDESK}{line}\n");
@@ -71,11 +72,11 @@ fn names_lead_to_what_declares_them() {
     check("route x when w where ┃w = money -> billing", "name w 15", 2);
     check("test \"y\" { given text = \"x\" expect ma┃ny }", "route many 10", 2);
     check("test \"y\" { given text = \"x\" expect rest.ev┃ery }", "route every 12", 3);
-    // A statement beside it that cannot be read is no hindrance.
+    // A statement with a syntax error does not affect other statements.
     check("route y when when\nroute x when mon┃ey -> billing", "let money 5", 4);
 }
 
-/// Names bound to elements, given to a `def` or defined by a `let` have the fields of their types.
+/// Names bound to elements, passed to a `def` or defined by a `let` have the fields of their types.
 #[test]
 fn fields_behind_bound_names_lead_to_what_declares_them() {
     const SHOP: &str = r#"type Order = { price: int, items: list<{ sku: string }> }
@@ -105,7 +106,7 @@ group address { city: string }
     check("route x when one.pri┃ce > 3 where one = first -> h", Some((1, 3)));
     check("def y(u: { nick: string }) = u.ni┃ck == \"b\"", Some((7, 2)));
     check("route x when any o in orders: o.non┃e > 3 -> h", None);
-    // Without a declaration the places are known, and nothing declares them.
+    // Without a declaration, the occurrences are still indexed.
     check("route x when any o in user.xs: o.b┃ > 3 and o.b < 9 -> h", Some((0, 2)));
     check("payload p rank 1 { to: address\n require \"r\": to.ci┃ty != \"a\" }", Some((6, 2)));
     check(
@@ -126,7 +127,7 @@ group address { city: string }
     assert_eq!(offers(nested), ["city", "zip"]);
     let of_group = "payload p { xs: list<address>\n each a in xs { require \"r\": a.ci┃ == \"a\" } }";
     assert_eq!(offers(of_group), ["city"]);
-    // Behind a bracket stands no name, which random edits came upon.
+    // No name precedes the dot after a bracket; fuzzing found this case.
     assert_eq!(offers("route x when (text).┃ == \"a\" -> h"), Vec::<String>::new());
     let (line, at) = marked("route x when any o in orders: any i in o.items: i.sk┃u == \"a\" -> h");
     let hover = analysis(&format!("{SHOP}{line}\n")).hover(MAIN, SHOP.len() as u32 + at);
@@ -163,7 +164,7 @@ fn names_of_payloads_and_groups_lead_to_what_declares_them() {
     check("payload a rank 1 fallback ┃b { n: int }\npayload b rank 2 { n: int }", (Kind::Payload, 2));
 }
 
-/// The texts with edits made in them.
+/// Returns the texts after the edits.
 fn edited(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
     sources.iter().fold(MemoryLoader::new(), |loader, (id, file)| {
         let mut text = file.text.clone();
@@ -174,7 +175,7 @@ fn edited(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
     })
 }
 
-/// Texts before those on disk, where list files are.
+/// Texts in memory, with files on disk as the fallback, such as list files.
 struct Over(MemoryLoader, DiskLoader);
 
 impl Loader for Over {
@@ -183,7 +184,7 @@ impl Loader for Over {
     }
 }
 
-/// The rule files of the project that compile, and all they import.
+/// Returns the rules files of the project that compile, with their imports.
 fn project() -> Vec<(PathBuf, Analysis)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
@@ -201,7 +202,8 @@ fn project() -> Vec<(PathBuf, Analysis)> {
     files.into_iter().filter_map(analysis).collect()
 }
 
-/// Bytecode knows no names but those of fields and bindings: it stays as it is when anything else is called otherwise.
+/// Bytecode contains only the names of fields and bindings. Renaming anything else must not change
+/// the bytecode.
 #[test]
 fn what_has_another_name_is_the_same_program() {
     let code =
@@ -213,7 +215,7 @@ fn what_has_another_name_is_the_same_program() {
     };
     let (mut renamed, mut files) = (0, 0);
     for (path, found) in project() {
-        // Large ones say nothing more.
+        // Larger files test nothing more.
         if found.index.symbols.len() > 300 {
             continue;
         }
@@ -227,7 +229,8 @@ fn what_has_another_name_is_the_same_program() {
             let disk = DiskLoader::new(path.parent().expect("a folder")).expect("it is there");
             let after = Analysis::of(&Over(edited(&found.sources, &edits), disk), main);
             let what = format!("{} `{}` of {}", symbol.kind.word(), symbol.name, path.display());
-            // Ids of rules begin with the name of their group or payload, and tests name them in quotes.
+            // Rule ids begin with the name of their group or payload, and tests refer to them in
+            // quotes.
             let quoted = matches!(symbol.kind, Kind::Group | Kind::Payload);
             let of_test = |found: &Diagnostic| quoted && found.code == Code::UnknownExpectation;
             let errors = after.diagnostics.iter().filter(|found| found.is_error());
@@ -236,16 +239,16 @@ fn what_has_another_name_is_the_same_program() {
                 continue;
             }
             assert!(after.rules.is_some(), "{what}: {errors:?}");
-            // Rules name intents in quotes, and a warning tells them.
+            // Rules refer to intents in quotes, so renaming an intent causes a warning.
             if symbol.kind != Kind::Intent {
                 assert_eq!(codes(&after), codes(&found), "{what}");
             }
-            // Ids of flows and nodes are values of the program.
+            // Flow and node ids are values of the program.
             if !matches!(
                 symbol.kind,
                 Kind::Branch | Kind::Flow | Kind::Node | Kind::Payload | Kind::Intent | Kind::Choice
             ) {
-                // Bindings are shown by their names.
+                // Bindings are displayed by name.
                 let same = code(&after).replace("quite_another", &symbol.name) == code(&found);
                 assert!(same, "{what}");
             }
@@ -432,7 +435,7 @@ fn an_outline_has_what_stands_in_each_statement() {
     assert_eq!(names.len(), 12, "{names:?}");
     let table = outline.iter().find(|entry| entry.name == "rest").expect("the table");
     assert_eq!(table.inner[0].name, "every");
-    // An import was called a table, and the settings a `let`.
+    // Regression test: an import was listed as a table, and the settings as a `let`.
     let text =
         "import \"words.rules\"\nsettings { case: insensitive }\ninput { text: string }\ndefault -> h\n";
     let kinds: Vec<&str> = analysis(text).index.outline(MAIN).iter().map(|entry| entry.kind.word()).collect();
@@ -441,7 +444,7 @@ fn an_outline_has_what_stands_in_each_statement() {
     assert!(outline.iter().all(|entry| inside(entry.span, entry.name_span)));
 }
 
-/// A file cut anywhere answers every question at every place, and none panics.
+/// For a file cut at any point, no service panics at any position.
 #[test]
 fn mutilated_texts_are_answered() {
     for cut in (0..HELPDESK.len()).step_by(7).filter(|at| HELPDESK.is_char_boundary(*at)) {

@@ -1,5 +1,5 @@
-//! The kind of each token, for colours, and what can be folded. Both follow from the tokens of a text; a name is coloured
-//! by what it stands for where an index is at hand.
+//! Token classes for colours, and foldable ranges. Both are computed from the tokens of a text.
+//! With an index, names are coloured by the kind of symbol that they refer to.
 
 use super::index::{Index, Kind};
 use rulec_base::span::{FileId, Span};
@@ -11,11 +11,11 @@ use rulec_syntax::parse::{self, Role};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The kind of a token.
+/// The class of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Comment,
-    /// A comment that documents what follows.
+    /// A doc comment.
     Documentation,
     String,
     Number,
@@ -26,24 +26,24 @@ pub enum Class {
     Parameter,
     Property,
     Type,
-    /// A route, table or other statement that is called by its name.
+    /// A route, table or other named statement.
     Statement,
     Handler,
 }
 
-/// A token with its kind.
+/// A token with its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coloured {
     pub span: Span,
     pub class: Class,
-    /// True where its name is declared.
+    /// Whether the token is the name in a declaration.
     pub declares: bool,
 }
 
-/// The part of a statement that each word with a meaning of its own plays.
+/// The syntactic role of each keyword.
 static ROLES: LazyLock<HashMap<&str, Role>> = LazyLock::new(|| parse::keywords().collect());
 
-/// The tokens of a text that have a colour. `index` says what names stand for.
+/// Returns the tokens of a text that have a colour. `index` resolves names.
 pub fn coloured(file: FileId, text: &str, index: &Index) -> Vec<Coloured> {
     let mut names = index.of_file(file).iter().peekable();
     let tokens: Vec<Token> = lex::tokens(text, 0).filter(|token| token.kind != TokenKind::White).collect();
@@ -75,7 +75,7 @@ fn class_of(kind: Kind) -> Class {
     }
 }
 
-/// The kind of a token that is no known name.
+/// Returns the class of a token that is not a name in the index.
 fn class(text: &str, tokens: &[Token], at: usize) -> Option<Class> {
     let token = tokens[at];
     Some(match token.kind {
@@ -100,7 +100,7 @@ fn word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<Class> {
         return Some(Class::Property);
     }
     let role = ROLES.get(word);
-    // Before a colon a word is a key, but where a clause or a test of all elements may stand there.
+    // A word before a colon is a key, except where a clause or an `all` test can begin.
     if is(Some(at + 1), TokenKind::Colon) && !matches!(role, Some(Role::Clause)) {
         return Some(Class::Property);
     }
@@ -122,7 +122,7 @@ fn word(word: &str, text: &str, tokens: &[Token], at: usize) -> Option<Class> {
     role.map(|_| Class::Keyword)
 }
 
-/// A part of a text that can be folded, as bytes; the first and the last line stay.
+/// A foldable byte range. Its first and last lines stay visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fold {
     pub start: u32,
@@ -130,7 +130,7 @@ pub struct Fold {
     pub comment: bool,
 }
 
-/// The parts of a text that can be folded: what stands in brackets over several lines, and comments of several lines.
+/// Returns the foldable ranges: brackets that span several lines, and comments of several lines.
 pub fn folds(text: &str) -> Vec<Fold> {
     let (mut folds, mut open) = (Vec::new(), Vec::new());
     let mut comment: Option<Fold> = None;
@@ -145,7 +145,7 @@ pub fn folds(text: &str) -> Vec<Fold> {
                 continue;
             }
             TokenKind::White => continue,
-            // An empty line ends a comment.
+            // A blank line ends a comment.
             TokenKind::Newline if comment.is_none_or(|run| is_next_line(run.end, token.end)) => continue,
             TokenKind::Newline => {}
             kind if kind.opens() => open.push(token.start),

@@ -1,5 +1,5 @@
-//! The memory that a decision's values are built in, and the one place that holds them against the limits: every
-//! engine computes with it, so that all agree on what is too large.
+//! The memory for the values of a decision. All engines compute with this arena. It is the only
+//! code that checks values and work against the limits, so that all engines apply them alike.
 
 use crate::limits::{COUNT, Exceeded, Limit, Limits, TABLE, VALUES_IN_QUANTIFIERS};
 use crate::value::Value;
@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 use std::cell::Cell;
 
-/// The memory kept from one decision to the next, in bytes; what a decision took beyond it is given back.
+/// Number of bytes kept from one decision to the next. An arena that grew larger is freed.
 const KEPT: usize = 1 << 20;
 
 /// The arena of a decision.
@@ -15,14 +15,15 @@ const KEPT: usize = 1 << 20;
 pub struct Arena {
     bump: Bump,
     limits: Limits,
-    /// The number of times that the value at hand is computed anew, at most: the product of the lengths of the
-    /// lists that the quantifiers around it walk, and the `each` blocks of a payload.
+    /// Maximum number of times that the current expression is evaluated. This is the product of the
+    /// lengths of all lists that the enclosing quantifiers and `each` blocks iterate over.
     repeats: Cell<Repeats>,
-    /// The `each` blocks around: everything in them is computed anew for each element.
+    /// The enclosing `each` blocks. Everything in them is evaluated again for each element.
     blocks: Cell<Blocks>,
-    /// True when a limit was exceeded.
+    /// Whether a limit was exceeded.
     is_exceeded: Cell<bool>,
-    /// For each limit the greatest amount beyond it, and what was allowed; 0 when none was.
+    /// For each limit, the greatest amount that exceeded it and the allowed maximum; 0 if it was
+    /// not exceeded.
     exceeded: [Cell<(u64, u64)>; COUNT],
 }
 
@@ -35,7 +36,7 @@ impl Default for Repeats {
     }
 }
 
-/// The `each` blocks of a payload around what is computed: how many, and the product of the lengths of their lists.
+/// The enclosing `each` blocks of a payload: their number, and the product of their list lengths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blocks {
     depth: u32,
@@ -43,12 +44,12 @@ pub struct Blocks {
 }
 
 impl Arena {
-    /// An empty arena under these limits.
+    /// Creates an empty arena with the given limits.
     pub fn new(limits: &Limits) -> Arena {
         Arena { limits: *limits, ..Arena::default() }
     }
 
-    /// Empties the arena for a decision under these limits.
+    /// Empties the arena for a new decision with the given limits.
     #[inline]
     pub fn begin(&mut self, limits: &Limits) {
         empty(&mut self.bump);
@@ -59,24 +60,24 @@ impl Arena {
         }
     }
 
-    /// The memory itself, for values that no limit holds for.
+    /// Returns the underlying memory, for values that no limit applies to.
     #[inline]
     pub fn bump(&self) -> &Bump {
         &self.bump
     }
 
-    /// The limits.
+    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// True when a limit was exceeded.
+    /// True if a limit was exceeded.
     #[inline]
     pub fn is_exceeded(&self) -> bool {
         self.is_exceeded.get()
     }
 
-    /// The limits that were exceeded.
+    /// Returns the limits that were exceeded.
     pub fn exceeded(&self) -> Vec<Exceeded> {
         let rows = TABLE.iter().zip(&self.exceeded);
         let all = rows.map(|(row, cell)| (row.limit, cell.get()));
@@ -84,7 +85,7 @@ impl Arena {
         beyond.map(|(limit, (amount, most))| Exceeded { limit, amount, most }).collect()
     }
 
-    /// Does work, and returns a limit that it exceeds.
+    /// Runs `work` and also returns a limit that it exceeded, if any.
     pub fn listening<T>(&self, work: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
         let before: Vec<(u64, u64)> = self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
         let made = work();
@@ -95,14 +96,15 @@ impl Arena {
         (made, beyond)
     }
 
-    /// True when something is computed anew for each element of a list.
+    /// True if the current expression is evaluated once per element of a list.
     #[inline]
     pub fn is_repeated(&self) -> bool {
         self.repeats.get().0 != 1
     }
 
-    /// Goes over so many elements in a quantifier of a nest of that depth, unless they are too many. Returns
-    /// what [`Arena::leave`] wants back. A quantifier that is `alone` does not depend on those around it.
+    /// Enters a quantifier over a number of elements, or returns `None` if they exceed the limit.
+    /// `nest` is the depth of the nest of quantifiers. An `alone` quantifier does not depend on the
+    /// enclosing ones. Pass the result to [`Arena::leave`].
     #[inline]
     pub fn enter(&self, nest: u32, alone: bool, elements: usize) -> Option<Walk> {
         let (elements, blocks, outer) = (elements as u64, self.blocks.get(), self.repeats.get());
@@ -112,8 +114,8 @@ impl Arena {
         Some(Walk(outer))
     }
 
-    /// The blocks around each of so many elements of an `each`, in which others nest so deep, itself counted;
-    /// `None` when they are too many.
+    /// Returns the blocks that enclose each element of an `each`, or `None` if there are too many
+    /// elements. `nest` is the number of `each` blocks nested in this one, including itself.
     pub fn inside_each(&self, nest: u32, elements: usize) -> Option<Blocks> {
         let (elements, Blocks { depth, repeats }) = (elements as u64, self.blocks.get());
         self.walks(nest.saturating_add(depth), elements)?;
@@ -121,18 +123,19 @@ impl Arena {
         Some(Blocks { depth: depth.saturating_add(1), repeats })
     }
 
-    /// The `each` blocks around.
+    /// Returns the enclosing `each` blocks.
     pub fn blocks(&self) -> Blocks {
         self.blocks.get()
     }
 
-    /// Goes on inside these blocks.
+    /// Sets the enclosing `each` blocks.
     pub fn stand_in(&self, blocks: Blocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);
     }
 
-    /// Something when a list in a nest of that depth may have so many elements.
+    /// Checks the limit of elements for a list in a nest of quantifiers of depth `nest`. Returns
+    /// `None` and records the excess if the list is too long.
     #[inline]
     fn walks(&self, nest: u32, elements: u64) -> Option<()> {
         let product = elements.checked_pow(nest);
@@ -143,19 +146,20 @@ impl Arena {
         None
     }
 
-    /// Ends a walk over elements.
+    /// Leaves a quantifier and restores the state before it.
     #[inline]
     pub fn leave(&self, walk: Walk) {
         self.repeats.set(walk.0);
     }
 
-    /// Begins to compute what depends on no element, and is computed once.
+    /// Starts evaluating an expression that depends on no element and is evaluated once per
+    /// enclosing `each` element.
     #[inline]
     pub fn step_out(&self) -> Walk {
         Walk(self.repeats.replace(self.blocks.get().repeats))
     }
 
-    /// True when an amount is within a limit; else it is reported.
+    /// True if an amount is within a limit; otherwise records the excess.
     #[inline]
     pub fn allows(&self, limit: Limit, amount: u64) -> bool {
         let most = self.limits.of(limit);
@@ -165,24 +169,25 @@ impl Arena {
         amount <= most
     }
 
-    /// True when work of this size, done for each element of the quantifiers around, is within a limit.
+    /// True if this work, repeated for each element of the enclosing quantifiers, is within a
+    /// limit.
     #[inline]
     pub fn affords(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))
     }
 
-    /// True when a text may be analysed by what takes so much work for each of its bytes.
+    /// True if a text may be analysed with this amount of work per byte.
     pub fn analyses(&self, text: &str, work: u64) -> bool {
         let bytes = text.len() as u64;
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
-    /// The most work of a kind that each time what is computed here may do.
+    /// Returns the amount of a limit available to each repetition of the current expression.
     pub fn left(&self, limit: Limit) -> u64 {
         self.limits.of(limit) / self.repeats.get().0.max(1)
     }
 
-    /// True when a value of so many bytes may be built here.
+    /// True if a value of this number of bytes may be built; otherwise records the excess.
     pub fn builds(&self, bytes: u64) -> bool {
         let most = self.most_bytes();
         if bytes > most {
@@ -191,13 +196,13 @@ impl Arena {
         bytes <= most
     }
 
-    /// The most bytes that a value which is built here may have.
+    /// Returns the maximum size in bytes of a value built here.
     fn most_bytes(&self) -> u64 {
         let most = self.limits.of(Limit::ValueBytes);
         most.min(most.saturating_mul(VALUES_IN_QUANTIFIERS) / self.repeats.get().0.max(1))
     }
 
-    /// Builds a text of so many bytes; it is missing when they are too many.
+    /// Builds a text of a known length in bytes, or returns missing if it is too long.
     pub fn text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
         if !self.builds(bytes as u64) {
             return Value::Missing;
@@ -207,7 +212,8 @@ impl Arena {
         Value::Str(made.into_bump_str())
     }
 
-    /// Collects characters into a text of about so many bytes; it is missing when it has too many.
+    /// Collects characters into a text, or returns missing if it is too long. `about` is the
+    /// estimated length in bytes.
     pub fn collect_text(&self, about: usize, chars: impl Iterator<Item = char>) -> Value<'_> {
         let most = self.most_bytes();
         let mut made = BumpString::with_capacity_in(about.min(most as usize), &self.bump);
@@ -221,7 +227,7 @@ impl Arena {
         if self.builds(bytes) { Value::Str(made.into_bump_str()) } else { Value::Missing }
     }
 
-    /// Builds a list; it is missing when it is too large.
+    /// Builds a list, or returns missing if it is too large.
     pub fn list<'a>(&'a self, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
         match self.collect(items, |item| item.as_str().map_or(0, str::len)) {
             Some(list) => Value::List(list),
@@ -229,7 +235,8 @@ impl Arena {
         }
     }
 
-    /// Collects items, each of so many bytes beside the 8 for itself; `None` when they are too large.
+    /// Collects items into a slice, or returns `None` if they are too large. `bytes` returns an
+    /// item's size; 8 bytes per item are added.
     pub fn collect<T: Copy>(
         &self,
         items: impl IntoIterator<Item = T>,
@@ -258,11 +265,11 @@ impl Arena {
     }
 }
 
-/// The state around a walk over elements.
+/// The state to restore when a quantifier ends.
 #[must_use]
 pub struct Walk(Repeats);
 
-/// Empties an arena, and gives back what is much.
+/// Empties an arena; frees its memory if it grew beyond `KEPT`.
 pub fn empty(bump: &mut Bump) {
     if bump.allocated_bytes() > KEPT { *bump = Bump::new() } else { bump.reset() }
 }

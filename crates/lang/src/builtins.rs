@@ -1,5 +1,6 @@
-//! THE table of functions. One row holds a function's parameters, result, meaning, documentation
-//! and a tested example; checker, evaluators, reference page and tests read it.
+//! The table of built-in functions. One row contains a function's parameters, result,
+//! implementation, documentation and a tested example. The checker, the evaluators, the reference
+//! page and tests read this table.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -24,44 +25,45 @@ use std::cmp::Ordering;
 /// A row of the table.
 pub struct FnInfo {
     pub function: Function,
-    /// As authors write it.
+    /// The name in rule files.
     pub name: &'static str,
-    /// Each parameter's name and the kinds it takes.
+    /// Each parameter's name and accepted kinds.
     pub params: &'static [(&'static str, KindSet)],
-    /// The number of parameters at the end that may be left out.
+    /// Number of trailing parameters that are optional.
     pub optional: usize,
-    /// True when the last parameter may be repeated.
+    /// Whether the last parameter may be repeated.
     pub variadic: bool,
     pub result: FnResult,
     pub cost: Cost,
-    /// The function itself; missing where an argument is missing or of another kind. Texts and lists
-    /// it makes live in the arena.
+    /// The implementation. It returns missing if an argument is missing or of another kind. New
+    /// texts and lists are allocated in the arena.
     pub meaning: for<'a> fn(&[Value<'a>], &'a Arena) -> Value<'a>,
     /// One sentence for the reference and the editor.
     pub doc: Message,
-    /// A condition that holds for the message beside it; compiled and run by a test.
+    /// A condition, and a message for which it is true. A test compiles and runs the example.
     pub example: (&'static str, &'static str),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FnResult {
-    /// Always of these kinds.
+    /// Always one of these kinds.
     Kinds(KindSet),
     Strings,
     Ints,
-    /// A list of the values of the first argument, a dict.
+    /// A list of the values of the first argument, which is a dict.
     ValuesOfFirst,
-    /// Of the type of the first argument.
+    /// The type of the first argument.
     LikeFirst,
-    /// Of the kinds of its arguments taken together.
+    /// The union of the kinds of all arguments.
     LikeArguments,
-    /// An element of the first argument.
+    /// The element type of the first argument.
     ElementOfFirst,
-    /// A sum of elements of the first argument.
+    /// The type of a sum of elements of the first argument.
     SumOfFirst,
-    /// An int, or with a hash of another system a number.
+    /// An int, or a number if the hash of another system is selected.
     Bucket,
-    /// The same, and missing for some arguments though they are there: why, as a sentence.
+    /// The inner result, which can be missing although no argument is missing. The message explains
+    /// when.
     Maybe(&'static FnResult, Message),
 }
 
@@ -70,12 +72,13 @@ impl FnInfo {
         self.result.ty(args)
     }
 
-    /// True when its result is an element of an argument or comes of several: nobody has held those against their type.
+    /// True if the result is an element of an argument or is computed from elements. The type of
+    /// elements is not checked.
     pub fn gives_elements(&self) -> bool {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }
 
-    /// Why it is missing for some arguments though they are there; `None` when it never is.
+    /// Explains when the result is missing although no argument is; `None` if this never happens.
     pub fn missing(&self) -> Option<&Message> {
         match &self.result {
             FnResult::Maybe(_, why) => Some(why),
@@ -83,13 +86,13 @@ impl FnInfo {
         }
     }
 
-    /// True when so many arguments can be given.
+    /// True if the function accepts this number of arguments.
     pub fn takes(&self, count: usize) -> bool {
         let most = self.params.len();
         count >= most - self.optional && (count <= most || self.variadic)
     }
 
-    /// The signature as an author would read it.
+    /// Returns the signature as shown to authors.
     pub fn signature(&self) -> String {
         let least = self.params.len() - self.optional;
         let param = |(at, (name, kinds)): (usize, &(&str, KindSet))| {
@@ -103,7 +106,7 @@ impl FnInfo {
 impl FnResult {
     fn ty(&self, args: &[Ty]) -> Ty {
         let element = || args.first().map_or(Ty::ANY, Ty::element);
-        // Where none can be a number there is nothing.
+        // If no element can be a number, the result type is any number.
         let numbers = |kinds: KindSet| match kinds.intersect(KindSet::NUMBER) {
             KindSet::EMPTY => Ty::NUMBER,
             numbers => Ty::plain(numbers),
@@ -130,7 +133,7 @@ impl FnResult {
 macro_rules! functions {
     ($($function:ident $name:literal ($($param:literal: $kinds:expr),* $(; $($more:literal: $more_kinds:expr),*)?) $variadic:literal -> $result:expr, $cost:ident,
        $meaning:expr, message!($doc:literal), $cond:literal on $input:literal;)*) => {
-        /// A function of the language; its row in [`TABLE`] says the rest.
+        /// A built-in function; its row in [`TABLE`] has the details.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
         pub enum Function { $($function,)* }
@@ -149,7 +152,7 @@ use FnResult::{
 };
 use KindSet as K;
 
-// Behind the semicolon stand the parameters that may be left out.
+// Parameters after the semicolon are optional.
 functions! {
     Len "len" ("x": K::STRING.union(K::LIST).union(K::DICT)) false -> Kinds(K::INT), Scan, len,
         message!("The number of characters of a text, of elements of a list, of keys of a dict."),
@@ -290,7 +293,7 @@ functions! {
         r#"placeholders(ctx.config)[1] == "b.output""# on r#"{"ctx":{"config":{"x":["${a}"],"y":"z ${b.output}"}}}"#;
 }
 
-/// The function that a name of another language means.
+/// Returns the built-in function that corresponds to a function name of another language.
 pub fn meant(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace('_', "").as_str() {
         "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
@@ -320,7 +323,7 @@ pub fn meant(name: &str) -> Option<&'static str> {
     })
 }
 
-/// True for a function of another language that reads the clock.
+/// True if a function of this name reads the clock in another language.
 pub fn reads_clock(name: &str) -> bool {
     let name = name.to_lowercase().replace('_', "");
     matches!(
@@ -329,7 +332,7 @@ pub fn reads_clock(name: &str) -> bool {
     )
 }
 
-/// The remedy where the clock is asked.
+/// The remedy if an expression tries to read the clock.
 pub const NO_CLOCK: Message = message!(
     "rules never read the clock: declare `now: datetime` in `input`, and give the time with each message"
 );
@@ -339,21 +342,23 @@ impl Function {
         &TABLE[self as usize]
     }
 
-    /// Its value for these arguments, which is missing beyond the limits.
+    /// Calls the function. Returns missing if the work or the result exceeds a limit.
     #[inline]
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();
         if arena.is_repeated() && info.cost > Cost::Scalar {
             let work: u64 = match self {
-                // It counts the product of both itself, also where one is prepared.
+                // `similarity` counts its own work: the product of both lengths, also if one side
+                // is prepared.
                 Function::Similarity => 0,
-                // A list knows its length.
+                // The length of a list is known, so only texts cost work.
                 Function::Len => {
                     args.iter().filter_map(|arg| arg.as_str()).map(|text| text.len() as u64).sum()
                 }
                 _ => args.iter().map(|arg| arg.extent()).sum(),
             };
-            // Names of records are looked up, hashed and numbered.
+            // Functions of cost `Loop` look up, hash and number record names, so their work counts
+            // four times.
             let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
             if !arena.affords(Limit::SearchWork, work) {
                 return Value::Missing;
@@ -391,7 +396,7 @@ fn recased<'a, C: Iterator<Item = char>>(
     arena: &'a Arena,
     case: fn(char) -> C,
 ) -> Value<'a> {
-    // A letter's other case may take more bytes, up to three times as many.
+    // The other case of a letter may take up to three times as many bytes.
     mapped(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
 }
 
@@ -414,7 +419,7 @@ fn join<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         bytes += piece.len();
         count += 1;
     }
-    // Both may come from a message: the product is what makes a small one large.
+    // Both may come from a message, and their product can make a small message large.
     let bytes = separator.len().saturating_mul(count.saturating_sub(1)).saturating_add(bytes);
     arena.text(bytes, |made| {
         for (position, piece) in elements.filter_map(Value::as_str).enumerate() {
@@ -435,7 +440,7 @@ fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
 }
 
-/// True when texts of so many characters may be compared.
+/// True if texts of these lengths, in characters, may be compared.
 pub fn affords_similarity(a: usize, b: usize, arena: &Arena) -> bool {
     let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
     arena.allows(Limit::SimilarityCharacters, longer)

@@ -1,5 +1,6 @@
-//! The graph of a workflow as plain data: nodes, where each may lead, and what is wrong with that before anything
-//! runs. The checker holds the `workflow`s of rule files against it, and whoever builds one in a program the same.
+//! The graph of a workflow as plain data: nodes, their possible successors, and the faults found
+//! before a run. The checker for `workflow`s in rule files and programs that build workflows use
+//! the same checks.
 
 mod check;
 mod node;

@@ -1,14 +1,14 @@
-//! The facts of the language that every engine shares: types, values, and the tables of operators, functions and
-//! limits. Nothing here knows how rules are written or run.
+//! The parts of the language that every engine shares: types, values, and the tables of operators,
+//! functions and limits. This crate does not depend on rule syntax or on execution.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`ty`] [`value`] | types as sets of kinds; values as borrowed views; Kleene's truth values |
-//! | [`operators`] | the table of operators, their implementations, their modifiers, their use under limits |
+//! | [`ty`] [`value`] | types as sets of kinds; values as borrowed views; three-valued logic |
+//! | [`operators`] | the table of operators, their implementations, modifiers and limits |
 //! | [`builtins`] | the table of functions |
-//! | [`limits`] [`arena`] | the limits of a decision; the memory that values are built in, which applies the limits |
+//! | [`limits`] [`arena`] | the limits of a decision; the memory for values, which applies them |
 //! | [`schema`] | the declared input as a contract, and its violations |
-//! | [`graph`] | the graph of a workflow as plain data, and the faults that it has before it runs |
+//! | [`graph`] | the graph of a workflow as plain data, and checks before a run |
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,9 @@
-//! THE table of the limits of a decision. One row says a limit's setting, default, unit, and what happens beyond
-//! it; the checker of `settings`, the engines, the messages and the page `docs/limits.md` read it.
+//! The table of limits of a decision. One row contains a limit's setting, default, unit, and the
+//! effect of exceeding it. The checker of `settings`, the engines, the messages and the page
+//! `docs/limits.md` read this table.
 //!
-//! Every limit depends on rule and value alone, never on the way of deciding, so that all engines agree: what
-//! goes beyond one counts as missing.
+//! A limit depends only on the rule and the value, not on the engine or access path. All engines
+//! therefore agree, and a value that exceeds a limit counts as missing.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -13,21 +14,21 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// A row of the table.
 pub struct LimitInfo {
     pub limit: Limit,
-    /// The name of its setting.
+    /// The name of the setting.
     pub name: &'static str,
     pub default: u64,
-    /// As docs write the default.
+    /// The default as written in the documentation.
     pub written: &'static str,
     pub unit: Message,
-    /// The quantity it bounds.
+    /// The quantity that the limit bounds.
     pub doc: &'static str,
-    /// The consequence of going beyond it.
+    /// The effect of exceeding the limit.
     pub beyond: &'static str,
 }
 
 macro_rules! limits {
     ($($limit:ident $name:literal $default:expr, $written:literal, $unit:expr, $doc:literal, $beyond:literal;)*) => {
-        /// A limit of a decision; its row in [`TABLE`] says the rest.
+        /// A limit of a decision; its row in [`TABLE`] has the details.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Limit { $($limit,)* }
 
@@ -73,7 +74,7 @@ limits! {
         "what else is wrong with the payload is left out";
 }
 
-/// The bytes that a function may build inside quantifiers in all, in units of `value_bytes`.
+/// Total bytes that a function may build inside quantifiers, as a multiple of `value_bytes`.
 pub const VALUES_IN_QUANTIFIERS: u64 = 64;
 
 impl Limit {
@@ -108,13 +109,13 @@ impl Limits {
         self
     }
 
-    /// The elements that a quantifier in a nest of that depth may read.
+    /// Returns the maximum number of elements of a quantifier in a nest of this depth.
     pub fn elements(&self, nest: u32) -> u64 {
         root(self.of(Limit::QuantifierElements), nest)
     }
 }
 
-/// The greatest number whose power does not exceed another.
+/// Returns the greatest integer whose `power`-th power is at most `of`.
 fn root(of: u64, power: u32) -> u64 {
     let fits = |number: u64| number.checked_pow(power).is_some_and(|product| product <= of);
     let (mut least, mut beyond) = (0, of.saturating_add(1));
@@ -125,7 +126,7 @@ fn root(of: u64, power: u32) -> u64 {
     least
 }
 
-/// A limit that a decision went beyond: what was larger counts as missing.
+/// A limit that a decision exceeded. The value that was too large counts as missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub limit: Limit,
@@ -134,29 +135,29 @@ pub struct Exceeded {
 }
 
 impl Exceeded {
-    /// The name of the setting that changes the limit.
+    /// Returns the name of the setting that changes the limit.
     pub fn limit(&self) -> &'static str {
         self.limit.info().name
     }
 
-    /// The excess in words, which each language has its own for.
+    /// Returns the excess as a localized message.
     pub fn in_words(&self) -> Message {
         let (row, Exceeded { amount, most, .. }) = (self.limit.info(), self);
         message!("{amount} {} are more than the {most} that `{}` allows", row.unit, row.name)
     }
 
-    /// The amount that was found, in the limit's unit.
+    /// Returns the actual amount, in the limit's unit.
     pub fn amount(&self) -> u64 {
         self.amount
     }
 
-    /// The most that is allowed there.
+    /// Returns the maximum amount allowed.
     pub fn most(&self) -> u64 {
         self.most
     }
 }
 
-/// Adds limits that were exceeded to others, each once.
+/// Appends exceeded limits to `all`, each limit at most once.
 pub fn add(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
     for exceeded in more {
         if !all.iter().any(|known| known.limit == exceeded.limit) {

@@ -1,5 +1,5 @@
-//! Operators: the [`table`], one row each; the [`implementations`] that the rows name; the [`modifiers`] that may
-//! follow an operator; and the [`budget`] under which an engine applies one.
+//! Operators: the [`table`] with one row per operator, their [`implementations`], the [`modifiers`]
+//! that can follow an operator, and the [`budget`] that bounds their work.
 
 pub mod budget;
 pub mod implementations;

@@ -1,5 +1,6 @@
-//! The declared input as a promise: what a message keeps of it. A message that breaks it is decided
-//! all the same, the wrong value counting as missing; here the breach is found and named.
+//! The declared input as a contract that messages should satisfy. A message that violates it is
+//! still decided, and each wrong value counts as missing. This module finds and names the
+//! violations.
 
 use crate::ty::{KindSet, Record};
 use crate::value::Value;
@@ -10,22 +11,23 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A field of a message that is not what `input` declares.
+/// A violation: a field of a message that differs from its declaration in `input`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Breach {
-    /// The field, such as `ctx.user.role`.
+    /// Path of the field, such as `ctx.user.role`.
     pub path: String,
-    /// Its declared type.
+    /// The declared type.
     pub expected: String,
-    /// The type that the message has there, or `missing`.
+    /// The actual type in the message, or `missing`.
     pub found: String,
-    /// A likely cause: a key spelled almost like the field, or the statement that uses an undeclared field so.
+    /// A likely cause: a similarly spelled key, or the statement from whose use the type of an
+    /// undeclared field was inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// The declared input made ready to hold many messages against: the fields sorted by name, as the
-/// keys of a JSON object are, so that both are walked together instead of looking each field up.
+/// The declared input, compiled to check many messages. The fields are sorted by name, as the keys
+/// of a JSON object are. A check therefore merges both sequences instead of looking up each field.
 #[derive(Clone, Debug)]
 pub struct Promises(Vec<Promise>);
 
@@ -38,7 +40,7 @@ struct Promise {
 }
 
 impl Promises {
-    /// Of a declared input or a record in it.
+    /// Compiles a declared input or a nested record.
     pub fn of(record: &Record) -> Promises {
         let mut promises: Vec<Promise> = record
             .fields
@@ -54,8 +56,8 @@ impl Promises {
         Promises(promises)
     }
 
-    /// True when a message surely keeps them all. When not, [`breaches`] has the last word: an object
-    /// may hold its keys in another order, or more of them than are worth a walk.
+    /// True if the message certainly satisfies the contract. If false, call [`breaches`] to decide.
+    /// An object may have its keys in another order, or too many keys for this check.
     pub fn surely_kept(&self, message: &Json) -> bool {
         matches!(message, Json::Object(map) if self.kept_by(map))
     }
@@ -94,8 +96,9 @@ impl Promise {
     }
 }
 
-/// Holds a message against the declared input. Lists and dicts are checked only for being one, and
-/// fields that are not declared are let through. Allocates only when something is wrong.
+/// Checks a message against the declared input and returns its violations. Elements of lists and
+/// dicts are not checked, and undeclared fields are allowed. Allocates only if there is a
+/// violation.
 pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
     let mut found = Vec::new();
     match message {
@@ -110,7 +113,7 @@ pub fn breaches(input: &Record, message: &Json) -> Vec<Breach> {
     found
 }
 
-/// Finds the breaches of a record; `path` leads to it from the message's top.
+/// Finds the violations in a record; `path` is the record's path in the message.
 fn fields<'r>(
     record: &'r Record,
     map: &Map<String, Json>,
@@ -120,7 +123,8 @@ fn fields<'r>(
     for field in &record.fields {
         path.push(&field.name);
         let mut breach = |kind: String| {
-            // A record's fields would only bury what is wrong.
+            // For a record, only `record` is shown: a list of its fields would hide the actual
+            // mistake.
             let expected = field.ty.fields().map_or_else(|| field.ty.to_string(), |_| "record".to_owned());
             let hint = (kind == MISSING).then(|| misspelt(record, map, path)).flatten();
             found.push(Breach { path: path.join("."), expected, found: kind, hint });
@@ -143,16 +147,17 @@ fn fields<'r>(
 }
 
 const MISSING: &str = "missing";
-/// The most undeclared keys of an object that are held against a missing field.
+/// Maximum number of undeclared keys of an object to compare with a missing field.
 const MOST_KEYS: usize = 64;
 
-/// The key of a message that is spelled almost like a missing field, which stands last in the path.
+/// Suggests the message key that is spelled like the missing field, which is the last element of
+/// `path`.
 fn misspelt(record: &Record, map: &Map<String, Json>, path: &[&str]) -> Option<String> {
     let (name, around) = path.split_last()?;
     let strange = |key: &&str| {
         key.len().abs_diff(name.len()) <= 4 && record.get(key).is_none() && !key.chars().any(char::is_control)
     };
-    // Null is no value, and columns cannot tell it from a key that is not there.
+    // A null is not a value, and columnar data cannot distinguish it from an absent key.
     let keys = map.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.as_str());
     let near = nearest(name, keys.filter(strange).take(MOST_KEYS))?;
     let key: String = around.iter().flat_map(|part| [*part, "."]).chain([near]).collect();

@@ -1,6 +1,6 @@
-//! Types. A type is a set of *kinds* a value may have, with the element type or fields where the
-//! set holds a list, dict or record. One shape serves declared types (`int` is one kind, `number`
-//! two, `any` all) and the types inferred from a field's uses ("string or list").
+//! Types. A type is a set of *kinds* of values, with the element type or fields if the set contains
+//! a list, dict or record. The same structure represents declared types and inferred types. A
+//! declared `int` is one kind, `number` two, `any` all. An inferred type may be "string or list".
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -23,11 +23,11 @@ pub enum Kind {
     /// A 64-bit float; never NaN or infinite.
     Float,
     String,
-    /// A point in time, read from RFC 3339 text.
+    /// A point in time, parsed from RFC 3339 text.
     DateTime,
     List,
     Dict,
-    /// A version, which only `version` makes: no message holds one.
+    /// A version. Only the function `version` creates one; messages contain none.
     Version,
 }
 
@@ -44,16 +44,16 @@ impl Kind {
     ];
 }
 
-/// A set of kinds; by default none.
+/// A set of kinds; empty by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindSet(u8);
 
 impl KindSet {
-    /// No kind: two uses that contradict each other.
+    /// No kind: the result of contradictory uses.
     pub const EMPTY: KindSet = KindSet(0);
-    /// The kinds of the values of messages.
+    /// All kinds that occur in messages.
     pub const ALL: KindSet = KindSet(0x7f);
-    /// The same, and those that are only computed.
+    /// All kinds, including those that are only computed.
     pub const EVERY: KindSet = KindSet(0xff);
     pub const BOOL: KindSet = KindSet(1 << Kind::Bool as u8);
     pub const INT: KindSet = KindSet(1 << Kind::Int as u8);
@@ -91,8 +91,8 @@ impl KindSet {
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
-    /// Kinds that compare with each other: integers and floats count as one family, every other
-    /// kind is its own.
+    /// Adds the kinds that these kinds compare with. Ints and floats are one family; every other
+    /// kind is its own family.
     #[must_use]
     pub fn families(self) -> KindSet {
         if self.overlaps(KindSet::NUMBER) { self.union(KindSet::NUMBER) } else { self }
@@ -100,7 +100,7 @@ impl KindSet {
 }
 
 impl KindSet {
-    /// The kinds as they stand in a message.
+    /// Returns the kinds as shown in a message.
     pub fn in_words(self) -> Message {
         let mut words: Vec<&str> = Vec::new();
         let number = KindSet::NUMBER.is_subset(self);
@@ -147,14 +147,14 @@ impl Argument for Ty {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ty {
     pub kinds: KindSet,
-    /// The inside of lists, dicts or records, as far as it is known.
+    /// The element type or fields of lists, dicts or records, if known.
     pub inner: Inner,
 }
 
-/// The inside of a type, as far as it is known.
+/// The element type or fields of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Inner {
-    /// Nothing: elements and fields are `any`.
+    /// Not known: elements and fields are `any`.
     Unknown,
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
@@ -162,7 +162,7 @@ pub enum Inner {
 }
 
 impl Ty {
-    /// A type about whose inside nothing is known.
+    /// Creates a type with unknown element type and fields.
     pub const fn plain(kinds: KindSet) -> Ty {
         Ty { kinds, inner: Inner::Unknown }
     }
@@ -199,7 +199,7 @@ impl Ty {
     pub const BUILTIN_NAMES: [&'static str; 9] =
         ["string", "int", "float", "number", "bool", "datetime", "any", "list", "dict"];
 
-    /// The element type of a list or the value type of a dict; `any` when unknown.
+    /// Returns the element type of a list or the value type of a dict; `any` if unknown.
     pub fn element(&self) -> Ty {
         match &self.inner {
             Inner::Element(element) => (**element).clone(),
@@ -212,8 +212,8 @@ impl Ty {
             _ => None,
         }
     }
-    /// True when every value of the type is one of `other`, as far as the kinds tell; insides are
-    /// compared where both are known. An `int` is accepted where a `float` is wanted.
+    /// True if every value of this type is a value of `other`. Element types and fields are
+    /// compared only if both are known. An `int` is accepted for a `float`.
     pub fn fits(&self, other: &Ty) -> bool {
         let wanted = if other.kinds.has(Kind::Float) { other.kinds.union(KindSet::INT) } else { other.kinds };
         if !self.kinds.is_subset(wanted) {
@@ -231,14 +231,14 @@ impl Ty {
             _ => true,
         }
     }
-    /// The type as it stands in a message: `int`, `string or list`.
+    /// Returns the type as shown in a message: `int`, `string or list`.
     pub fn in_words(&self) -> Message {
         match self.inner {
             Inner::Unknown => self.kinds.in_words(),
             _ => Message::verbatim(self.to_string()),
         }
     }
-    /// The type as a sentence says it: "an int", "a string or list".
+    /// Returns the type with an article: "an int", "a string or list".
     pub fn with_article(&self) -> Message {
         let (text, ty) = (self.to_string(), self.in_words());
         match text.as_str() {
@@ -248,7 +248,7 @@ impl Ty {
             _ => message!("a {ty}"),
         }
     }
-    /// The smallest type that holds the values of both.
+    /// Returns the smallest type that includes the values of both types.
     #[must_use]
     pub fn join(&self, other: &Ty) -> Ty {
         let inner = match (&self.inner, &other.inner) {

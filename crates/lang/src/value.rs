@@ -1,5 +1,5 @@
-//! Values during a decision: borrowed views of the message and of constants, cheap to copy. The
-//! tree type is `serde_json::Value`, for messages and constants alike.
+//! Values during a decision: borrowed views of the message and of constants, cheap to copy.
+//! Messages and constants are both stored as `serde_json::Value`.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Kleene's truth values. Only [`Tri::True`] selects.
+/// A truth value of Kleene's three-valued logic. A condition selects only if it is [`Tri::True`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tri {
     True,
@@ -21,7 +21,7 @@ pub enum Tri {
 }
 
 impl Tri {
-    /// The negation: unknown stays unknown.
+    /// Returns the negation; unknown stays unknown.
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "the operator trait would suggest two-valued logic")]
     pub fn not(self) -> Tri {
@@ -59,32 +59,32 @@ impl From<bool> for Tri {
     }
 }
 
-/// A value, or that there is none. Its layout is defined, a tag and what follows it, so that compiled
+/// A value, or a missing value. The layout is defined (a tag and a payload), so that JIT-compiled
 /// code can read it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, u8)]
 pub enum Value<'a> {
-    /// Absent, null, or not of the type it was read at.
+    /// Absent, null, or not of the type that was read.
     Missing,
     Bool(bool),
     Int(i64),
     Float(f64),
     Str(&'a str),
-    /// A point in time with the offset it was written with.
+    /// A point in time with its original UTC offset.
     DateTime(OffsetDateTime),
-    /// A version as [`version::version`] writes it: equal ones are the same text.
+    /// A version in the form that [`version::version`] produces: equal versions are equal texts.
     Version(&'a str),
-    /// A list of the message or a constant.
+    /// A list from the message or a constant.
     JsonList(&'a [Json]),
     /// A list computed during the decision; a missing element counts as null.
     List(&'a [Value<'a>]),
-    /// A dict or record of the message or a constant.
+    /// A dict or record from the message or a constant.
     Dict(&'a Map<String, Json>),
-    /// A dict computed during the decision, its keys sorted; a missing value counts as null.
+    /// A dict computed during the decision, with sorted keys; a missing value counts as null.
     Entries(&'a [(&'a str, Value<'a>)]),
 }
 
-/// A condition as a value: missing when it is unknown.
+/// Converts a condition to a value; unknown becomes missing.
 impl From<Tri> for Value<'_> {
     fn from(truth: Tri) -> Self {
         match truth {
@@ -96,8 +96,8 @@ impl From<Tri> for Value<'_> {
 }
 
 impl<'a> Value<'a> {
-    /// A view of a JSON value. Null is missing; an integer beyond 64 signed bits is read as the
-    /// nearest float.
+    /// Returns a view of a JSON value. Null becomes missing. An integer beyond 64 signed bits
+    /// becomes the nearest float.
     pub fn from_json(json: &'a Json) -> Value<'a> {
         match json {
             Json::Null => Value::Missing,
@@ -113,12 +113,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A finite float. The reader knows `-0` only as one; it is the integer 0.
+    /// Wraps a finite float. `-0` becomes the int 0, because the JSON reader returns `-0` as a
+    /// float.
     pub fn from_float(float: f64) -> Value<'a> {
         if float == 0.0 && float.is_sign_negative() { Value::Int(0) } else { Value::Float(float) }
     }
 
-    /// The kind of the value; `None` when missing.
+    /// Returns the kind of the value; `None` if missing.
     pub fn kind(self) -> Option<Kind> {
         Some(match self {
             Value::Missing => return None,
@@ -137,8 +138,9 @@ impl<'a> Value<'a> {
         matches!(self, Value::Missing)
     }
 
-    /// The typed read: the value when it is of one of these kinds, else missing. Where only floats
-    /// are wanted an integer becomes one; where only times are, RFC 3339 text does.
+    /// Reads the value as one of these kinds, or returns missing. An int converts to a float if
+    /// floats but not ints are accepted. RFC 3339 text converts to a time if times but not texts
+    /// are accepted.
     #[must_use]
     #[inline]
     pub fn read(self, kinds: KindSet) -> Value<'a> {
@@ -160,7 +162,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The field of a dict or record; missing on anything else.
+    /// Returns a field of a dict or record; missing for other values.
     #[must_use]
     pub fn field(self, name: &str) -> Value<'a> {
         match self {
@@ -173,7 +175,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Tells whether a dict or record has the key, with any value; `None` on anything else.
+    /// Reports whether a dict or record has the key, with any value; `None` for other values.
     pub fn has_key(self, name: &str) -> Option<bool> {
         match self {
             Value::Dict(map) => Some(map.contains_key(name)),
@@ -190,7 +192,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The keys and values of a dict or record; `None` on anything else.
+    /// Returns the keys and values of a dict or record; `None` for other values.
     pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Value<'a>)>> {
         self.dict_len()?;
         let json = if let Value::Dict(map) = self { Some(map) } else { None };
@@ -199,7 +201,7 @@ impl<'a> Value<'a> {
         Some(json.chain(fields.iter().copied()))
     }
 
-    /// `list[i]` or `dict[key]`; out of range, absent or of the wrong kind is missing.
+    /// Returns `list[i]` or `dict[key]`; missing if out of range, absent or of the wrong kind.
     #[must_use]
     pub fn index(self, index: Value<'_>) -> Value<'a> {
         match (self, index) {
@@ -222,7 +224,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The elements of a list; `None` on anything else.
+    /// Returns the elements of a list; `None` for other values.
     pub fn elements(self) -> Option<impl Iterator<Item = Value<'a>> + Clone> {
         let (json, values): (&[Json], &[Value]) = match self {
             Value::JsonList(items) => (items, &[]),
@@ -232,7 +234,8 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
-    /// The bytes of a text, and 8 for each element of a list and key of a dict.
+    /// Returns the size without nested values: the bytes of a text, or 8 per list element or dict
+    /// key.
     pub fn extent(self) -> u64 {
         match self {
             Value::Str(text) => text.len() as u64,
@@ -240,7 +243,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The extent of a value with all that lies in it; what is far beyond `most` is not read to its end.
+    /// Returns the size including nested values. Stops early once the size exceeds `most`.
     pub fn weight(self, most: u64) -> u64 {
         let weight = self.extent();
         match self {
@@ -268,7 +271,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as JSON; missing is null, a time its RFC 3339 text, a version its text.
+    /// Converts the value to JSON. Missing becomes null, a time its RFC 3339 text, a version its
+    /// text.
     pub fn to_json(self) -> Json {
         match self {
             Value::Missing => Json::Null,
@@ -279,7 +283,7 @@ impl<'a> Value<'a> {
             Value::DateTime(at) => Json::from(format_datetime(at)),
             Value::JsonList(items) => Json::Array(items.to_vec()),
             Value::List(items) => {
-                // A message may be one list of millions of numbers.
+                // A fast path, because a message may be one list of millions of numbers.
                 let json = |item: &Value<'_>| match *item {
                     Value::Int(value) => Json::from(value),
                     item => item.to_json(),
@@ -293,7 +297,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Copies a dict into the decision's arena; no key may stand twice.
+    /// Copies a dict into the decision's arena. Keys must be unique.
     pub fn dict_in(bump: &'a Bump, entries: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Value<'a> {
         let mut dict = bumpalo::collections::Vec::new_in(bump);
         dict.extend(entries);
@@ -309,7 +313,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A sum with something more; it is an error beyond `most`.
+/// Adds to a sum; returns the sum as an error if it exceeds `most`.
 #[inline]
 fn heavier(sum: u64, most: u64, more: u64) -> Result<u64, u64> {
     let sum = sum.saturating_add(more);
@@ -325,15 +329,15 @@ fn json_weight(json: &Json, most: u64) -> u64 {
     }
 }
 
-/// Empties a vector for values of the same type but another lifetime and keeps its room: collecting an
-/// emptied vector's iterator works in place. (A test holds the standard library to it.)
+/// Empties a vector and changes its element lifetime without reallocating. Collecting the emptied
+/// vector's iterator reuses its memory; a test checks that the standard library does so.
 #[inline]
 pub fn recycle<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();
     values.into_iter().map_while(|_| None).collect()
 }
 
-/// Makes room for so many cells.
+/// Grows the vector to at least `len` cells.
 #[inline]
 pub fn grow<T: Default>(cells: &mut Vec<T>, len: usize) {
     if cells.len() < len {
@@ -349,9 +353,9 @@ pub fn format_datetime(at: OffsetDateTime) -> String {
     at.format(&Rfc3339).unwrap_or_else(|_| at.to_string())
 }
 
-/// Exact comparison of an integer and a float: 2^53+1 is greater than 2^53 as a float.
+/// Compares an int and a float exactly: 2^53+1 is greater than 2^53 as a float.
 pub fn compare_int_float(int: i64, float: f64) -> Ordering {
-    // Every float of magnitude 2^63 or more lies outside the integers; below that truncation is exact.
+    // Floats of magnitude 2^63 or more are outside the int range. Below it, truncation is exact.
     if float >= 9_223_372_036_854_775_808.0 {
         return Ordering::Less;
     }
@@ -362,7 +366,7 @@ pub fn compare_int_float(int: i64, float: f64) -> Ordering {
     int.cmp(&(whole as i64)).then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
 }
 
-/// The order of two numbers, times or versions; `None` when they are of different kinds or have none.
+/// Compares two numbers, times, versions or texts; `None` for other kinds or different kinds.
 #[inline]
 pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {
@@ -372,20 +376,22 @@ pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
         (Value::Float(a), Value::Int(b)) => Some(compare_int_float(b, a).reverse()),
         (Value::DateTime(a), Value::DateTime(b)) => Some(a.cmp(&b)),
         (Value::Version(a), Value::Version(b)) => version::compare(a, b),
-        // UTF-8 keeps the order of code points.
+        // UTF-8 order equals code point order.
         (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
         _ => None,
     }
 }
 
-/// Equality as inside lists and dicts: two-valued; different kinds are unequal and null equals null.
+/// Two-valued equality, as used inside lists and dicts. Different kinds are unequal, and null
+/// equals null.
 pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Missing, Value::Missing) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => a == b,
-        // A time beside text: the text came from a list or dict, whose elements are read as they are.
+        // A time is compared with a text if the text comes from a list or dict, whose elements are
+        // not converted.
         (Value::DateTime(a), Value::Str(b)) | (Value::Str(b), Value::DateTime(a)) => {
             parse_datetime(b) == Some(a)
         }
@@ -404,7 +410,7 @@ pub fn identical(left: Value<'_>, right: Value<'_>) -> bool {
     }
 }
 
-/// Equality of two operands: unknown when one is missing or they are of different kinds.
+/// Equality of two operands: unknown if one is missing or if their kinds differ.
 #[inline]
 pub fn equal(left: Value<'_>, right: Value<'_>) -> Tri {
     match (left.kind(), right.kind()) {

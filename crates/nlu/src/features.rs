@@ -1,39 +1,42 @@
-//! Reads the features of a text. Everything the classifier knows about a text passes through [`Reader::read`], in
-//! training and afterwards.
+//! Extracts the features of a text. Training and classification both see a text only through
+//! [`Reader::read`].
 //!
-//! The text is prepared (Unicode NFKC, case folded, white space runs made one space) and cut into **tokens**: runs of
-//! word characters, and, of scripts that do not space words, single characters; so are emoji and other symbols.
-//! Punctuation ends a token and is left out, an apostrophe inside a word is just left out (`what's` is `whats`). Then
-//! there are three groups:
+//! The text is prepared: Unicode NFKC, case folding, and one space per run of white space. Then it
+//! is split into **tokens**. A token is a run of word characters, or one character of a script that
+//! does not separate words by spaces. An emoji or another symbol is also a token. Punctuation ends
+//! a token and is dropped. An apostrophe inside a word is only dropped: `what's` becomes `whats`.
+//! There are three groups of features:
 //!
 //! | group | features |
 //! |---|---|
-//! | [`Group::Word`] | each token, each pair of neighbours, and which tokens are the first and the last |
-//! | [`Group::Gram`] | two to four characters running, in each word with a space on both sides; two and three characters of unspaced script |
-//! | [`Group::Keyword`] | each of the authors' keywords that the text contains |
+//! | [`Group::Word`] | each token, each pair of adjacent tokens, the first and the last token |
+//! | [`Group::Gram`] | n-grams of 2 to 4 characters in words, of 2 to 3 in unspaced scripts |
+//! | [`Group::Keyword`] | each keyword of the intents that the text contains |
 //!
-//! A feature is known by a 64-bit hash that is spelled out here, so that it never changes with a library; among some
-//! thousand features two that fall together are not to be expected, and would do little harm.
+//! A space is added on both sides of a word before its n-grams are computed. A feature is
+//! identified by a 64-bit hash. The hash is implemented here so that no library update changes it.
+//! A collision among some thousand features is unlikely and would do little harm.
 
 use super::common::{is_common_char, is_common_word};
 use rulec_base::text::{Form, TextMode, WordSearcher, is_word_char};
 
-/// The number of bytes of a text that are read: 8 KiB, counted before preparing and again after it.
+/// Maximum number of bytes of a text that are read: 8 KiB. Applied before preparing and again after
+/// it.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
-/// The lengths of the character n-grams inside words.
+/// Lengths of character n-grams inside words.
 const GRAMS: std::ops::RangeInclusive<usize> = 2..=4;
-/// The lengths of those of unspaced script, where a character tells more.
+/// Lengths of character n-grams in unspaced scripts, where a character carries more information.
 const UNSPACED_GRAMS: std::ops::RangeInclusive<usize> = 2..=3;
 
-/// The kind of a feature; each group of a text's features has the same weight together.
+/// The group of a feature. Each group of a text's features has the same total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Words and pairs of words.
     Word,
     /// Character n-grams.
     Gram,
-    /// Keywords found.
+    /// Keywords found in the text.
     Keyword,
 }
 
@@ -44,7 +47,7 @@ pub const GROUPS: usize = 3;
 pub struct Feature {
     pub hash: u64,
     pub group: Group,
-    /// True when it is made of common words only, see [`super::common`].
+    /// Whether the feature consists of common words only, see [`super::common`].
     pub common: bool,
 }
 
@@ -61,7 +64,7 @@ fn prepare(text: &str) -> String {
     out
 }
 
-/// The first [`MAX_TEXT_BYTES`] of `text`, or a little less.
+/// Returns at most the first [`MAX_TEXT_BYTES`] bytes of `text`, cut at a character boundary.
 fn cut(text: &str) -> &str {
     let mut end = text.len().min(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
@@ -70,16 +73,16 @@ fn cut(text: &str) -> &str {
     &text[..end]
 }
 
-/// The keywords of all intents, to be found in one pass.
+/// The keywords of all intents, searched in one pass.
 #[derive(Clone, Debug, Default)]
 pub struct Keywords {
-    /// None when there are no keywords. Building can fail only on billions of bytes; then keywords are merely
-    /// sentences like the others.
+    /// `None` if there are no keywords. Building fails only for billions of bytes. Keywords then
+    /// only count as training sentences.
     searcher: Option<WordSearcher<'static>>,
 }
 
 impl Keywords {
-    /// Prepares `keywords`; blank ones are ignored, and one that comes twice is one.
+    /// Prepares `keywords`. Blank and duplicate keywords are ignored.
     pub fn new<'a>(keywords: impl Iterator<Item = &'a str>) -> Keywords {
         let mut prepared: Vec<String> = keywords.map(prepare).filter(|keyword| !keyword.is_empty()).collect();
         prepared.sort_unstable();
@@ -90,17 +93,18 @@ impl Keywords {
         Keywords { searcher: WordSearcher::many(&prepared).ok() }
     }
 
-    /// Roughly how many bytes they take.
+    /// Returns the approximate memory use in bytes.
     pub fn memory(&self) -> usize {
         self.searcher.as_ref().map_or(0, WordSearcher::memory)
     }
 }
 
-/// Reads texts; keeps its buffers from one to the next.
+/// Extracts features and reuses its buffers between texts.
 #[derive(Debug, Default)]
 pub struct Reader {
     prepared: String,
-    /// The word being read, with a space before it, or the run of unspaced characters.
+    /// The current word with a leading space, or the current run of unspaced characters without
+    /// one.
     run: Vec<char>,
     tokens: Vec<Token>,
     features: Vec<Feature>,
@@ -113,7 +117,8 @@ struct Token {
 }
 
 impl Reader {
-    /// The features of `text`, sorted; one that occurs twice is there twice. Empty when it has no token and no keyword.
+    /// Returns the features of `text`, sorted; a feature that occurs twice is listed twice. Empty
+    /// if the text contains no token and no keyword.
     pub fn read(&mut self, text: &str, keywords: &Keywords) -> &[Feature] {
         self.prepared = prepare(text);
         self.tokens.clear();
@@ -131,10 +136,10 @@ impl Reader {
         &self.features
     }
 
-    /// Fills `tokens`, and `features` with the n-grams.
+    /// Fills `tokens`, and adds the n-grams to `features`.
     fn cut_into_tokens(&mut self) {
         let mut rest = self.prepared.chars();
-        // A word collects in `run` after a space; unspaced characters without one.
+        // `run` starts with a space for a word, and without a space for unspaced characters.
         self.run.clear();
         while let Some(c) = rest.next() {
             if is_word_char(c) {
@@ -144,7 +149,7 @@ impl Reader {
                 }
                 self.run.push(c);
             } else if matches!(c, '\'' | '’') && self.run.first() == Some(&' ') {
-                // Inside a word an apostrophe is nothing; after it, the end of the word.
+                // An apostrophe inside a word is dropped; after a word it ends the word.
                 if !rest.clone().next().is_some_and(is_word_char) {
                     end_of_word(&mut self.run, &mut self.tokens, &mut self.features);
                 }
@@ -166,7 +171,7 @@ impl Reader {
         }
     }
 
-    /// Adds the features of tokens.
+    /// Adds the features of the tokens.
     fn words(&mut self) {
         let word = |hash: Hash, common| Feature { hash: hash.finish(), group: Group::Word, common };
         for token in &self.tokens {
@@ -183,7 +188,7 @@ impl Reader {
     }
 }
 
-/// The word in `run` becomes a token and its n-grams features; leaves `run` empty.
+/// Adds the word in `run` to the tokens and its n-grams to the features, and clears `run`.
 fn end_of_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<Feature>) {
     let common = is_common_word(&run[1..]);
     let hash = run[1..].iter().copied().fold(Hash::TOKEN, Hash::char).0;
@@ -193,7 +198,7 @@ fn end_of_word(run: &mut Vec<char>, tokens: &mut Vec<Token>, features: &mut Vec<
     run.clear();
 }
 
-/// The n-grams of unspaced characters; leaves `run` empty.
+/// Adds the n-grams of the unspaced characters in `run` to the features, and clears `run`.
 fn end_of_unspaced(run: &mut Vec<char>, features: &mut Vec<Feature>) {
     grams(run, UNSPACED_GRAMS, |hash, gram| {
         let common = gram.iter().all(|&c| is_common_char(c));
@@ -202,7 +207,7 @@ fn end_of_unspaced(run: &mut Vec<char>, features: &mut Vec<Feature>) {
     run.clear();
 }
 
-/// Calls `emit` with the n-grams of `run` and their hashes.
+/// Calls `emit` with the hash and the characters of each n-gram of `run`.
 fn grams(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl FnMut(u64, &[char])) {
     for start in 0..run.len() {
         let mut hash = Hash::GRAM;
@@ -215,19 +220,21 @@ fn grams(run: &[char], lengths: std::ops::RangeInclusive<usize>, mut emit: impl 
     }
 }
 
-/// True for what is neither letter, digit, space nor punctuation, and not of ASCII: emoji, arrows, currencies.
+/// True for symbols such as emoji, arrows and currency signs: non-ASCII characters that are not
+/// punctuation. Letters, digits and spaces are excluded by the caller.
 fn is_symbol(c: char) -> bool {
     !matches!(c,
         '\0'..='\u{a1}' | '§' | '«' | '\u{ad}' | '¶'..='¸' | '»' | '¿'
         | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{fe00}'..='\u{fe6f}' | '\u{fff0}'..='\u{ffff}')
 }
 
-/// FNV-1a by characters, ended by MurmurHash3's finaliser.
+/// FNV-1a over characters, with MurmurHash3's finalizer at the end.
 #[derive(Clone, Copy)]
 struct Hash(u64);
 
 impl Hash {
-    /// Each kind begins with another hash, so that the word `to` and the n-gram `to` are two features.
+    /// Each kind has its own initial hash, so that the word `to` and the n-gram `to` are different
+    /// features.
     const TOKEN: Hash = Hash(0xcbf2_9ce4_8422_2325);
     const WORD: Hash = Hash(0x9e37_79b9_7f4a_7c15);
     const PAIR: Hash = Hash(0x3c6e_f372_fe94_f82a);
@@ -257,7 +264,7 @@ mod tests {
         Reader::default().read(text, &Keywords::default()).to_vec()
     }
 
-    /// Counts the features of each group, and the common ones among them.
+    /// Counts the features of each group, and the common features.
     fn count(text: &str, keywords: &[&str]) -> ([usize; GROUPS], usize) {
         let keywords = Keywords::new(keywords.iter().copied());
         let mut counts = [0; GROUPS];
@@ -283,7 +290,7 @@ mod tests {
             ("退款", [5, 1, 0], 0),
             ("我的", [5, 1, 0], 5 + 1),
             ("我退款", [7, 2 + 1, 0], 2),
-            // An n-gram never spans what is between two runs; a pair does.
+            // An n-gram never spans two runs; a pair of tokens does.
             ("退, 款", [5, 0, 0], 0),
             ("a退", [5, 2 + 1, 0], 1 + 1 + 3),
             ("😡", [3, 0, 0], 0),
@@ -338,11 +345,11 @@ mod tests {
             assert!((1000..8 * MAX_TEXT_BYTES).contains(&features), "{name}: {features}");
             assert!((MAX_TEXT_BYTES - 8..=MAX_TEXT_BYTES).contains(&reader.prepared.len()), "{name}");
         }
-        // What is blank at the beginning is not read.
+        // Leading white space does not count towards the limit.
         assert_eq!(read(&format!("{}refund", " ".repeat(1 << 20))), read("refund"));
     }
 
-    /// Computed once; a change here is a change of every score in the field.
+    /// Computed once. A change here would change every score of deployed rule sets.
     #[test]
     fn hashes_never_change() {
         let hash = |text| read(text).iter().fold(0, |sum: u64, feature| sum.wrapping_add(feature.hash));

@@ -1,7 +1,7 @@
-//! The built-in intent classifier: which of the author's intents does a message mean, and how surely?
+//! The built-in intent classifier: it finds the intent that a message expresses, with a score.
 //!
-//! It works offline and needs nothing but the rules file: it is trained at load on what the author wrote for each
-//! intent, and answers with a score from 0 to 1, or abstains.
+//! The classifier works offline and needs only the rules file. At load time it is trained on the
+//! texts that the author wrote for each intent. It returns a score from 0 to 1, or abstains.
 //!
 //! ```
 //! # use rulec::classifier::{Classifier, Intent, Options};
@@ -18,36 +18,41 @@
 //!
 //! # How it works
 //!
-//! | module | the question it answers |
+//! | module | the question that it answers |
 //! |---|---|
 //! | `features` | which words, word pairs, character n-grams and keywords does a text have? |
-//! | `common` | which of them are in every second sentence, whatever it is about? |
-//! | `vocabulary` | how much does each weigh, and how does a text become a vector? |
-//! | `linear` | what does each intent ask of a vector? |
+//! | `common` | which of them are common in sentences on any subject? |
+//! | `vocabulary` | what weight has each, and how is a text converted to a vector? |
+//! | `linear` | how does each intent score a vector? |
 //!
-//! A text becomes a vector of TF-IDF weights. For each intent one linear function is fitted: at least 1 on its own
-//! sentences, at most 0 on those of all others (squared hinge losses, ridge penalty: a linear support vector machine,
-//! one against the rest). There is no constant term, so a text that shares nothing with any sentence scores 0
-//! whatever the number of intents, and what a text says beyond the vocabulary makes its vector longer and its scores
-//! lower. That is what lets one `threshold` serve three intents with five sentences each as well as 150 with a hundred.
+//! A text becomes a vector of TF-IDF weights. One linear function is fitted per intent: at least 1
+//! on the intent's own sentences, at most 0 on all others. This is a one-versus-rest linear support
+//! vector machine, with squared hinge loss and ridge penalty. There is no constant term, so a text
+//! that shares no feature with any sentence scores 0, whatever the number of intents. Features
+//! outside the vocabulary lower the scores, because they take a share of the vector's length. One
+//! `threshold` therefore works for three intents with five sentences each and for 150 with a
+//! hundred.
 //!
-//! The score is that function, cut to 0..=1 and rounded to four decimals, so that the number shown is the number
-//! compared: near 1 is as sure as of its own examples, 0 is nothing in common. It is a measure of evidence and not a
+//! The score is the value of that function, clamped to 0..=1 and rounded to four decimals. The
+//! displayed number is therefore the number that is compared. A score near 1 is as certain as for
+//! an example of the intent; 0 means nothing in common. The score measures evidence and is not a
 //! probability.
 //!
-//! # What it promises
+//! # Guarantees
 //!
-//! - The same intents in the same order give the same scores, bit for bit, on every machine: sums have one order,
-//!   nothing depends on a hash table's order, on threads, on a clock or on the platform's `ln` or `exp`.
-//! - Case, full-width forms (Unicode NFKC) and the amount of white space make no difference, nor does punctuation
-//!   where there is white space too.
-//! - Of a text, only the first [`MAX_TEXT_BYTES`] bytes are read.
+//! - The same intents in the same order give the same scores, bit for bit, on every machine. Sums
+//!   have a fixed order. Nothing depends on hash table order, threads, a clock, or the platform's
+//!   `ln` or `exp`.
+//! - Case, full-width forms (Unicode NFKC) and the amount of white space make no difference.
+//!   Punctuation makes no difference if there is white space too.
+//! - Only the first [`MAX_TEXT_BYTES`] bytes of a text are read.
 //!
-//! # What it costs
+//! # Cost
 //!
-//! With *i* intents, *s* sentences (descriptions, keywords and examples) and *f* features (at most
-//! [`MAX_FEATURES`], the most frequent): a model keeps *f* × (*i* + 42) bytes or so, training needs
-//! 4 × (*f* + *s*) × *i* bytes for a while and time in proportion to *s* × *i*. See `benches/classify.rs`.
+//! Let *i* be the number of intents, *s* of sentences (descriptions, keywords and examples), and
+//! *f* of features. At most [`MAX_FEATURES`] features are kept, the most frequent ones. A model
+//! takes about *f* × (*i* + 42) bytes. Training takes 4 × (*f* + *s*) × *i* bytes temporarily, and
+//! time proportional to *s* × *i*. See `benches/classify.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -67,28 +72,30 @@ use vocabulary::Vocabulary;
 pub use features::MAX_TEXT_BYTES;
 pub use vocabulary::MAX_FEATURES;
 
-/// The most intents a [`Verdict`] ranks.
+/// Maximum number of intents in the ranking of a [`Verdict`].
 pub const MAX_RANKED: usize = 5;
 
-/// The most sentences times intents that are trained on; 2²⁶ take 256 MiB while training.
+/// Maximum product of the numbers of sentences and intents in training; 2²⁶ take 256 MiB while
+/// training.
 pub const MAX_TRAINING_SIZE: usize = 1 << 26;
 
-/// An intent as the author declares it. All of its texts count, each as one sentence.
+/// An intent as the author declares it. Each of its texts counts as one sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intent {
-    /// The name that [`Verdict::chosen`] answers with; unique among the intents.
+    /// The id that [`Verdict::chosen`] returns; unique among the intents.
     pub id: String,
-    /// The intent's subject, in a sentence. May be empty.
+    /// A sentence that describes the intent. May be empty.
     pub description: String,
-    /// Words or phrases that speak for the intent wherever they stand in a message, however long it is; where
-    /// words have edges, at them (`port` is not found in `report`).
+    /// Words or phrases that indicate the intent wherever they occur in a message, regardless of
+    /// its length. They match whole words if their script has word boundaries: `port` is not found
+    /// in `report`.
     pub keywords: Vec<String>,
-    /// Messages as users would write them; five to ten make a good start.
+    /// Messages as users would write them; start with five to ten.
     pub examples: Vec<String>,
 }
 
 impl Intent {
-    /// An intent without texts.
+    /// Creates an intent without texts.
     pub fn new(id: impl Into<String>) -> Self {
         Intent { id: id.into(), ..Intent::default() }
     }
@@ -114,7 +121,7 @@ impl Intent {
         self
     }
 
-    /// Everything it is trained on; blank texts teach nothing.
+    /// Returns all training sentences; blank texts are skipped.
     fn sentences(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.description)
             .chain(&self.keywords)
@@ -124,28 +131,32 @@ impl Intent {
     }
 }
 
-/// The thresholds for abstaining. A higher threshold or margin means fewer wrong answers and fewer answers.
+/// The thresholds for abstaining. A higher threshold or margin gives fewer wrong answers and fewer
+/// answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// The least score of an intent that is chosen, from 0 to 1.
+    /// Minimum score of the chosen intent, from 0 to 1.
     pub threshold: f64,
-    /// The least lead over the second, from 0 to 1.
+    /// Minimum lead over the second-best intent, from 0 to 1.
     pub margin: f64,
 }
 
 impl Default for Options {
-    /// 0.3 and 0.05: tuned on sets of 2 to 150 intents with 3 to 100 sentences each.
+    /// Returns 0.3 and 0.05, which were tuned on sets of 2 to 150 intents with 3 to 100 sentences
+    /// each.
     fn default() -> Self {
         Options { threshold: 0.3, margin: 0.05 }
     }
 }
 
 impl Options {
-    /// The intent to choose of `ranked`, best first: none below the threshold or the margin, nor at score 0.
+    /// Returns the best intent of `ranked`, which is sorted best first. Returns `None` if the score
+    /// or the lead is too low, or the score is 0.
     pub fn choose<'a, 'c>(&self, ranked: &'a [Ranked<'c>]) -> Option<&'a Ranked<'c>> {
         let best = ranked.first()?;
         let lead = best.score - ranked.get(1).map_or(0.0, |second| second.score);
-        // Scores have four decimals, and so has their difference but for rounding.
+        // Scores have four decimals, so rounding removes the floating-point error of their
+        // difference.
         let lead = round(lead);
         (best.score > 0.0 && best.score >= self.threshold && lead >= self.margin).then_some(best)
     }
@@ -160,38 +171,38 @@ impl Options {
     }
 }
 
-/// The reason why a classifier could not be trained.
+/// Why a classifier could not be trained.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// An intent has no text with a word, a symbol or a keyword in it.
+    /// An intent has no text that contains a word, a symbol or a keyword.
     NoText {
-        /// Its id.
+        /// The id of the intent.
         id: String,
     },
-    /// Two intents have one id.
+    /// Two intents have the same id.
     Duplicate {
         /// The id.
         id: String,
     },
-    /// A threshold or margin outside 0..=1.
+    /// A threshold or margin is outside 0..=1.
     Option {
-        /// The option's name.
+        /// The name of the option.
         name: &'static str,
-        /// The value it had.
+        /// The invalid value.
         value: f64,
     },
-    /// More than [`MAX_TRAINING_SIZE`].
+    /// The product of sentences and intents exceeds [`MAX_TRAINING_SIZE`].
     TooLarge {
         /// The number of intents.
         intents: usize,
-        /// The number of sentences they have together.
+        /// The number of sentences of all intents.
         sentences: usize,
     },
 }
 
 impl TrainError {
-    /// The reason, in words.
+    /// Returns the error as a localized message.
     pub fn in_words(&self) -> Message {
         match self {
             TrainError::NoText { id } => {
@@ -223,15 +234,15 @@ impl std::error::Error for TrainError {}
 /// An intent with its score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ranked<'c> {
-    /// Its place among the intents the classifier was trained on.
+    /// Index of the intent in the training list.
     pub index: usize,
-    /// Its id.
+    /// Id of the intent.
     pub id: &'c str,
-    /// From 0 to 1, in steps of 0.0001.
+    /// Score from 0 to 1, in steps of 0.0001.
     pub score: f64,
 }
 
-/// The answer of [`Classifier::classify`].
+/// The result of [`Classifier::classify`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict<'c> {
     ranked: SmallVec<[Ranked<'c>; MAX_RANKED]>,
@@ -239,24 +250,25 @@ pub struct Verdict<'c> {
 }
 
 impl<'c> Verdict<'c> {
-    /// The id of the intent the message means; none when the classifier abstains.
+    /// Returns the id of the intent that the message expresses, or `None` if the classifier
+    /// abstains.
     pub fn chosen(&self) -> Option<&'c str> {
         self.chosen
     }
 
-    /// The best intents, at most [`MAX_RANKED`], best first; of equal ones, the one declared first. Empty for a
-    /// text without a word, a symbol or a keyword.
+    /// Returns the best intents, at most [`MAX_RANKED`], best first. Intents with equal scores are
+    /// in declaration order. Empty for a text without a word, a symbol or a keyword.
     pub fn ranked(&self) -> &[Ranked<'c>] {
         &self.ranked
     }
 
-    /// The best intent's score, chosen or not; 0 when there is none.
+    /// Returns the score of the best intent, whether chosen or not; 0 if there is none.
     pub fn score(&self) -> f64 {
         self.ranked.first().map_or(0.0, |best| best.score)
     }
 }
 
-/// A trained model: immutable, to be shared among threads.
+/// A trained model. Immutable, so threads can share it.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     ids: Vec<String>,
@@ -267,7 +279,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Learns `intents`. Without any, every text is abstained from.
+    /// Trains on `intents`. Without intents, the classifier abstains on every text.
     pub fn train(intents: &[Intent], options: Options) -> Result<Classifier, TrainError> {
         options.check()?;
         let ids: Vec<String> = intents.iter().map(|intent| intent.id.clone()).collect();
@@ -309,7 +321,8 @@ impl Classifier {
         Ok(Classifier { ids, options, keywords, vocabulary, linear })
     }
 
-    /// Finds the intent that `text` means. The same text has the same answer, whatever was asked before.
+    /// Finds the intent that `text` expresses. The result depends only on the text, not on earlier
+    /// calls.
     pub fn classify(&self, text: &str) -> Verdict<'_> {
         let mut reader = Reader::default();
         let features = reader.read(text, &self.keywords);
@@ -338,23 +351,23 @@ impl Classifier {
         Verdict { ranked, chosen }
     }
 
-    /// The ids, in the order they were declared in.
+    /// Returns the ids in declaration order.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }
 
-    /// The thresholds for abstaining.
+    /// Returns the thresholds for abstaining.
     pub fn options(&self) -> Options {
         self.options
     }
 
-    /// Roughly how many bytes the model takes.
+    /// Returns the approximate memory use of the model in bytes.
     pub fn memory(&self) -> usize {
         self.vocabulary.memory() + self.linear.memory() + self.keywords.memory()
     }
 }
 
-/// A score or a difference of scores, to four decimals.
+/// Rounds a score or a difference of scores to four decimals.
 fn round(score: f64) -> f64 {
     (score * 10_000.0).round() / 10_000.0
 }

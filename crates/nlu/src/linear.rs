@@ -1,36 +1,37 @@
-//! One linear function for each intent, fitted to the sentences of all.
+//! One linear function per intent, fitted to the sentences of all intents.
 //!
-//! For an intent, *w* minimises `½|w|² + Σ c · max(0, 1 - w·x)²` over its own sentences plus `Σ c' · max(0, w·x)²` over
-//! those of the others. The dual of that has one variable α ≥ 0 for each sentence and is solved by going through
-//! the sentences over and over, each time setting one α to its best value (Hsieh, Chang, Lin, Keerthi and
-//! Sundararajan, "A dual coordinate descent method for large-scale linear SVM", ICML 2008).
+//! For an intent, *w* minimises a sum of three terms. They are `½|w|²`, `Σ c · max(0, 1 - w·x)²`
+//! over its own sentences, and `Σ c' · max(0, w·x)²` over all other sentences. The dual problem has
+//! one variable α ≥ 0 per sentence. It is solved by repeated passes over the sentences, each step
+//! setting one α to its best value. (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual
+//! coordinate descent method for large-scale linear SVM", ICML 2008.)
 //!
-//! All intents are fitted side by side: a feature's weights for all of them lie together in a row, so that the inner
-//! loops run over a row, which a compiler turns into vector instructions without changing the order of any sum. The
-//! finished weights are kept in eight bits each, with one scale for each row; that changes scores by some
-//! thousandths.
+//! All intents are fitted together. The weights of a feature for all intents are one row, so that
+//! the inner loops run over a row. A compiler can vectorize them without changing the order of any
+//! sum. The final weights are quantized to eight bits, with one scale per row, which changes scores
+//! by some thousandths.
 
 use super::vocabulary::Vector;
 
-/// `c`, what missing one of an intent's own sentences costs: there are few of them.
+/// `c`, the cost of missing one of the intent's own sentences. It is higher because they are few.
 const OWN_COST: f32 = 5.0;
-/// `c'`, what catching one of another intent's costs.
+/// `c'`, the cost of accepting a sentence of another intent.
 const OTHER_COST: f32 = 1.0;
 
-/// Training ends with a pass in which no α changes by more.
+/// Training ends after a pass in which no α changes by more than this.
 const TOLERANCE: f32 = 1e-3;
-/// At the latest it ends after this many visits to sentences, or after the nearer bound of [`PASSES`]: many passes
-/// cost nothing where there are few sentences, and gain nothing where there are many.
+/// Maximum number of visits to sentences; the number of passes stays within [`PASSES`]. Many passes
+/// cost little for few sentences, and gain little for many.
 const VISITS: usize = 40_000;
-/// The least and the most passes.
+/// Minimum and maximum number of passes.
 const PASSES: (usize, usize) = (8, 100);
 
-/// A sentence to train on.
+/// A training sentence.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The features, each once.
+    /// The features, each at most once.
     pub vector: Vector,
-    /// The intent it belongs to.
+    /// Index of the intent.
     pub label: usize,
 }
 
@@ -38,14 +39,14 @@ pub struct Row {
 #[derive(Clone, Debug)]
 pub struct Linear {
     labels: usize,
-    /// A row of `labels` weights for each feature.
+    /// A row of `labels` quantized weights for each feature.
     weights: Vec<i8>,
-    /// The factor by which a row's weights are to be multiplied.
+    /// The factor that restores the weights of each row.
     scales: Vec<f32>,
 }
 
 impl Linear {
-    /// Fits `rows`, whose features are below `features` and whose labels below `labels`.
+    /// Fits `rows`. All feature ids are below `features`, and all labels below `labels`.
     pub fn fit(rows: &[Row], features: usize, labels: usize) -> Linear {
         let mut fitting = Fitting {
             labels,
@@ -70,7 +71,7 @@ impl Linear {
         fitting.finish()
     }
 
-    /// The functions' values at `vector`, by label.
+    /// Returns the value of each function at `vector`, by label.
     pub fn scores(&self, vector: &[(u32, f32)]) -> Vec<f32> {
         let mut sums = vec![0.0; self.labels];
         for &(feature, value) in vector {
@@ -83,7 +84,7 @@ impl Linear {
         sums
     }
 
-    /// Roughly how many bytes it takes.
+    /// Returns the approximate memory use in bytes.
     pub fn memory(&self) -> usize {
         self.weights.len() + size_of_val(self.scales.as_slice())
     }
@@ -91,17 +92,18 @@ impl Linear {
 
 struct Fitting {
     labels: usize,
-    /// As in [`Linear`], in full.
+    /// As in [`Linear`], but not quantized.
     weights: Vec<f32>,
-    /// A row of `labels` for each sentence.
+    /// A row of `labels` variables α for each sentence.
     alphas: Vec<f32>,
-    /// Of the visit: the functions' values, and by how much the sentence's share in each changes.
+    /// For the current visit: the value of each function, and the change of the sentence's
+    /// contribution to each.
     sums: Vec<f32>,
     steps: Vec<f32>,
 }
 
 impl Fitting {
-    /// Sets all α of sentence `i` to their best values; by how much did the largest change?
+    /// Sets all α of sentence `i` to their best values, and returns the largest change.
     fn visit(&mut self, i: usize, row: &Row) -> f32 {
         let labels = self.labels;
         self.sums.fill(0.0);
@@ -114,12 +116,13 @@ impl Fitting {
         let square: f32 = row.vector.iter().map(|(_, value)| value * value).sum();
         let alphas = &mut self.alphas[i * labels..][..labels];
 
-        // The own intent asks for w·x ≥ 1. Its α is put aside, so that the loop below treats all labels alike.
+        // The sentence's own intent requires w·x ≥ 1. Its α is saved, so that the loop below treats
+        // all labels alike.
         let own = alphas[row.label];
         let ridge = 0.5 / OWN_COST;
         let own_new = (own + (1.0 - self.sums[row.label] - ridge * own) / (square + ridge)).max(0.0);
 
-        // The others ask for w·x ≤ 0.
+        // The other intents require w·x ≤ 0.
         let ridge = 0.5 / OTHER_COST;
         let factor = 1.0 / (square + ridge);
         let mut largest = 0.0_f32;
@@ -150,14 +153,14 @@ impl Fitting {
         for row in self.weights.chunks_exact(self.labels.max(1)) {
             let scale = row.iter().fold(0.0_f32, |largest, weight| largest.max(weight.abs())) / 127.0;
             scales.push(scale);
-            // A row of zeros has scale 0; the quotient is then not a number and becomes 0.
+            // A row of zeros has scale 0; the quotient is then NaN and becomes 0.
             weights.extend(row.iter().map(|weight| (weight / scale).round() as i8));
         }
         Linear { labels: self.labels, weights, scales }
     }
 }
 
-/// Marsaglia's generator, from a fixed seed: an order without a pattern, the same every time.
+/// Marsaglia's xorshift generator with a fixed seed: a pseudo-random order that is always the same.
 struct XorShift(u64);
 
 impl XorShift {
@@ -179,7 +182,7 @@ mod tests {
         Row { vector: vector.to_vec(), label }
     }
 
-    /// Two labels, one feature of their own each and one they share.
+    /// Two labels, each with one feature of its own and one shared feature.
     fn rows() -> Vec<Row> {
         vec![row(0, &[(0, 0.8), (2, 0.6)]), row(1, &[(1, 0.8), (2, 0.6)])]
     }
@@ -198,7 +201,8 @@ mod tests {
         assert_eq!(linear.scores(&[]), [0.0, 0.0]);
     }
 
-    /// At the optimum the derivative by each weight is zero: `w = Σ ± α x`, with `α = 2 c · the sentence's loss`.
+    /// At the optimum the derivative by each weight is zero: `w = Σ ± α x`, with α = 2 · cost ·
+    /// loss of the sentence.
     #[test]
     fn reaches_the_optimum() {
         let (rows, labels, features) = (rows(), 2, 3);

@@ -1,4 +1,4 @@
-//! The classifier as a whole: what it promises, whatever it is trained on.
+//! Tests of the whole classifier: guarantees for any training set.
 
 mod few_shot;
 
@@ -50,7 +50,7 @@ fn the_same_intents_give_the_same_bits() {
     }
 }
 
-/// Seen on one machine, to be seen on all.
+/// Scores recorded on one machine; every machine must give the same.
 #[test]
 fn golden_scores() {
     let classifier = trained();
@@ -131,7 +131,7 @@ fn texts_without_words_are_abstained_from() {
     for text in ["", " ", "\u{3000}\n", "?!…", "\0", "'", "\u{200b}"] {
         assert_eq!(all.classify(text), Verdict::default(), "{text:?}");
     }
-    // Nothing in common is not chosen either, though it is ranked.
+    // An intent with score 0 is not chosen either, although it is ranked.
     let verdict = all.classify("qqq");
     assert_eq!((verdict.chosen(), verdict.score(), verdict.ranked().len()), (None, 0.0, 3));
 }
@@ -233,8 +233,8 @@ fn errors_name_the_intent_and_the_remedy() {
     }
 }
 
-/// Random texts of everything that is treated on its own: scores stay in range and in order, and the answer is
-/// the one the ranking gives.
+/// Random texts from all pieces that are handled specially. Scores stay in range and sorted, and
+/// the chosen intent agrees with the ranking.
 #[test]
 fn holds_for_any_text() {
     const PIECES: [&str; 24] = [

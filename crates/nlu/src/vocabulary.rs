@@ -1,23 +1,24 @@
-//! Weighs features, and makes a vector of a text.
+//! Weights features and converts texts to vectors.
 //!
-//! Weights are TF-IDF: `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))` for a feature that is *n* times in the text and in *d*
-//! of *s* sentences, where the sentences of the prior ([`super::common`]) are counted in. Each group of features has the
-//! length 1, and so has the whole. A feature outside the vocabulary weighs like one that is in no sentence: it
-//! has no place in the vector, but its share of the length.
+//! Weights are TF-IDF: `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))`. Here a feature occurs *n* times
+//! in the text and in *d* of *s* sentences, including the sentences of the prior
+//! ([`super::common`]). Each group of features is scaled to equal length, and the whole vector to
+//! length 1. A feature outside the vocabulary is weighted as one that occurs in no sentence. It is
+//! left out of the vector but counts towards its length.
 
 use super::common::{PRIOR_COMMON, PRIOR_SENTENCES};
 use super::features::{Feature, GROUPS};
 use hashbrown::HashMap;
 
-/// The most features of a vocabulary: 2¹⁵. The most frequent are kept.
+/// Maximum number of features in a vocabulary: 2¹⁵. The most frequent are kept.
 pub const MAX_FEATURES: usize = 1 << 15;
 
-/// The numbers of features with their weights, each once.
+/// Feature ids with their weights, each id at most once.
 pub type Vector = Vec<(u32, f32)>;
 
 type Map<V> = HashMap<u64, V, foldhash::fast::FixedState>;
 
-/// Counts in how many sentences each feature is.
+/// Counts the number of sentences that contain each feature.
 #[derive(Debug, Default)]
 pub struct Counting {
     sentences: u32,
@@ -25,7 +26,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Adds a sentence by its features, sorted.
+    /// Adds a sentence, given by its sorted features.
     pub fn add(&mut self, features: &[Feature]) {
         self.sentences += 1;
         for same in features.chunk_by(|a, b| a.hash == b.hash) {
@@ -35,8 +36,8 @@ impl Counting {
 
     pub fn finish(self) -> Vocabulary {
         let mut found: Vec<(u64, (u32, bool))> = self.found.into_iter().collect();
-        // Of equally frequent ones the hash decides: by chance, yet the same everywhere, and fair to the intents
-        // declared last.
+        // Ties in frequency are broken by the hash: arbitrary but deterministic, and without a bias
+        // against the intents declared last.
         found.sort_unstable_by_key(|&(hash, (count, _))| (std::cmp::Reverse(count), hash));
         found.truncate(MAX_FEATURES);
         let idf = |count: u32, common: bool| {
@@ -52,32 +53,32 @@ impl Counting {
     }
 }
 
-/// The features that are known, and what they weigh.
+/// The known features with their weights.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     numbers: Map<u32>,
-    /// By number.
+    /// Weights by feature id.
     weights: Vec<f32>,
-    /// The weight of an unknown feature, and of an unknown common one.
+    /// The weight of an unknown feature, and of an unknown common feature.
     unknown: [f32; 2],
 }
 
 impl Vocabulary {
-    /// The number of features.
+    /// Returns the number of features.
     pub fn len(&self) -> usize {
         self.weights.len()
     }
 
-    /// Roughly how many bytes it takes.
+    /// Returns the approximate memory use in bytes.
     pub fn memory(&self) -> usize {
         self.numbers.allocation_size() + size_of_val(self.weights.as_slice())
     }
 
-    /// The vector of a text by its features, sorted. At most 1 long.
+    /// Converts a text, given by its sorted features, to a vector of length at most 1.
     pub fn vector(&self, features: &[Feature]) -> Vector {
         let mut vector = Vec::with_capacity(features.len());
         let mut squares = [0.0_f32; GROUPS];
-        // Known features keep their group until the lengths are known; a number has bits to spare.
+        // Until the group lengths are known, the low bits of an id hold the group.
         for same in features.chunk_by(|a, b| a.hash == b.hash) {
             let Feature { hash, group, common } = same[0];
             let number = self.numbers.get(&hash);
@@ -102,8 +103,9 @@ const GROUP_BITS: u32 = 2;
 const GROUP_MASK: u32 = (1 << GROUP_BITS) - 1;
 const _: () = assert!(GROUPS <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
 
-/// The natural logarithm of a positive, finite, normal `x`, the same on every platform, which `f64::ln` is not
-/// bound to be. Wrong by a few units in the last place at most.
+/// Returns the natural logarithm of a positive, finite, normal `x`. The result is the same on every
+/// platform, which `f64::ln` does not guarantee. The error is at most a few units in the last
+/// place.
 fn ln(x: f64) -> f64 {
     // x = m · 2^e with m in [1/√2, √2), and ln m = 2 artanh((m - 1) / (m + 1)).
     const MANTISSA: u64 = (1 << 52) - 1;

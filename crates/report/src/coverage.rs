@@ -1,6 +1,7 @@
-//! Coverage: which routes of a rule set were chosen by some decisions, which predicates they saw true and false, and
-//! why the others were never reached. It is gathered from the reference evaluator, so it counts what is asked
-//! in the author's order; the engines may ask less. `test --coverage`, `doctor` and the studio show it.
+//! Coverage: which routes of a rule set were chosen, which predicates were true and false, and why
+//! the others were never reached. The counts come from the reference evaluator, so they include
+//! every condition evaluated in the author's order. The engines may evaluate fewer. The coverage is
+//! shown by `test --coverage`, by `doctor` and by the studio.
 
 mod conditions;
 
@@ -20,23 +21,23 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The name of the routes outside any table.
 const MAIN: &str = "routes";
-/// Characters of a condition that are shown.
+/// Maximum number of characters shown of a condition.
 const LONG: usize = 80;
-/// Most names that are listed as the reason of one gap.
+/// Maximum number of names listed as the reason of a gap.
 const NAMED: usize = 3;
 
-/// The counts of the decisions by one rule set.
+/// The counts over all decisions of one rule set.
 pub struct Coverage<'r> {
     rules: &'r Rules,
-    /// Decisions and judgements that were counted.
+    /// Number of decisions and payload judgements counted.
     decisions: usize,
     routes: Vec<Route>,
     tables: Vec<Searched>,
     conditions: Conditions,
-    /// The times that intent flows were asked, and that each was chosen.
+    /// How often the intent flows were evaluated, and how often each was chosen.
     intents: usize,
     flows: BTreeMap<String, usize>,
-    /// The payloads of each kind that were judged, and the rules they broke.
+    /// How often payloads of each kind were judged, and how often each rule was violated.
     judged: BTreeMap<String, usize>,
     broken: BTreeMap<(String, String), usize>,
 }
@@ -45,37 +46,37 @@ pub struct Coverage<'r> {
 struct Route {
     tried: usize,
     chosen: usize,
-    /// The times it was not tried, by the route that was chosen before.
+    /// How often the route was not tried because another route, the key, was chosen first.
     before: BTreeMap<String, usize>,
 }
 
 #[derive(Clone, Default)]
 struct Searched {
     times: usize,
-    /// The times that the default was taken.
+    /// How often the default was taken.
     default: usize,
 }
 
-/// A route or the like, or a predicate, with what was seen of it.
+/// A route or similar statement, or a predicate, with its counts.
 pub struct Item {
-    /// `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` or `condition`.
+    /// One of `route`, `branch`, `case`, `pattern`, `flow`, `default`, `rule` and `condition`.
     pub what: &'static str,
-    /// Its name; of a condition the author's text.
+    /// The name; for a condition its source text.
     pub name: String,
-    /// Its place.
+    /// The source span.
     pub span: Span,
-    /// The times it was tried.
+    /// How often it was tried.
     pub tried: usize,
-    /// The times it was chosen, or held; of a payload's rule, those it was broken.
+    /// How often it was chosen or true; for a payload rule, how often it was violated.
     pub yes: usize,
-    /// The times it was tried and did not.
+    /// How often it was tried and not chosen, or not true.
     pub no: usize,
-    /// The gap, and the reason; `None` where all was seen.
+    /// The gap in the coverage with its reason; `None` if fully covered.
     pub gap: Option<Message>,
 }
 
 impl<'r> Coverage<'r> {
-    /// Nothing has been decided yet.
+    /// Creates empty counts.
     pub fn new(rules: &'r Rules) -> Coverage<'r> {
         let program = rules.program();
         Coverage {
@@ -91,22 +92,22 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// The rules that decide.
+    /// Returns the rule set.
     pub fn rules(&self) -> &'r Rules {
         self.rules
     }
 
-    /// The number of decisions and judgements that were counted.
+    /// Returns the number of decisions and judgements counted.
     pub fn decisions(&self) -> usize {
         self.decisions
     }
 
-    /// The counts of conditions, for a decision or judgement to add its own.
+    /// Returns the condition counts, to which a decision or judgement adds its own.
     pub fn truths(&mut self) -> &mut Truths {
         &mut self.conditions.truths
     }
 
-    /// Counts a decision, but for its conditions.
+    /// Counts a decision, except for its conditions.
     pub fn see(&mut self, explanation: &Explanation) {
         self.decisions += 1;
         self.table(&explanation.trace);
@@ -118,7 +119,7 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts what a payload was found to be, but for the conditions.
+    /// Counts a payload judgement, except for its conditions.
     pub fn judge(&mut self, kind: &str, judgement: &Judgement) {
         self.decisions += 1;
         *self.judged.entry(kind.to_owned()).or_default() += 1;
@@ -128,7 +129,8 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Counts a decision of which only the outcome is known: the entry, the tables walked through, and the route.
+    /// Counts a decision of which only the outcome is known. `tables` are the tables searched,
+    /// starting with the entry; `route` is the chosen route.
     pub fn outcome(&mut self, tables: &[&str], route: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
@@ -181,7 +183,7 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Everything that can be chosen, with what was seen of it, in the order of the text.
+    /// Returns everything that can be chosen, with its counts, in source order.
     pub fn routes(&self, findings: &[Finding]) -> Vec<Item> {
         let program = self.rules.program();
         let (mut items, places) = (Vec::new(), defaults(self.rules));
@@ -225,7 +227,7 @@ impl<'r> Coverage<'r> {
         items
     }
 
-    /// The reason why a route was never chosen.
+    /// Explains why a route was never chosen.
     fn why_not(&self, span: Span, seen: &Route, searched: &Searched, findings: &[Finding]) -> Message {
         let hidden = findings.iter().map(|finding| &finding.diagnostic).find(|diagnostic| {
             let is_about = diagnostic
@@ -249,7 +251,7 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// The flows that are found by what they mean.
+    /// Returns the flows that are triggered by intent.
     fn intent_flows(&self) -> impl Iterator<Item = Item> {
         let flows = self.rules.program().flows.iter();
         flows.filter(|flow| matches!(flow.trigger, Trigger::Intent { .. })).map(|flow| {
@@ -275,7 +277,7 @@ impl<'r> Coverage<'r> {
         self.judged.get(&*payload.name).copied().unwrap_or_default()
     }
 
-    /// The rules of the payload kinds.
+    /// Returns the rules of all payload kinds.
     fn requirements(&self) -> Vec<Item> {
         let program = self.rules.program();
         let mut items = Vec::new();
@@ -304,7 +306,7 @@ impl<'r> Coverage<'r> {
         items
     }
 
-    /// The conditions with what was seen of them, in the order of the text.
+    /// Returns the conditions with their counts, in source order.
     pub fn conditions(&self) -> Vec<Item> {
         let program = self.rules.program();
         let reached = |owner: Owner| match owner {
@@ -331,7 +333,7 @@ impl<'r> Coverage<'r> {
 }
 
 impl<'r> Coverage<'r> {
-    /// The coverage by the tests of a rule set, those whose names are wanted.
+    /// Computes the coverage by the rule set's tests whose names `wanted` accepts.
     pub fn of_tests(rules: &'r Rules, wanted: impl Fn(&str) -> bool) -> Coverage<'r> {
         let (program, mut coverage) = (rules.program(), Coverage::new(rules));
         let matcher = program.has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
@@ -354,7 +356,7 @@ impl<'r> Coverage<'r> {
     }
 }
 
-/// The judge of the payload that a test gives, and the payload.
+/// Returns the judge for a test's payload, and the payload.
 fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), String> {
     let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
@@ -363,7 +365,7 @@ fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m
     Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
 }
 
-/// `TABLE.ROUTE`, or the route alone outside any table.
+/// Returns `TABLE.ROUTE`, or only the route name outside any table.
 fn named(program: &Program, table: TableId, name: &str) -> String {
     match table.0 {
         0 => name.to_owned(),
@@ -371,12 +373,12 @@ fn named(program: &Program, table: TableId, name: &str) -> String {
     }
 }
 
-/// The places of the defaults, by the name of their table.
+/// Returns the spans of the default statements, by table name.
 pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
     let mut places = HashMap::new();
     for statement in statements(rules) {
         match &statement.kind {
-            // Of an imported file only the tables count.
+            // From an imported file, only tables are used.
             StatementKind::Default { .. } if statement.span.file == FileId(0) => {
                 places.insert(MAIN.to_owned(), statement.span);
             }
@@ -391,13 +393,13 @@ pub fn defaults(rules: &Rules) -> HashMap<String, Span> {
     places
 }
 
-/// The statements of all files.
+/// Parses all files and returns their statements.
 fn statements(rules: &Rules) -> Vec<Statement> {
     let files = rules.sources().iter();
     files.flat_map(|(id, file)| parse(Threads::One, id, &file.text).statements).collect()
 }
 
-/// The author's text, as far as it helps to find it.
+/// Returns the text on one line, truncated to [`LONG`] characters.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONG) {
@@ -406,7 +408,7 @@ fn one_line(text: &str) -> String {
     }
 }
 
-/// The number of times, in words.
+/// Returns "once" or the number of times, as a localized message.
 pub fn times(count: usize) -> Message {
     if count == 1 { message!("once") } else { message!("{count} times") }
 }

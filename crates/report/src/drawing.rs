@@ -1,5 +1,5 @@
-//! The workflows and tables of rules as graphs: nodes and edges, each with what is said of it. `rulec graph` writes them
-//! down in several languages, the studio draws them.
+//! Workflows and tables as graphs of labelled nodes and edges. `rulec graph` prints them in several
+//! formats; the studio draws them.
 
 use rulec::Rules;
 use rulec_sema::hir::{
@@ -7,48 +7,48 @@ use rulec_sema::hir::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A node's outline.
+/// The outline of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Nothing special.
+    /// An ordinary node.
     Box,
-    /// With double lines: runs its next nodes side by side.
+    /// Double lines: the node runs its next nodes in parallel.
     Double,
-    /// The beginning of a search.
+    /// The start of a search.
     Start,
-    /// A condition that is asked.
+    /// A condition that is evaluated.
     Question,
-    /// The end of a decision.
+    /// The outcome of a decision.
     Outcome,
 }
 
 /// A node of a drawing.
 pub struct Node {
-    /// The words in it.
+    /// The text in the node.
     pub label: String,
-    /// Its outline.
+    /// The outline.
     pub shape: Shape,
 }
 
-/// An edge: from where to where, what is said of it, and whether it is dashed.
+/// An edge: its endpoints, its label, and whether it is dashed.
 pub struct Edge {
-    /// The node it leaves, by its number.
+    /// Index of the source node.
     pub from: usize,
-    /// The node it leads to.
+    /// Index of the target node.
     pub to: usize,
-    /// The words beside it.
+    /// The text next to the edge.
     pub label: String,
-    /// True for a way back, or for what is asked next.
+    /// Whether the edge is dashed: a loop-back, or the next condition to evaluate.
     pub dashed: bool,
 }
 
-/// A graph to draw; nodes are known by their numbers.
+/// A graph to draw. Nodes are identified by index.
 pub struct Drawing {
-    /// The name of what is drawn.
+    /// The name of the table or workflow.
     pub name: String,
-    /// Its nodes.
+    /// The nodes.
     pub nodes: Vec<Node>,
-    /// Its edges.
+    /// The edges.
     pub edges: Vec<Edge>,
 }
 
@@ -67,12 +67,12 @@ impl Drawing {
     }
 }
 
-/// A text without line breaks, which would end what it stands in.
+/// Joins a text to one line, because a line break would end the surrounding element.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A workflow: a node for each of its nodes, in their order.
+/// Draws a workflow. The drawing's nodes are in the workflow's order.
 pub fn workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
     let mut drawing = Drawing::new(&workflow.name);
     let numbers: HashMap<&str, usize> =
@@ -90,7 +90,7 @@ pub fn workflow(rules: &Rules, workflow: &Workflow) -> Drawing {
 fn next(rules: &Rules, node: &Declared, from: usize, numbers: &HashMap<&str, usize>, drawing: &mut Drawing) {
     let number = |id: &str| numbers.get(id).copied();
     let program = rules.program();
-    // A parallel node's router is never asked.
+    // The router of a parallel node is never called.
     let Some(router) = node.router.filter(|_| !node.is_parallel()) else {
         node.next.iter().filter_map(|id| number(id)).for_each(|to| drawing.edge(from, to, "", false));
         return;
@@ -114,7 +114,7 @@ fn next(rules: &Rules, node: &Declared, from: usize, numbers: &HashMap<&str, usi
     }
 }
 
-/// The names of the tables that a `goto` leads to.
+/// Returns the names of the tables that some `goto` enters.
 pub fn entered(program: &Program) -> BTreeSet<&str> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
@@ -125,7 +125,7 @@ pub fn entered(program: &Program) -> BTreeSet<&str> {
     tables.collect()
 }
 
-/// The rules of a table in the order they are asked, with the tables that they go to.
+/// Draws the rules of a table in evaluation order, and the tables that they enter by `goto`.
 pub fn table(rules: &Rules, name: &str) -> Drawing {
     let mut tables =
         Tables { rules, drawing: Drawing::new(name), heads: BTreeMap::new(), ends: HashMap::new() };
@@ -138,9 +138,9 @@ pub fn table(rules: &Rules, name: &str) -> Drawing {
 struct Tables<'r> {
     rules: &'r Rules,
     drawing: Drawing,
-    /// The node at which a table begins.
+    /// The start node of each table.
     heads: BTreeMap<TableId, usize>,
-    /// The ends of decisions, each once.
+    /// The outcome nodes, one for each outcome.
     ends: HashMap<String, usize>,
 }
 
@@ -164,7 +164,7 @@ impl Tables<'_> {
         let (mut last, mut word) = (head, "");
         for rule in table.order.iter().filter(|id| !program.rules[id.index()].disabled) {
             let asked = self.drawing.node(self.question(*rule), Shape::Question);
-            // What is asked next is asked where the one before does not hold.
+            // The next condition is evaluated if the one before is not true.
             self.drawing.edge(last, asked, word, last != head);
             let rule = &program.rules[rule.index()];
             let end = self.outcome(&rule.outcome, &rule.name);
@@ -178,7 +178,7 @@ impl Tables<'_> {
         head
     }
 
-    /// The question of a rule.
+    /// Returns the label for the condition of a rule.
     fn question(&self, id: RuleId) -> String {
         let program = self.rules.program();
         let rule = &program.rules[id.index()];
@@ -209,7 +209,8 @@ impl Tables<'_> {
     }
 }
 
-/// The place where a statement leads, in a few words: a handler, a table, a flow, nodes. `name` is the statement's own.
+/// Describes in a few words where an outcome leads: a handler, a table, a flow, or nodes. `name` is
+/// the name of the statement itself.
 pub fn leads_to(program: &Program, outcome: &Outcome, name: &str) -> String {
     match outcome {
         Outcome::Goto(table) => format!("goto {}", program.tables[table.index()].name),

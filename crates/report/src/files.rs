@@ -1,17 +1,18 @@
-//! Writing files so that nobody ever finds half of one.
+//! Writes files atomically, so that a reader never sees a half-written file.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
-/// A file that is written beside the one it replaces, and takes its place when it is whole ([`Replacement::finish`]). Whoever
-/// reads meanwhile finds the old one; a full disk or a program that is killed loses nothing. The permissions stay, and a link
-/// stays one. What is no regular file, such as `/dev/stdout`, is written to as it is.
+/// A temporary file next to the file that it will replace. [`Replacement::finish`] moves it into
+/// place. Until then readers see the old file, so a full disk or a killed program loses nothing.
+/// The permissions are kept, and a symbolic link stays a link. A path that is not a regular file,
+/// such as `/dev/stdout`, is written directly.
 pub struct Replacement {
     path: PathBuf,
     beside: Beside,
-    /// True when none may have come to stand there meanwhile.
+    /// Whether it is an error if a file appears at the path before `finish`.
     is_new: bool,
 }
 
@@ -21,23 +22,24 @@ enum Beside {
 }
 
 impl Replacement {
-    /// Begins a file that is to stand at a path.
+    /// Starts writing a file that replaces any existing file at `path`.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// If the file cannot be written.
     pub fn of(path: &Path) -> io::Result<Replacement> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if path.exists() && !path.is_file() {
             let beside = Beside::Itself(File::options().write(true).open(&path)?);
             return Ok(Replacement { path, beside, is_new: false });
         }
-        // A file that may not be written to is not replaced either.
+        // A file without write permission is not replaced either.
         let permissions = match File::options().write(true).open(&path) {
             Ok(old) => Some(old.metadata()?.permissions()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        // No name that a file of rules, messages or answers would have, should it be left behind.
+        // If the temporary file is left over after a crash, its name must not look like a rules,
+        // message or answer file.
         let mut builder = Builder::new();
         builder.prefix(".rulec-").suffix(".tmp");
         #[cfg(unix)]
@@ -49,10 +51,10 @@ impl Replacement {
         Ok(Replacement { path, beside: Beside::Another(beside), is_new: false })
     }
 
-    /// Begins a file that is to stand where there is none.
+    /// Starts writing a file at a path where no file exists.
     ///
     /// # Errors
-    /// When there is one, or nothing can be written there.
+    /// If a file exists, or the file cannot be written.
     pub fn of_none(path: &Path) -> io::Result<Replacement> {
         if path.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -60,7 +62,7 @@ impl Replacement {
         Ok(Replacement { is_new: true, ..Replacement::of(path)? })
     }
 
-    /// The file that is being written.
+    /// Returns the file to write to.
     pub fn file(&mut self) -> &mut File {
         match &mut self.beside {
             Beside::Another(file) => file.as_file_mut(),
@@ -68,16 +70,16 @@ impl Replacement {
         }
     }
 
-    /// Puts what was written in its place.
+    /// Moves the written file into place.
     ///
     /// # Errors
-    /// When the disk does not take it; what was there before is there still.
+    /// If the disk cannot store the file. The old file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
         let Beside::Another(file) = self.beside else { return Ok(()) };
         file.as_file().sync_all()?;
         let placed = if self.is_new { file.persist_noclobber(&self.path) } else { file.persist(&self.path) };
         placed.map_err(|error| error.error)?;
-        // The new name outlives a loss of power too, where folders can be asked for that.
+        // Syncs the folder too, where supported, so that the new name survives a power failure.
         if let Ok(folder) = File::open(folder(&self.path)) {
             let _ = folder.sync_all();
         }
@@ -89,18 +91,18 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 ///
 /// # Errors
-/// When it cannot be written; what was there before is there still.
+/// If the file cannot be written. The old file is then unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(Replacement::of(path)?, bytes)
 }
 
-/// The same where there must be no file yet.
+/// Creates a file completely or not at all; no file may exist at `path`.
 ///
 /// # Errors
-/// When there is one, or it cannot be written.
+/// If a file exists, or the file cannot be written.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(Replacement::of_none(path)?, bytes)
 }

@@ -1,10 +1,11 @@
-//! All that is seen of rules and their decisions, as data: the `rulec` program prints it, the studio shows it.
+//! Reports about rules and their decisions, as data. The `rulec` program prints them; the studio
+//! shows them.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`coverage`] | which routes and conditions some decisions reached |
+//! | [`coverage`] | which routes and conditions were reached by decisions |
 //! | [`drawing`] | workflows and tables as graphs |
-//! | [`files`] | writing a file whole or not at all |
+//! | [`files`] | atomic writing of files |
 //! | [`log`] | the lines of a decision log |
 
 pub mod coverage;

@@ -1,34 +1,36 @@
-//! The lines of a decision log, read back: `doctor`, `diff --replay` and the studio decide by them again.
+//! Parses the lines of a decision log, so that `doctor`, `diff --replay` and the studio can repeat
+//! the decisions.
 
 use serde_json::{Map, Value as Json};
 
-/// A line of a file that holds messages or decisions.
+/// A line of a file of messages or logged decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
     /// A message.
     Message(Json),
-    /// A decision that was logged.
+    /// A logged decision.
     Logged(Logged),
 }
 
-/// A decision as the router's log has it.
+/// A decision as the router logs it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Logged {
-    /// The entry that decided.
+    /// The entry table of the decision.
     pub entry: String,
-    /// The statement that was chosen.
+    /// The chosen statement, if any.
     pub route: Option<String>,
-    /// The tables that were walked through; the entry alone where the log names none.
+    /// The tables that were searched; only the entry if the log lists none.
     pub path: Vec<String>,
-    /// The time, as the log writes it.
+    /// The time, as written in the log.
     pub time: Option<String>,
-    /// The microseconds that the handler took.
+    /// The duration of the handler in microseconds.
     pub elapsed_us: Option<u64>,
-    /// The message, unless logging it was switched off.
+    /// The message, unless message logging was disabled.
     pub message: Option<Json>,
 }
 
-/// Reads a line: a decision where it has all that every decision of a log has, else a message.
+/// Parses a line. A line with all fields that every logged decision has is a decision; any other
+/// line is a message.
 pub fn line(mut line: Map<String, Json>) -> Line {
     if line.contains_key("generation") && is_decision(&line) {
         return Line::Logged(read(&mut line));
@@ -36,13 +38,14 @@ pub fn line(mut line: Map<String, Json>) -> Line {
     Line::Message(Json::Object(line))
 }
 
-/// Reads a line of a file that is known to be a log; `None` for what is no decision.
+/// Parses a line of a file that is known to be a decision log. Returns `None` if the line is not a
+/// decision.
 pub fn decision(mut line: Map<String, Json>) -> Option<Logged> {
     is_decision(&line).then(|| read(&mut line))
 }
 
 impl Line {
-    /// The message that is decided; `None` for a decision that was logged without it.
+    /// Returns the message to decide; `None` for a decision logged without its message.
     pub fn message(self) -> Option<Json> {
         match self {
             Line::Message(message) => Some(message),
@@ -92,7 +95,7 @@ mod tests {
             (vec!["routes".to_owned(), "billing".to_owned()], Some(12))
         );
         assert_eq!(found.message, Some(json!({"text": "money"})));
-        // A message may have such fields of its own.
+        // A message may have fields of the same names.
         let message = json!({"entry": "north", "route": "A4"});
         assert_eq!(read(message.clone()), Line::Message(message.clone()));
         let known =

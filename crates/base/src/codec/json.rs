@@ -1,4 +1,4 @@
-//! Values from outside this crate: JSON and points in time.
+//! The codec of types from other crates: JSON values and points in time.
 
 use super::{Codec, DecodeError, Reader, Writer};
 use serde_json::{Map, Number, Value as Json};

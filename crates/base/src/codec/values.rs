@@ -3,7 +3,7 @@
 use super::{Codec, DecodeError, Reader, Writer};
 use std::sync::Arc;
 
-/// At most these bytes are set aside before what a count promises has been seen.
+/// Maximum number of bytes to preallocate for a count that is not yet verified.
 const TRUST: usize = 1 << 20;
 
 macro_rules! numbers {
@@ -110,7 +110,7 @@ impl<T: Codec> Codec for Vec<T> {
     }
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let count = from.count()?;
-        // A count may promise more than the bytes hold, so room is made for what has come.
+        // An untrusted count may exceed the actual elements, so the preallocation is limited.
         let room = count.min(TRUST.max(from.rest.len()) / size_of::<T>().max(1));
         let mut items = Vec::with_capacity(room);
         from.nested(|from| {

@@ -1,10 +1,12 @@
-//! The table of diagnostic codes: one row each, never reused. A code's page in `docs/codes/` is
-//! what `rulec explain` prints; `language` has titles and pages in Chinese.
+//! The table of diagnostic codes: one row each, never reused. `rulec explain` prints a code's page
+//! from `docs/codes/`. The module `language` has titles and pages in Chinese.
 //!
-//! Ranges: `E00xx` files and characters · `E01xx` the shape of the text · `E02xx` names · `E03xx`
-//! types · `E04xx` literals and patterns · `E05xx` statements · `E06xx` messages to decide ·
-//! `E07xx` payloads · `E08xx` request analysis · `W00xx` characters · `W01xx` names · `W02xx` rules that
-//! do nothing · `W03xx` values · `W04xx` choices and flows · `W06xx` request analysis.
+//! Ranges of errors: `E00xx` files and characters; `E01xx` syntax; `E02xx` names; `E03xx` types;
+//! `E04xx` literals and patterns; `E05xx` statements; `E06xx` messages to decide; `E07xx` payloads;
+//! `E08xx` request analysis.
+//!
+//! Ranges of warnings: `W00xx` characters; `W01xx` names; `W02xx` rules without effect; `W03xx`
+//! values; `W04xx` choices and flows; `W06xx` request analysis.
 
 mod language;
 
@@ -13,11 +15,11 @@ pub use language::Language;
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use serde::{Serialize, Serializer};
 
-/// The weight of a finding: an error stops the compilation.
+/// The severity of a finding. An error stops the compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth a look; the rules still compile.
+    /// Suspicious; the rules still compile.
     Warning,
     /// The rules do not compile.
     Error,
@@ -25,26 +27,27 @@ pub enum Severity {
 
 macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
-        /// A stable diagnostic code. The variant is its meaning, [`Code::as_str`] what users see.
+        /// A stable diagnostic code. The variant names the meaning; [`Code::as_str`] is the form
+        /// that users see.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "the title beside each row says what it means")]
         pub enum Code { $($name,)* }
 
         impl Code {
-            /// Every code, in the order of the table.
+            /// Every code, in table order.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
-            /// The code as users see it, such as `E0203`.
+            /// Returns the code as users see it, such as `E0203`.
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $code,)* }
             }
 
-            /// The meaning of the code, in a few words.
+            /// Returns the meaning of the code in a few words.
             pub fn title(self) -> &'static str {
                 match self { $(Code::$name => $title,)* }
             }
 
-            /// The Markdown page with a wrong and a right example.
+            /// Returns the Markdown page of the code, with a wrong and a right example.
             pub fn page(self) -> &'static str {
                 match self { $(Code::$name => include_str!(concat!("../../docs/codes/", $code, ".md")),)* }
             }
@@ -207,12 +210,13 @@ codes! {
 }
 
 impl Code {
-    /// Warnings start with `W`, all others stop the compilation.
+    /// Returns the severity: codes that start with `W` are warnings, all others are errors.
     pub fn severity(self) -> Severity {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
     }
 
-    /// True for what only an analysis of the rules finds (`rulec check`), or finds more of than compiling them does.
+    /// True for codes that an analysis (`rulec check`) reports and the compiler does not report, or
+    /// reports less often.
     pub fn is_analysed(self) -> bool {
         matches!(
             self,
@@ -234,7 +238,7 @@ impl Code {
         )
     }
 
-    /// Looks a code up as users write it; case does not count.
+    /// Parses a code as users write it, ignoring case. Returns `None` for an unknown code.
     pub fn parse(text: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
     }

@@ -1,6 +1,6 @@
-//! Messages as data: a template and what stands in its holes, so that one finding can be told in several languages.
-//! The English words are the template itself, where the message is made (`said!`); those of other languages stand in
-//! one catalogue by template, as gettext has it.
+//! Localized messages: a template and the values of its argument placeholders, so that a message
+//! can be rendered in several languages. The template, written in the `message!` macro, is the
+//! English text. As in gettext, a catalogue maps each English template to its translation.
 
 use super::Language;
 use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
@@ -13,14 +13,15 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
-/// A sentence or phrase for people. It reads as its English text; [`Message::told_in`] gives that of another language.
+/// A sentence or phrase for people. Dereferences to its English text; [`Message::told_in`] returns
+/// the text in another language.
 #[derive(Clone)]
 pub struct Message(Form);
 
-/// Small, since errors hold messages.
+/// The two forms of a message. The type is small, because errors contain messages.
 #[derive(Clone)]
 enum Form {
-    /// A template without holes or braces, which is the English text.
+    /// A template without placeholders or braces, which is also the English text.
     Fixed(&'static str),
     Made(Box<Made>),
 }
@@ -28,20 +29,20 @@ enum Form {
 #[derive(Clone)]
 struct Made {
     template: Cow<'static, str>,
-    /// The content of each hole, in the template's order.
+    /// The value of each placeholder, in template order.
     holes: Vec<Hole>,
-    /// The English text.
+    /// The rendered English text.
     english: String,
 }
 
-/// The content of a hole.
+/// The value of an argument placeholder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Hole {
-    /// The same in every language: the author's text, a name, a number.
+    /// Text that is the same in every language: source text, a name, a number.
     Text(String),
-    /// Words, which each language has its own for.
+    /// A message, which is translated itself.
     Words(Message),
-    /// Several, one after the other, as each language joins them.
+    /// Several values, joined with the language's list separator.
     List(Vec<Hole>),
 }
 
@@ -66,10 +67,10 @@ impl Hole {
     }
 }
 
-/// Between the items of a list.
+/// The separator between list items.
 const JOINED: Message = message!(", ");
 
-/// The way that a language puts a piece behind others.
+/// Returns the function that appends text in a language.
 fn put(language: Language) -> fn(&mut String, &str) {
     match language {
         Language::English => String::push_str,
@@ -77,37 +78,39 @@ fn put(language: Language) -> fn(&mut String, &str) {
     }
 }
 
-/// A value that can stand in a hole of a message.
+/// A value that can fill an argument placeholder of a message.
 pub trait Argument {
-    /// Returns it as it stands there.
+    /// Returns the placeholder value.
     fn argument(&self) -> Hole;
 }
 
-/// The templates in Chinese by those in English.
+/// Maps English templates to Chinese templates.
 static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
-    // A test reads the same text.
+    // A test parses the same file, so the fallback does not occur.
     serde_json::from_str(include_str!("../../docs/zh/messages.json")).unwrap_or_default()
 });
 
 impl Message {
-    /// A message of a template and what stands in its holes; `said!` writes this.
+    /// Creates a message from a template and its placeholder values; `message!` expands to this
+    /// call.
     pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
         let english =
             fill(template, template, put(Language::English), |at| text_in(&holes, at, Language::English));
         Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), holes, english })))
     }
 
-    /// A message without holes or braces; `said!` writes this.
+    /// Creates a message without placeholders or braces; `message!` expands to this call.
     pub const fn fixed(template: &'static str) -> Message {
         Message(Form::Fixed(template))
     }
 
-    /// A text that is the same in every language, such as a name, or the words of the operating system.
+    /// Creates a message that is the same in every language, such as a name or an operating system
+    /// error.
     pub fn verbatim(text: impl Into<String>) -> Message {
         Message::new("{}", vec![Hole::Text(text.into())])
     }
 
-    /// The English text.
+    /// Returns the English text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Form::Fixed(template) => template,
@@ -115,14 +118,14 @@ impl Message {
         }
     }
 
-    /// The text in that language; in English where the catalogue has none.
+    /// Returns the text in `language`, or in English if the catalogue has no translation.
     pub fn told_in(&self, language: Language) -> Cow<'_, str> {
         match language {
             Language::English => Cow::Borrowed(self.as_str()),
             Language::Chinese => {
                 let (original, holes) = self.parts();
                 match (&self.0, CHINESE.get(original)) {
-                    // Its braces are none of a hole.
+                    // Braces in a fixed text are not placeholders.
                     (Form::Fixed(text), None) => Cow::Borrowed(*text),
                     (_, told) => {
                         let template = told.map_or(original, String::as_str);
@@ -133,7 +136,7 @@ impl Message {
         }
     }
 
-    /// A message that reads as this one does in that language.
+    /// Returns a message whose English text is this message's text in `language`.
     #[must_use]
     pub fn in_language(&self, language: Language) -> Message {
         match language {
@@ -142,7 +145,7 @@ impl Message {
         }
     }
 
-    /// The template, and what stands in its holes.
+    /// Returns the template and the placeholder values.
     fn parts(&self) -> (&str, &[Hole]) {
         match &self.0 {
             Form::Fixed(template) => (template, &[]),
@@ -150,7 +153,7 @@ impl Message {
         }
     }
 
-    /// True for the empty message, which stands where there is nothing to say.
+    /// True for the empty message, which means that there is no text.
     pub fn is_empty(&self) -> bool {
         self.as_str().is_empty()
     }
@@ -160,7 +163,7 @@ fn text_in(holes: &[Hole], at: usize, language: Language) -> Cow<'_, str> {
     holes.get(at).map_or(Cow::Borrowed(""), |hole| hole.told_in(language))
 }
 
-/// The words of a list that is joined by commas.
+/// Returns a message that joins the items with commas.
 pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     let items: Vec<Hole> = words.into_iter().map(|word| word.argument()).collect();
     match items.is_empty() {
@@ -169,7 +172,7 @@ pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     }
 }
 
-/// `a`, `a or b`, `a, b or c`.
+/// Returns a message such as `a`, `a or b` or `a, b or c`.
 pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     let mut words: Vec<A> = words.into_iter().collect();
     match (words.pop(), words.is_empty()) {
@@ -179,15 +182,15 @@ pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     }
 }
 
-/// A piece of a template.
+/// A piece of a template: literal text or a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece<'t> {
     Text(&'t str),
-    /// The name in a hole, which may be empty.
+    /// The name inside a placeholder, which may be empty.
     Hole(&'t str),
 }
 
-/// The pieces of a template.
+/// Splits a template into its pieces.
 fn pieces(template: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
@@ -206,7 +209,8 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The names of the holes of a template, in its order; one without a name is called by its number among these.
+/// Returns the placeholder names of a template, in order. An unnamed placeholder gets its index
+/// among the unnamed ones as its name.
 pub fn holes(template: &str) -> Vec<String> {
     let mut unnamed = 0..;
     let name = |piece| match piece {
@@ -217,14 +221,16 @@ pub fn holes(template: &str) -> Vec<String> {
     pieces(template).into_iter().filter_map(name).collect()
 }
 
-/// A template, in whatever language, with the holes filled as those of the original are.
+/// Fills the placeholders of a template, possibly translated, with the values of the same-named
+/// placeholders of `original`.
 fn fill<'t>(
     original: &str,
     template: &str,
     put: fn(&mut String, &str),
     text: impl Fn(usize) -> Cow<'t, str>,
 ) -> String {
-    // Each is taken once, so that what damaged bytes nest does not grow without bound.
+    // Each value is inserted only once. Otherwise nested messages decoded from damaged bytes could
+    // grow without bound.
     let mut names: Vec<Option<String>> = holes(original).into_iter().map(Some).collect();
     let mut own = holes(template).into_iter();
     let mut out = String::new();
@@ -243,8 +249,8 @@ fn fill<'t>(
     out
 }
 
-/// Puts a piece behind others, with the space that Chinese typography has between its characters and code or numbers, and
-/// without one between two of its characters.
+/// Appends a piece with Chinese spacing: a space between Chinese characters and code or numbers,
+/// and no space between two Chinese characters.
 fn spaced(out: &mut String, piece: &str) {
     let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     let other = |c: char| c.is_ascii_alphanumeric() || c == '`';
@@ -268,7 +274,7 @@ impl Default for Message {
     }
 }
 
-/// Messages are equal that are made of the same: the English text follows from that.
+/// Messages are equal if their templates and values are equal; equal English text follows.
 impl PartialEq for Message {
     fn eq(&self, other: &Message) -> bool {
         self.parts() == other.parts()

@@ -1,6 +1,7 @@
-//! Diagnostics as text for people, drawn by miette: the message, the author's lines with the places
-//! underlined, the remedy. miette sees only *windows* of the files: a few lines around the labels, made
-//! fit for a terminal. So a report costs what it shows, not what the files hold.
+//! Renders diagnostics as text, drawn by miette: the message, the source lines with underlined
+//! spans, and the remedy. miette receives only *windows* of the files: a few lines around each
+//! label, with control characters replaced. The cost of a report therefore depends on the
+//! output, not on the file size.
 
 use super::{Diagnostic, Label, Language, Severity};
 use crate::message;
@@ -11,39 +12,39 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, M
 use miette::{SourceCode, SourceSpan, SpanContents};
 use std::fmt::Display;
 
-/// Bytes of a long line shown before and after a label.
+/// Number of bytes shown before and after a label in a long line.
 const AROUND: usize = 100;
 
-/// Bytes of a label that are shown.
+/// Maximum number of bytes shown of a label.
 const LABEL: usize = 120;
 
-/// Bytes of a line that is shown whole.
+/// Maximum length in bytes of a line that is shown whole.
 const LINE: usize = 2 * AROUND + LABEL;
 
-/// Bytes that a line break has at most.
+/// Maximum length of a line break in bytes.
 const BREAK: u32 = 2;
 
-/// Bytes of a message that are shown.
+/// Maximum number of bytes shown of a message.
 const MESSAGE: usize = 2_000;
 
-/// The settings by which diagnostics are rendered.
+/// The settings for rendering diagnostics.
 pub struct Renderer<'a> {
-    /// The texts they point into.
+    /// The source files that the diagnostics refer to.
     pub sources: &'a SourceMap,
-    /// With the colours of a terminal.
+    /// Whether to use terminal colours.
     pub color: bool,
-    /// The language to tell them in.
+    /// The language of the messages.
     pub language: Language,
-    /// A file's name as it is shown.
+    /// Returns the name to display for a file.
     pub name: &'a dyn Fn(FileId) -> String,
 }
 
 impl Renderer<'_> {
-    /// Renders a diagnostic, each line ended.
+    /// Renders a diagnostic. Every line ends with a line feed.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         let theme = if self.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let (style, told) = (theme.styles.help, diagnostic.told_in(self.language));
-        // miette has but an English word before the remedy.
+        // miette writes an English word before the remedy, so other languages print their own.
         let own_help = self.language != Language::English;
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_links(false)
@@ -54,7 +55,8 @@ impl Renderer<'_> {
         let report = self.report(&shown);
         let mut out = String::new();
         if handler.render_report(&mut out, &report).is_err() {
-            // Only a label that lies in no window could fail, and then the message is left.
+            // Rendering fails only for a label outside every window. Then only the code and the
+            // message are shown.
             return format!("{}\n\n  {}\n", diagnostic.code, report.message);
         }
         if let Some(remedy) = remedy {
@@ -76,7 +78,8 @@ impl Renderer<'_> {
             *left = if touches { left.to(*right) } else { *left };
             touches
         });
-        // miette draws windows in the order of their offsets: that of the primary place comes first.
+        // miette draws windows in the order of their offsets, so the window of the primary span
+        // comes first.
         spans.sort_by_key(|span| !primary.is_some_and(|primary| covers(*span, primary)));
         let message = words(&diagnostic.message);
         let mut report =
@@ -104,7 +107,7 @@ impl Renderer<'_> {
     }
 }
 
-/// A diagnostic as miette takes it. The windows, one after another, are its source code.
+/// A diagnostic in the form that miette takes. The concatenated windows are its source code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct Report<'a> {
@@ -112,7 +115,7 @@ struct Report<'a> {
     message: String,
     windows: Vec<Window>,
     labels: Vec<LabeledSpan>,
-    /// The place of each label in its file.
+    /// The line and column of each label in its file.
     positions: Vec<Position>,
 }
 
@@ -143,7 +146,8 @@ impl miette::Diagnostic for Report<'_> {
 }
 
 impl SourceCode for Report<'_> {
-    /// The window that holds a place; labels of two windows are refused, and so drawn one after another.
+    /// Returns the window that contains the span. A span across two windows is an error, so that
+    /// miette draws its labels separately.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -154,7 +158,7 @@ impl SourceCode for Report<'_> {
         let holds =
             |window: &&Window| window.start <= span.offset() && end < window.start + window.text.len();
         let window = self.windows.iter().find(holds).ok_or(MietteError::OutOfBounds)?;
-        // Without context miette asks for the place that it names in the heading.
+        // Without context lines, miette queries the position that it shows in the heading.
         let label = self.labels.iter().position(|label| lines_before == 0 && label.inner() == span);
         let place = label.map_or(Position { line: window.line, column: 1 }, |label| self.positions[label]);
         Ok(Box::new(MietteSpanContents::new_named(
@@ -168,16 +172,16 @@ impl SourceCode for Report<'_> {
     }
 }
 
-/// A piece of a file that is shown.
+/// A part of a file that is shown.
 #[derive(Debug)]
 struct Window {
     name: String,
     span: Span,
-    /// The number of its first line.
+    /// Line number of the first line.
     line: usize,
-    /// Its offset in the windows joined together.
+    /// Offset of this window in the concatenated windows.
     start: usize,
-    /// The text as it is drawn; it ends with a line feed.
+    /// The text as drawn; ends with a line feed.
     text: String,
 }
 
@@ -192,7 +196,7 @@ impl Window {
         window
     }
 
-    /// The window's text up to an offset of the file, as it is drawn.
+    /// Returns the window's text, as drawn, up to a file offset.
     fn drawn(&self, file: &SourceFile, end: u32) -> String {
         let before = file.text.get(..self.span.start as usize).unwrap_or_default();
         let begins = before.is_empty() || before.ends_with(['\n', '\u{feff}']);
@@ -200,7 +204,7 @@ impl Window {
         format!("{}{}", if begins { "" } else { "…" }, printable(&text.replace("\r\n", "\n")))
     }
 
-    /// An offset of the file as one of all windows.
+    /// Converts a file offset to an offset in the concatenated windows.
     fn offset(&self, file: &SourceFile, at: u32) -> usize {
         self.start + self.drawn(file, at).len()
     }
@@ -210,7 +214,8 @@ fn covers(outer: Span, inner: Span) -> bool {
     outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The part of a file that is shown around a label: its line and the neighbours, or a piece of a long line.
+/// Returns the part of a file to show around a label: its line and the neighbouring lines, or a
+/// part of a long line.
 fn around(file: &SourceFile, span: Span) -> Span {
     let label = underlined(file, span);
     let number = file.position(label.start).line;
@@ -230,7 +235,7 @@ fn around(file: &SourceFile, span: Span) -> Span {
     Span::new(span.file, start, end)
 }
 
-/// The part of a label that is underlined: within one line, and not too long.
+/// Returns the part of a label to underline: within one line, and not too long.
 fn underlined(file: &SourceFile, span: Span) -> Span {
     if file.is_stripped() {
         return span;
@@ -242,8 +247,8 @@ fn underlined(file: &SourceFile, span: Span) -> Span {
     Span::new(span.file, start, floor(&file.text, end))
 }
 
-/// The offset at which one is shown: an error at the end of a file stands behind its last character,
-/// not on the empty line below it.
+/// Returns the offset where an error is shown. An error at the end of a file is shown after its
+/// last character, not on the empty line that follows.
 pub fn visible(file: &SourceFile, offset: u32) -> u32 {
     match file.text.ends_with('\n') && offset as usize >= file.text.len() {
         true => file.text.trim_end_matches(['\n', '\r']).len() as u32,
@@ -251,7 +256,8 @@ pub fn visible(file: &SourceFile, offset: u32) -> u32 {
     }
 }
 
-/// A message as it is printed: it quotes the author's text.
+/// Formats a message for printing: truncated, and with control characters from quoted source text
+/// replaced.
 fn words(text: &str) -> String {
     let end = floor(text, MESSAGE);
     let ellipsis = if end < text.len() { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! Says what is wrong with a message, and where: turns a refusal of the reader into words for the message's author.
+//! Errors of the JSON reader, with messages for the author of the JSON text.
 
 use crate::message;
 use serde_json::Value;
@@ -7,33 +7,33 @@ use thiserror::Error;
 use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
 use crate::diag::{Code, Language, Message};
 
-/// Characters of a key that a message shows; the rest is left out.
+/// Number of characters of a key that an error message shows.
 const SHOWN: usize = 80;
 
-/// The kind of mistake that a text makes.
+/// The kind of mistake in a JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
     /// Not JSON.
     Syntax,
-    /// More than [`MAX_DEPTH`] lists and objects inside one another.
+    /// More than [`MAX_DEPTH`] nested lists and objects.
     Depth,
-    /// A key twice in one object.
+    /// A key that occurs twice in one object.
     DuplicateKey,
     /// A number beyond the range of a 64-bit float.
     NumberRange,
-    /// JSON, but not an object where one is required.
+    /// Valid JSON, but not an object where one is required.
     NotAnObject,
     /// Bytes that are not UTF-8.
     Utf8,
-    /// More than [`MAX_BYTES`].
+    /// More than [`MAX_BYTES`] bytes.
     TooLong,
-    /// More than [`MAX_OBJECTS`].
+    /// More than [`MAX_OBJECTS`] objects.
     TooManyObjects,
 }
 
 impl JsonErrorKind {
-    /// The diagnostic code users see.
+    /// Returns the diagnostic code that users see.
     pub fn code(self) -> Code {
         match self {
             JsonErrorKind::Syntax => Code::MessageSyntax,
@@ -48,13 +48,14 @@ impl JsonErrorKind {
     }
 }
 
-/// Why a text was not read as a message. Displays as one lower-case line: what, where, and the remedy if there is one.
+/// Why a text was rejected as a message. Displays as one lower-case line: the mistake, its
+/// position, and the remedy if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.in_words())]
 pub struct JsonError {
     kind: JsonErrorKind,
     message: Message,
-    /// Empty where there is none.
+    /// The remedy; empty if there is none.
     help: Message,
     path: String,
     line: usize,
@@ -63,22 +64,22 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// The kind of mistake.
+    /// Returns the kind of mistake.
     pub fn kind(&self) -> JsonErrorKind {
         self.kind
     }
 
-    /// The mistake in words, without the place and the remedy.
+    /// Returns the message without the position and the remedy.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The remedy, where there is one to name.
+    /// Returns the remedy, if there is one.
     pub fn help(&self) -> Option<&str> {
         Some(self.help.as_str()).filter(|help| !help.is_empty())
     }
 
-    /// The mistake with its place and the remedy, which can be told in several languages.
+    /// Returns the message with its position and remedy, as a localized message.
     pub fn in_words(&self) -> Message {
         let JsonError { message, help, line, column, .. } = self;
         match help.is_empty() {
@@ -87,35 +88,37 @@ impl JsonError {
         }
     }
 
-    /// The same with its words in a language.
+    /// Returns the same error with its message and remedy in `language`.
     #[must_use]
     pub fn told_in(&self, language: Language) -> JsonError {
         let (message, help) = (self.message.in_language(language), self.help.in_language(language));
         JsonError { message, help, ..self.clone() }
     }
 
-    /// The value the mistake is in (`ctx.items[2]`; for a duplicate key the object that has it twice); empty for the
-    /// outermost value. A key of more than 80 characters is cut short in it.
+    /// Returns the path of the faulty value, such as `ctx.items[2]`; empty for the outermost value.
+    /// For a duplicate key, the path leads to the object that contains the key twice. Keys
+    /// longer than 80 characters are truncated.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The line, counted from 1; lines end with a line feed.
+    /// Returns the line, counted from 1. Lines end with a line feed.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The column, in characters, counted from 1.
+    /// Returns the column, in characters, counted from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The byte, counted from 0; the text's length for a text that ends too early.
+    /// Returns the byte offset, counted from 0. For a text that ends too early, the offset is the
+    /// text's length.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The error for a text that is longer than [`MAX_BYTES`], whether or not it was read.
+    /// Creates the error for a text longer than [`MAX_BYTES`], whether or not the text was read.
     pub fn too_long() -> JsonError {
         JsonError {
             kind: JsonErrorKind::TooLong,
@@ -128,7 +131,8 @@ impl JsonError {
         }
     }
 
-    /// The error for what stopped the reader: `refusal` if that was us, else what `serde_json` says.
+    /// Creates the error from `refusal` if this reader stopped the parse, otherwise from
+    /// `serde_json`'s error.
     pub(super) fn new(
         text: &str,
         error: &serde_json::Error,
@@ -221,23 +225,25 @@ impl JsonError {
     }
 }
 
-/// A refusal of our own.
+/// Reason why this reader, and not `serde_json`, stopped the parse.
 pub(super) enum Refusal {
-    /// One list or object too many.
+    /// The nesting limit is exceeded.
     Depth,
-    /// One object too many; its first key is the `nth` of the whole text.
+    /// The object limit is exceeded. `nth` is the index, over the whole text, of the first key of
+    /// the object that exceeds it.
     Objects { nth: usize },
-    /// `key`, the `nth` key of the whole text, was in its object before.
+    /// `key` occurs twice in its object. `nth` is the index of the second occurrence among all keys
+    /// of the text.
     DuplicateKey { key: String, nth: usize },
 }
 
-/// A step from a value to one inside it.
+/// A step from a value to a value inside it.
 pub(super) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// `steps`, innermost first, as a path: `ctx.items[2]["other key"]`.
+/// Formats `steps`, innermost first, as a path: `ctx.items[2]["other key"]`.
 fn dotted(steps: Vec<Step>) -> String {
     let mut path = String::new();
     for step in steps.iter().rev() {
@@ -255,7 +261,8 @@ fn dotted(steps: Vec<Step>) -> String {
     path
 }
 
-/// `key` on one line: control characters and quotes escaped, and not longer than a reader can take in.
+/// Formats `key` on one line: escapes control characters, quotes and backslashes, and truncates
+/// long keys.
 fn shown(key: &str) -> String {
     let mut out = String::new();
     for c in key.chars().take(SHOWN) {
@@ -267,8 +274,9 @@ fn shown(key: &str) -> String {
     out
 }
 
-/// The first byte, in a text that is sound JSON up to there, at which the number of open brackets and that of keys are
-/// what is wanted; `serde_json` has read past it by the time it reports.
+/// Returns the offset of the first byte at which `wanted` accepts the number of open brackets and
+/// the number of keys. The text must be valid JSON up to that byte. The search is needed because
+/// `serde_json` has read past the byte when it reports.
 fn find(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
     let bytes = text.as_bytes();
     let mut open = Vec::new();
@@ -298,7 +306,8 @@ fn find(text: &str, wanted: impl Fn(usize, usize) -> bool) -> usize {
     text.len()
 }
 
-/// The byte that `serde_json` stopped at. It gives a line and, in bytes, how much of that line it has read.
+/// Returns the byte offset where `serde_json` stopped. `serde_json` gives a line and the number of
+/// bytes read of that line.
 fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.len();
@@ -310,14 +319,14 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     (before + error.column()).saturating_sub(1).min(text.len())
 }
 
-/// The start of the number that has its last digit at or just before `offset`.
+/// Returns the start of the number whose last digit is at or just before `offset`.
 fn number_start(text: &str, offset: usize) -> usize {
     let before = text.as_bytes().get(..offset).unwrap_or_default();
     let part = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
     offset - before.iter().rev().take_while(part).count()
 }
 
-/// The message and the remedy for a syntax error of `serde_json`'s own at byte `offset`.
+/// Returns the message and the remedy for a `serde_json` syntax error at byte `offset`.
 fn in_words(text: &str, offset: usize, original: &str) -> (Message, Message) {
     let found = text.get(offset..).and_then(|rest| rest.chars().next());
     let (message, help) = match (original, found) {

@@ -1,4 +1,4 @@
-//! Texts that are read, texts that are refused, and the words about them.
+//! Texts that are accepted, texts that are rejected, and the error messages.
 
 use serde_json::json;
 
@@ -29,12 +29,12 @@ fn reads() {
         let read = parse(text);
         assert_eq!(read.as_ref(), Ok(&expected), "{text}");
         assert_eq!(parse_bytes(text.as_bytes()), read, "{text}");
-        // Everything read is also what `serde_json` reads.
+        // Every text that is accepted here is also accepted by `serde_json`.
         assert_eq!(serde_json::from_str::<Value>(text).ok(), read.ok(), "{text}");
     }
 }
 
-/// Kind, line, column, byte offset, path, and the whole message.
+/// Kind, line, column, byte offset, path, and the complete error message.
 type Refused = (JsonErrorKind, usize, usize, usize, &'static str, &'static str);
 
 fn check(text: &str, result: Result<Value, JsonError>, expected: Refused) {
@@ -79,14 +79,14 @@ fn refuses_with_a_place_and_a_remedy() {
     }
 }
 
-/// Every way to put one thing into another so many times.
+/// Builds a text with `depth` repetitions of a nesting.
 fn nested(depth: usize, open: &str, close: &str) -> String {
     format!("{}1{}", open.repeat(depth), close.repeat(depth))
 }
 
 #[test]
 fn depth() {
-    // What to repeat, how many levels it is, and which of its bytes opens the innermost.
+    // The repeated text, its number of levels, and the offset of its innermost opening bracket.
     for (open, close, levels, innermost) in
         [("[", "]", 1, 0), (r#"{"a":"#, "}", 1, 0), (r#"[ ["[[", {"b": {}, "a":"#, "}]]", 3, 9)]
     {
@@ -94,7 +94,7 @@ fn depth() {
         assert!(parse(&nested(fits, open, close)).is_ok(), "{open}");
         let error = parse(&nested(fits + 1, open, close)).expect_err(open);
         assert_eq!((error.kind(), error.offset()), (Depth, fits * open.len() + innermost), "{open}");
-        // Side by side, depth does not add up.
+        // Depth does not accumulate over siblings.
         assert!(parse(&format!("[{0},{0}]", nested(fits - 1, open, close))).is_ok(), "{open}");
     }
     let error = parse(&nested(129, "[", "]")).expect_err("too deep");
@@ -157,7 +157,8 @@ fn bytes_that_are_not_text() {
     }
 }
 
-/// Any cut and any changed byte of a message: no panic, a place inside the text, and agreement with `serde_json`.
+/// Cuts a message at every byte and changes every byte. The reader must not panic, must report a
+/// position inside the text, and must agree with `serde_json`.
 #[test]
 fn damage_is_refused_with_a_place() {
     let text = "{\"te xt\": \"a\\u00e9\\n文\", \"n\": [1, -2.5e3, true, null],\n \"ctx\": {\"a\": {}, \"b\": [[], \"\"]}}";

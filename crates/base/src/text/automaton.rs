@@ -1,30 +1,32 @@
-//! The automaton that finds many literals in one pass over a text, built in time that is proportional to them.
+//! An automaton that finds many literals in one pass over a text. Building it takes time
+//! proportional to the literals.
 //!
-//! The crate's builder moves the states where a literal ends before the others, and follows the moves of each. Where
-//! nearly every state is one, as with `w1`, `w2`, … `w40000`, they form one long circle, so that the time is the square of
-//! their number. States that come first and belong to no literal part it into as many short ones.
+//! The `aho-corasick` builder moves the states where a literal ends before the others, and then
+//! follows the chain of moves for each state. If nearly every state ends a literal, as with `w1`,
+//! `w2`, … `w40000`, the moves form one long cycle. Following it for each state takes quadratic
+//! time. Dummy states that come first and end no literal split the cycle into many short ones.
 
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
-/// A byte that stands in no text.
+/// A byte that occurs in no UTF-8 text.
 const NOWHERE: u8 = 0xff;
-/// So few literals need no part of it.
+/// Below this number of literals, no dummy states are needed.
 const FEW: usize = 1_000;
-/// The number of literals for each state that belongs to none.
+/// Number of literals per dummy state.
 const PER_STATE: usize = 64;
 
-/// Finds literals by their numbers.
+/// Finds literals and reports their ids.
 #[derive(Clone, Debug)]
 pub struct Automaton {
     inner: AhoCorasick,
-    /// The number of the first literal there.
+    /// Pattern id of the first literal: 1 after a dummy pattern, otherwise 0.
     first: usize,
 }
 
 impl Automaton {
-    /// An automaton for literals; fails for more than there is room for.
+    /// Builds an automaton. Returns an error if the literals exceed the capacity of an automaton.
     pub fn new<L: AsRef<[u8]>>(
         kind: MatchKind,
         literals: impl IntoIterator<Item = L>,
@@ -37,18 +39,19 @@ impl Automaton {
         Ok(Automaton { inner, first: usize::from(apart.is_some()) })
     }
 
-    /// True when a literal is in the text.
+    /// True if the text contains any literal.
     pub fn is_match(&self, text: &str) -> bool {
         self.inner.is_match(text)
     }
 
-    /// Each literal's number and place in the text, those that overlap too. For [`MatchKind::Standard`] alone.
+    /// Returns the id and byte range of each occurrence, including overlapping ones. Requires
+    /// [`MatchKind::Standard`].
     pub fn overlapping(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let found = self.inner.find_overlapping_iter(text);
         found.map(|found| (found.pattern().as_usize() - self.first, found.range()))
     }
 
-    /// Roughly how many bytes it takes.
+    /// Returns the approximate memory use in bytes.
     pub fn memory_usage(&self) -> usize {
         self.inner.memory_usage()
     }

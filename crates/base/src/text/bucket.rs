@@ -1,38 +1,43 @@
-//! `bucket(key)`: a stable hash of a key, for gradual roll-outs (`bucket(ctx.user.id) in 0..10` is a tenth of them).
+//! `bucket(key)`: a stable hash of a key for gradual rollouts. `bucket(ctx.user.id) in 0..10`
+//! selects a tenth of the users.
 //!
-//! The same key falls into the same bucket for ever, in every version and on every machine, so the function is written
-//! out here in full, for others to repeat. Over the UTF-8 bytes of the key, in unsigned 64-bit arithmetic that wraps:
+//! A key has the same bucket in every version and on every machine, permanently. The function is
+//! specified here so that others can implement it. It reads the UTF-8 bytes of the key and uses
+//! wrapping unsigned 64-bit arithmetic:
 //!
 //! 1. FNV-1a: `h = 0xcbf29ce484222325`; for each byte, `h = (h ^ byte) * 0x100000001b3`.
-//! 2. MurmurHash3's finaliser, since FNV alone spreads short keys poorly: `h ^= h >> 33; h *= 0xff51afd7ed558ccd;
-//!    h ^= h >> 33; h *= 0xc4ceb9fe1a85ec53; h ^= h >> 33`.
+//! 2. The finalizer of MurmurHash3, because FNV alone distributes short keys poorly:
+//!    `h ^= h >> 33; h *= 0xff51afd7ed558ccd; h ^= h >> 33; h *= 0xc4ceb9fe1a85ec53; h ^= h >> 33`.
 //! 3. The bucket is `h % 100`.
 //!
-//! With a seed the bytes are those of `SEED:KEY`. [`Hash`] names the ways of other systems, so that whoever comes from
-//! there keeps every user in the group where they are.
+//! With a seed, the hashed bytes are `SEED:KEY`. [`Hash`] names the algorithms of other systems, so
+//! that users who migrate from these systems keep every key in its group.
 //!
-//! The key is taken as it is: no folding, no normalisation. It is no secret and no defence: whoever picks a key can
-//! pick a bucket.
+//! The key is neither folded nor normalized. The hash gives no security: anyone who can choose a
+//! key can choose its bucket.
 
-/// A way to put keys into buckets.
+/// An algorithm that assigns keys to buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hash {
-    /// From 0 to 99; the algorithm is in the module's documentation and never changes.
+    /// Buckets 0 to 99. The module documentation specifies the algorithm, which never changes.
     Rulec,
-    /// From 1 to 100: MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of `SEED:KEY`, modulo 100, plus 1. Unleash
-    /// calls the seed `groupId`; a roll-out of 25 % takes the buckets up to 25.
+    /// Buckets 1 to 100: MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of `SEED:KEY`,
+    /// modulo 100, plus 1. Unleash calls the seed `groupId`. A rollout of 25 % takes the buckets up
+    /// to 25.
     Unleash,
-    /// From 1 to 1000, with MurmurHash3's seed 86028157: how Unleash chooses variants, whose weights sum up to 1000.
+    /// Buckets 1 to 1000, with MurmurHash3 seed 86028157. Unleash selects variants by this hash;
+    /// their weights add up to 1000.
     UnleashVariants,
-    /// From 0 to 0.999: FNV-1a (32 bits) of the key and then the seed, modulo 1000, divided by 1000. Like the JavaScript
-    /// library, it reads UTF-16 code units. GrowthBook's `hashVersion` 1.
+    /// Buckets 0 to 0.999: FNV-1a (32 bits) of the key followed by the seed, modulo 1000, divided
+    /// by 1000. Like the JavaScript library, it hashes UTF-16 code units. This is `hashVersion` 1
+    /// of GrowthBook.
     GrowthBook1,
-    /// From 0 to 0.9999: FNV-1a of the seed and then the key; FNV-1a of that number in decimal, modulo 10000, divided
-    /// by 10000. GrowthBook's `hashVersion` 2.
+    /// Buckets 0 to 0.9999: FNV-1a of the seed followed by the key, then FNV-1a of that number in
+    /// decimal, modulo 10000, divided by 10000. This is `hashVersion` 2 of GrowthBook.
     GrowthBook2,
 }
 
-/// A bucket: its number, or the part of all keys that lie before it.
+/// A bucket: its number, or the fraction of all keys in the buckets before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bucket {
     Number(i64),
@@ -40,7 +45,7 @@ pub enum Bucket {
 }
 
 impl Hash {
-    /// Their names in the rules.
+    /// The names of the algorithms in rule files.
     pub const NAMES: [(&'static str, Hash); 5] = [
         ("rulec", Hash::Rulec),
         ("unleash", Hash::Unleash),
@@ -53,7 +58,7 @@ impl Hash {
         Hash::NAMES.iter().find(|(known, _)| *known == name).map(|(_, hash)| *hash)
     }
 
-    /// The bucket of a key.
+    /// Returns the bucket of a key.
     pub fn bucket(self, key: &str, seed: &str) -> Bucket {
         let seeded = || seed.bytes().chain([b':']).chain(key.bytes());
         let murmur = |seed, buckets: u32| Bucket::Number((murmur3(seeded(), seed) % buckets + 1).into());
@@ -77,13 +82,13 @@ fn percent(bytes: impl Iterator<Item = u8>) -> i64 {
     (finalise(h) % 100) as i64
 }
 
-/// FNV-1a with 32 bits, of two texts one behind the other.
+/// Returns the 32-bit FNV-1a hash of two concatenated texts.
 fn fnv32(texts: [&str; 2]) -> u32 {
     let units = texts.into_iter().flat_map(str::encode_utf16);
     units.fold(0x811c_9dc5, |h, unit| (h ^ u32::from(unit)).wrapping_mul(0x0100_0193))
 }
 
-/// MurmurHash3, for x86 with 32 bits.
+/// Returns the MurmurHash3 hash (x86, 32 bits).
 fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
     let mixed = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (mut h, mut block, mut length) = (seed, 0, 0_u32);
@@ -101,7 +106,7 @@ fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-/// MurmurHash3's finaliser.
+/// Applies the finalizer of MurmurHash3.
 pub fn finalise(mut h: u64) -> u64 {
     h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -129,7 +134,8 @@ mod tests {
         ("the quick brown fox jumps over the lazy dog", 23),
     ];
 
-    /// Computed by an independent Python program; a change here is a change for every roll-out in the field.
+    /// Computed by an independent Python program. Changing a value would move users in every
+    /// running rollout.
     #[test]
     fn golden_values() {
         for (key, expected) in GOLDEN {
@@ -154,7 +160,8 @@ mod tests {
         }
     }
 
-    /// Answers from the suites of those systems: the client specification of Unleash, `cases.json` of GrowthBook.
+    /// Expected values from the test suites of other systems: the Unleash client specification and
+    /// GrowthBook's `cases.json`.
     #[test]
     fn keys_stay_where_other_systems_put_them() {
         let check = |hash: Hash, seed: &str, key: &str, expected| {
@@ -202,7 +209,8 @@ mod tests {
         ] {
             let mut counts = [0_u32; 100];
             (0..100_000).for_each(|i| counts[percent(key(i).bytes()) as usize] += 1);
-            // 1000 expected in each, standard deviation 31.5; chi-squared has mean 99, deviation 14.
+            // 1000 expected in each bucket, standard deviation 31.5. Chi-squared has mean 99,
+            // standard deviation 14.
             let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
             assert!((45.0..170.0).contains(&chi), "{name}: chi-squared {chi}");
         }

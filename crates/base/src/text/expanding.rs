@@ -1,5 +1,6 @@
-//! Characters that normalisation to NFKC writes out at length, such as `㍿` as `株式会社`: each is written out once a
-//! process. Normalising anew the eighteen letters of each `ﷺ` that a message of 16 MB is full of would take seconds.
+//! Characters whose NFKC form is long, such as `㍿`, which becomes `株式会社`. Each expansion is
+//! computed once per process. A 16 MB message full of `ﷺ` would otherwise take seconds, because
+//! each `ﷺ` expands to eighteen letters.
 
 use std::sync::LazyLock;
 
@@ -8,29 +9,29 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::fold::fold_char;
 
-/// The blocks that they lie in: a test looks through all characters.
+/// The blocks that contain these characters; a test checks this over all characters.
 const BLOCKS: [std::ops::RangeInclusive<char>; 3] =
     ['\u{2000}'..='\u{33ff}', '\u{fb50}'..='\u{fdff}', '\u{1f100}'..='\u{1f2ff}'];
-/// The least number of characters that are at length.
+/// Minimum number of characters in an expansion.
 const LONG: usize = 4;
 
-/// A character that is written out at length. What is prepared stands there in NFKC, and then folded and normalised
-/// again.
+/// A character with a long expansion. The prepared fields have two entries: the NFKC form, and the
+/// NFKC form folded and normalized again.
 pub(super) struct Expanding {
     from: char,
-    /// All but the end, prepared.
+    /// The start of the expansion, without `end`, in both prepared forms.
     pub head: [String; 2],
-    /// The last character in NFKC that composes with none before it, and what is behind it: what follows in the text
-    /// may compose with that.
+    /// The rest of the expansion in NFKC. It begins with the last character that composes with no
+    /// preceding character, because following text may compose with this rest.
     pub end: String,
-    /// The end, prepared as it is when nothing composes with it.
+    /// `end` in both prepared forms, for use if no following text composes with it.
     pub plain_end: [String; 2],
 }
 
 static TABLE: LazyLock<Vec<Expanding>> =
     LazyLock::new(|| BLOCKS.into_iter().flatten().filter_map(Expanding::of).collect());
 
-/// A character's row; `None` when it is not written out at length.
+/// Returns the table row of a character, or `None` if the character has no long expansion.
 #[inline]
 pub(super) fn expanding(c: char) -> Option<&'static Expanding> {
     if !BLOCKS.iter().any(|block| block.contains(&c)) {
@@ -55,7 +56,7 @@ impl Expanding {
     }
 }
 
-/// True when a character composes with none before it, and keeps its place among them.
+/// True if the character composes with no preceding character and is not reordered.
 fn stands_alone(c: char) -> bool {
     canonical_combining_class(c) == 0 && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
 }
@@ -72,7 +73,7 @@ mod tests {
             let Some(row) = expanding(c) else { continue };
             let whole: String = std::iter::once(c).nfkc().collect();
             assert_eq!(row.head[0].clone() + &row.end, whole);
-            // Folding lets no letter compose with what is before it.
+            // Folding must not make a letter compose with the preceding one.
             for c in whole.chars().filter(|c| stands_alone(*c)) {
                 assert!(stands_alone(fold_char(c)), "{c:?}");
             }

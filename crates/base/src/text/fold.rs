@@ -1,23 +1,26 @@
-//! Simple Unicode case folding, so that `ignoring case` means the same for keywords as `(?i)` does for regular
+//! Simple Unicode case folding, so that `ignoring case` treats keywords as `(?i)` treats regular
 //! expressions.
 //!
-//! Two characters are equal here exactly when `(?i)` of the `regex` crate takes one for the other. The equivalence is
-//! therefore read from `regex-syntax` itself, once, on first use, and not copied: an update of that crate moves both
-//! sides together. Folding is one character to one character: `ß` and `ẞ` are equal, `ß` and `ss` are not.
+//! Two characters are equal exactly if `(?i)` of the `regex` crate treats them as equal. The
+//! equivalence is read from `regex-syntax` on first use and not copied, so an update of that crate
+//! changes both sides together. Folding maps one character to one character: `ß` and `ẞ` are equal,
+//! `ß` and `ss` are not.
 //!
-//! Each class of equal characters has one representative: the member that survives upper-casing and lower-casing
-//! again (`k` for `k K K`, `σ` for `σ Σ ς`), else the one with the lowest code point. It matters that it is not
-//! always the lowest: that would make `ι` the combining mark U+0345, and normalising afterwards would glue it to the
-//! letter before.
+//! Each class of equal characters has one representative. The representative is the member that is
+//! unchanged by upper-casing and then lower-casing: `k` for `k K K`, `σ` for `σ Σ ς`. Without such
+//! a member it is the member with the lowest code point. The lowest code point alone would not do:
+//! `ι` would fold to the combining mark U+0345. Later normalization would then attach the mark to
+//! the preceding letter.
 
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// Characters a page covers.
+/// Number of characters per page.
 const PAGE: usize = 256;
 
-/// A two-level table: `index[c / 256]` is 0 for a page on which nothing folds, else one more than its place in `pages`.
+/// A two-level table. `index[c / 256]` is 0 if nothing on the page folds; otherwise it is the
+/// page's index in `pages` plus one.
 struct Table {
     index: Vec<u8>,
     pages: Vec<[char; PAGE]>,
@@ -26,8 +29,9 @@ struct Table {
 static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
 
 impl Table {
-    /// Reads the equivalence off `regex-syntax`. About three thousand characters take part in it; all of them change
-    /// under some case mapping (a test holds that against every character there is), so only those are asked for.
+    /// Reads the equivalence from `regex-syntax`. About three thousand characters have equal ones.
+    /// All of them change under some case mapping, so only those are looked up; a test checks this
+    /// for every character.
     fn build() -> Table {
         let mut table = Table { index: Vec::new(), pages: Vec::new() };
         for c in candidates() {
@@ -48,7 +52,8 @@ impl Table {
         if self.index[page] == 0 {
             let first = (page * PAGE) as u32;
             self.pages.push(std::array::from_fn(|i| char::from_u32(first + i as u32).unwrap_or_default()));
-            // The candidates lie on some forty pages; a test counts them, so this never saturates.
+            // The candidates lie on about forty pages. A test counts them, so the conversion never
+            // fails.
             self.index[page] = u8::try_from(self.pages.len()).unwrap_or(0);
         }
         if let Some(page) = self.pages.get_mut((self.index[page] as usize).wrapping_sub(1)) {
@@ -65,20 +70,21 @@ impl Table {
     }
 }
 
-/// Every character that any case mapping changes.
+/// Returns every character that some case mapping changes.
 fn candidates() -> impl Iterator<Item = char> {
     let class = match regex_syntax::parse(r"[\p{Changes_When_Casemapped}]").map(|hir| hir.into_kind()) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
-        // Cannot be while the property exists; asking for everything is slow and right.
+        // Does not happen while the Unicode property exists. Checking every character is slow but
+        // correct.
         _ => ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]),
     };
     class.ranges().to_vec().into_iter().flat_map(|range| range.start()..=range.end())
 }
 
-/// The characters `(?i)` takes for `c`, itself among them, in ascending order.
+/// Returns the characters that `(?i)` treats as equal to `c`, including `c`, in ascending order.
 fn equal_to(c: char) -> ClassUnicode {
     let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
-    // Fails only when the case tables are compiled out; then nothing folds, as in `regex` itself.
+    // Fails only if the case tables are compiled out. Then nothing folds, as in `regex` itself.
     let _ = class.try_case_fold_simple();
     class
 }
@@ -89,31 +95,32 @@ fn representative(class: &ClassUnicode) -> char {
     members().find(round_trips).or_else(|| members().next()).unwrap_or_default()
 }
 
-/// The only character of `chars`, if there is exactly one.
+/// Returns the only character of `chars`, if there is exactly one.
 fn only(mut chars: impl Iterator<Item = char>) -> Option<char> {
     chars.next().filter(|_| chars.next().is_none())
 }
 
-/// The representative of the characters equal to `c` when case is ignored; `a` to `z` for ASCII letters.
+/// Returns the representative of the characters equal to `c` when case is ignored; `a` to `z` for
+/// ASCII letters.
 ///
-/// Idempotent, and `fold_char(a) == fold_char(b)` exactly when `(?i)a` matches `b`.
+/// Idempotent. `fold_char(a) == fold_char(b)` exactly if `(?i)a` matches `b`.
 #[inline]
 pub fn fold_char(c: char) -> char {
     if c.is_ascii() { c.to_ascii_lowercase() } else { TABLE.get(c) }
 }
 
-/// The characters that equal one when case is ignored.
+/// Which characters equal a given character when case is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Equals {
-    /// No other.
+    /// Only the character itself.
     Itself,
-    /// The other case of an ASCII letter.
+    /// The character and the other case of the same ASCII letter.
     AsciiCases,
-    /// Others, or more.
+    /// Any other set of characters.
     More,
 }
 
-/// The characters that equal `c` when case is ignored.
+/// Returns which characters equal `c` when case is ignored.
 pub fn equals(c: char) -> Equals {
     let class = equal_to(c);
     let mut members = class.ranges().iter().flat_map(|range| range.start()..=range.end());
@@ -124,21 +131,23 @@ pub fn equals(c: char) -> Equals {
     }
 }
 
-/// The first bytes of characters from U+3000 to U+9FFF, Chinese and Japanese ones: three bytes each, and none of them
-/// folds.
+/// The first bytes of the characters from U+3000 to U+9FFF, which are Chinese and Japanese. Each
+/// takes three bytes, and none of them folds.
 const UNFOLDED: std::ops::RangeInclusive<u8> = 0xE3..=0xE9;
 
-/// True when a byte begins a character that may fold, other than an ASCII letter: of two, three or four bytes.
+/// True if the byte begins a multi-byte character that may fold. ASCII letters are handled
+/// separately.
 #[inline(always)]
 fn may_fold(byte: u8) -> bool {
     (byte >= 0xC0) & (byte.wrapping_sub(*UNFOLDED.start()) > UNFOLDED.end() - UNFOLDED.start())
 }
 
-/// The bytes that the compiler looks at together.
+/// Number of bytes per chunk, so that the compiler vectorizes the loop.
 const TOGETHER: usize = 32;
 
-/// True when [`may_fold`] is of some byte. Asked of every one without a way out, many at a time; the last overlap those
-/// before, since a rest by itself takes longer than all.
+/// True if [`may_fold`] is true for any byte. The loop has no early exit, so that it is vectorized.
+/// The last chunk overlaps the one before, because a separate loop for the rest would take longer
+/// than all others.
 fn any_may_fold(bytes: &[u8]) -> bool {
     let Some(last) = bytes.last_chunk::<TOGETHER>() else {
         return bytes.iter().fold(0, |any, byte| any | u8::from(may_fold(*byte))) != 0;
@@ -152,7 +161,8 @@ fn any_may_fold(bytes: &[u8]) -> bool {
     any != [0; TOGETHER]
 }
 
-/// True when all bytes are ASCII, asked in the same way, of a short text by whole words.
+/// True if all bytes are ASCII. Long texts are checked by vectorized chunks, short texts by machine
+/// words.
 #[inline]
 fn all_ascii(bytes: &[u8]) -> bool {
     if let Some(last) = bytes.last_chunk::<TOGETHER>() {
@@ -172,14 +182,14 @@ fn all_ascii(bytes: &[u8]) -> bool {
     all & 0x8080_8080_8080_8080 == 0
 }
 
-/// Appends `text`, each character folded, to `out`. Allocates only when `out` has to grow.
+/// Appends `text` to `out` with each character folded. Allocates only if `out` has to grow.
 pub fn fold_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
     if all_ascii(bytes) || !any_may_fold(bytes) {
         return push_ascii_folded(text, out);
     }
     let (mut copied, mut at) = (0, 0);
-    // Runs in which only ASCII letters fold are skipped; only what lies between them is looked up.
+    // Skips runs in which only ASCII letters fold; looks up only the characters between them.
     while let Some(&byte) = bytes.get(at) {
         if byte.is_ascii() {
             let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map(u64::from_ne_bytes);
@@ -200,22 +210,22 @@ pub fn fold_into(text: &str, out: &mut String) {
     push_ascii_folded(&text[copied..], out);
 }
 
-/// The bytes that are lower-cased at once.
+/// The padding, as long as the chunk that is lower-cased at once.
 const PADDING: &str = "                                ";
 
-/// Appends `run`, of which only ASCII letters fold: copied and lower-cased by whole machine words.
+/// Appends `run`, in which only ASCII letters fold, lower-cased by whole machine words.
 fn push_ascii_folded(run: &str, out: &mut String) {
     let start = out.len();
     out.push_str(run);
-    // Padded to whole registers, since the bytes of a rest are done one by one; always by as many, since a copy whose
-    // size is known is no call.
+    // Padded to whole registers, because the bytes of a remainder would be handled one by one. The
+    // padding has a constant length, because a copy of known size needs no function call.
     out.push_str(PADDING);
     out[start..start + run.len().next_multiple_of(PADDING.len())].make_ascii_lowercase();
     out.truncate(start + run.len());
 }
 
-/// Writes a text where there is room for it, its ASCII letters folded; false when it is too long, or when other
-/// characters of it may fold, so that this is not the whole of it.
+/// Writes `text` into `room` with its ASCII letters folded. Returns false if the text is too long
+/// or contains other characters that may fold; `room` is then not usable.
 #[inline]
 pub fn fold_within(text: &[u8], room: &mut [u8]) -> bool {
     let Some(room) = room.get_mut(..text.len()) else { return false };
@@ -227,7 +237,8 @@ pub fn fold_within(text: &[u8], room: &mut [u8]) -> bool {
     all.is_ascii() || !any_may_fold(text)
 }
 
-/// Lower-cases pieces of so many bytes, the last of which overlaps the one before; the bits of all bytes.
+/// Lower-cases `text` in pieces of `N` bytes; the last piece overlaps the one before. Returns the
+/// bitwise OR of all bytes.
 #[inline(always)]
 fn lower_pieces<const N: usize>(text: &[u8], into: &mut [u8]) -> u8 {
     let mut all = [0; N];
@@ -286,7 +297,8 @@ mod tests {
         }
     }
 
-    /// Whole pieces, overlapping ones and single bytes; what may fold otherwise is refused wherever it stands.
+    /// Covers whole pieces, overlapping pieces and single bytes. A character that folds otherwise
+    /// is rejected at every position.
     #[test]
     fn folds_within_room() {
         let mut room = [b'#'; 64];
@@ -309,7 +321,8 @@ mod tests {
         }
     }
 
-    /// Bytes are looked at sixteen at a time, the last sixteen again where they are no whole number of these.
+    /// Covers texts whose length is not a multiple of the chunk size, where the last chunk
+    /// overlaps.
     #[test]
     fn what_folds_is_found_wherever_it_stands() {
         for length in (0..50).chain(250..280) {
@@ -320,7 +333,8 @@ mod tests {
         }
     }
 
-    /// Every character there is: the same representative exactly when `regex-syntax` has them in one class.
+    /// For every character: two characters have the same representative exactly if `regex-syntax`
+    /// puts them in one class.
     #[test]
     fn agrees_with_regex_on_every_character() {
         let mut by_representative: HashMap<char, Vec<char>> = HashMap::new();

@@ -1,11 +1,14 @@
-//! `like`: a pattern for the whole text, with `*` for any run of characters and `?` for exactly one.
+//! `like`: a pattern for the whole text, with `*` for any number of characters and `?` for exactly
+//! one.
 //!
-//! `\*`, `\?` and `\\` stand for the character itself; a backslash before anything else, or at the end, is a backslash.
-//! Every text is a valid pattern. Characters are Unicode scalar values, and both wildcards take line breaks too.
+//! `\*`, `\?` and `\\` match the character itself. A backslash before any other character, or at
+//! the end, is a literal backslash. Every text is a valid pattern. Characters are Unicode scalar
+//! values, and both wildcards match line breaks too.
 //!
-//! The pattern is cut at its stars. The piece before the first star must open the text, the piece after the last must
-//! close it, and each piece between is taken at its leftmost place after the one before: taking the leftmost leaves the
-//! most text to the rest, so there is nothing to go back to and no pattern takes exponential time.
+//! The pattern is split at its stars. The piece before the first star must match at the start of
+//! the text, and the piece after the last star at the end. Each piece between them is matched at
+//! its leftmost position after the piece before. The leftmost match leaves the most text for the
+//! rest, so no backtracking is needed and no pattern takes exponential time.
 
 use memchr::memmem::Finder;
 
@@ -13,32 +16,32 @@ use super::normalize::TextMode;
 
 #[derive(Clone, Debug)]
 pub struct Glob {
-    /// The piece that the text opens with; the whole of the pattern when it has no star.
+    /// The piece that matches at the start of the text; the whole pattern if there is no star.
     first: Piece,
-    /// The pieces behind the first star, if there is one.
+    /// The pieces after the first star, if there is one.
     rest: Option<Rest>,
 }
 
 #[derive(Clone, Debug)]
 struct Rest {
-    /// The pieces between two stars, in order; none is empty.
+    /// The non-empty pieces between two stars, in order.
     middle: Vec<Piece>,
-    /// The piece that the text closes with.
+    /// The piece that matches at the end of the text.
     last: Piece,
 }
 
-/// A stretch of pattern without stars. Literals are never empty, and never adjoin.
+/// A part of the pattern without stars. Literals are never empty and never adjacent.
 type Piece = Vec<Part>;
 
 #[derive(Clone, Debug)]
 enum Part {
-    /// `?`, so many times, at least once.
+    /// A run of `?` with its length, at least 1.
     Any(usize),
-    /// Literal text, with its searcher.
+    /// Literal text with its searcher.
     Literal(Box<Finder<'static>>, Box<str>),
 }
 
-/// One element of a pattern as it is written.
+/// One token of a pattern.
 #[derive(Clone, Copy)]
 enum Token {
     Star,
@@ -59,8 +62,9 @@ fn tokens(pattern: &str) -> impl Iterator<Item = Token> {
 }
 
 impl Glob {
-    /// Compiles `pattern`, to be matched against texts prepared in `mode`. Each literal stretch is prepared by itself,
-    /// so that normalising neither makes wildcards (full-width `＊` stays literal) nor unmakes them.
+    /// Compiles `pattern`, to be matched against texts prepared in `mode`. Each literal is prepared
+    /// separately, so that normalization neither creates nor removes wildcards: full-width `＊`
+    /// stays literal.
     pub fn with_mode(pattern: &str, mode: TextMode) -> Glob {
         let mut pieces = vec![Builder::default()];
         for token in tokens(pattern) {
@@ -78,7 +82,7 @@ impl Glob {
         Glob { first, rest }
     }
 
-    /// The text that alone fits, of a pattern without wildcards.
+    /// Returns the only text that matches, if the pattern has no wildcards.
     pub fn as_literal(&self) -> Option<&str> {
         match (self.first.as_slice(), &self.rest) {
             ([], None) => Some(""),
@@ -87,7 +91,7 @@ impl Glob {
         }
     }
 
-    /// Stretches of text that every fitting text holds, prepared as the pattern was.
+    /// Returns the literals that every matching text contains, prepared as the pattern was.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         let rest = self.rest.iter().flat_map(|rest| rest.middle.iter().chain([&rest.last]));
         [&self.first].into_iter().chain(rest).flatten().filter_map(|part| match part {
@@ -96,8 +100,9 @@ impl Glob {
         })
     }
 
-    /// The number of passes over a text that a search may take: more than one where a piece between two stars mixes
-    /// `?` and text, for then a place that does not fit is left after as much as the piece.
+    /// Returns the maximum number of passes over a text that a match may take. Only a piece between
+    /// two stars that mixes `?` and text takes more than one. A failed attempt may have compared
+    /// the whole piece.
     pub fn weight(&self) -> u64 {
         let goes_back = |piece: &&Piece| {
             let parts = if let Some((Part::Any(_), parts)) = piece.split_first() { parts } else { piece };
@@ -111,8 +116,8 @@ impl Glob {
         middle.filter(goes_back).map(|piece| piece.iter().map(length).sum()).max().unwrap_or(1)
     }
 
-    /// True when the whole of `text` fits. Allocates nothing. One pass, unless a piece mixes `?` and text between two
-    /// stars; then at worst the product of both lengths.
+    /// True if the whole `text` matches. Allocates nothing. Takes one pass, unless a piece between
+    /// two stars mixes `?` and text. Then the worst case is the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
         let Some(text) = strip_start(&self.first, text) else { return false };
         let Some(Rest { middle, last }) = &self.rest else { return text.is_empty() };
@@ -151,7 +156,7 @@ impl Builder {
     }
 }
 
-/// The rest of `text` after the parts at its start.
+/// Matches the parts at the start of `text` and returns the rest.
 fn strip_start<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     parts.iter().try_fold(text, |text, part| match part {
         Part::Literal(_, literal) => text.strip_prefix(&**literal),
@@ -159,7 +164,7 @@ fn strip_start<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// The rest of `text` before the parts at its end.
+/// Matches the parts at the end of `text` and returns the text before them.
 fn strip_end<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     parts.iter().rev().try_fold(text, |text, part| match part {
         Part::Literal(_, literal) => text.strip_suffix(&**literal),
@@ -167,9 +172,9 @@ fn strip_end<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// The rest of `text` after the leftmost place of the parts in it.
+/// Finds the leftmost match of the parts in `text` and returns the text after it.
 fn skip_past<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
-    // After a star, a leading `?` only says that as many characters must be there to skip.
+    // After a star, a leading `?` only requires that a character is left to skip.
     let (mut text, parts) = match parts.split_first() {
         Some((Part::Any(count), parts)) => (skip_chars(text, *count)?, parts),
         _ => (text, parts),
@@ -185,7 +190,8 @@ fn skip_past<'t>(parts: &[Part], text: &'t str) -> Option<&'t str> {
     }
 }
 
-/// `text` without its first `count` characters, if it has that many; `count` is at least 1.
+/// Returns `text` without its first `count` characters, or `None` if it is shorter. `count` is at
+/// least 1.
 fn skip_chars(text: &str, count: usize) -> Option<&str> {
     let mut chars = text.chars();
     chars.nth(count - 1).map(|_| chars.as_str())
@@ -255,7 +261,7 @@ mod tests {
         }
     }
 
-    /// SplitMix64: small, seeded, the same on every machine.
+    /// SplitMix64: a small seeded generator with the same output on every machine.
     struct Random(u64);
 
     impl Random {
@@ -271,7 +277,7 @@ mod tests {
         }
     }
 
-    /// The regular expression that matches the same texts as `pattern`.
+    /// Returns the regular expression that matches the same texts as `pattern`.
     fn to_regex(pattern: &str) -> String {
         let mut out = String::from("(?s)^");
         for token in tokens(pattern) {

@@ -1,9 +1,9 @@
-//! Addresses and networks of the Internet, of version 4 and 6: `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+//! IPv4 and IPv6 addresses and networks: `10.0.0.0/8`, `2001:db8::/32`, or a single address.
 
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// The network that a text stands for.
+/// Parses a network. A single address is a network of one address.
 pub fn network(text: &str) -> Option<IpNet> {
     match text.contains('/') {
         true => text.parse().ok(),
@@ -16,9 +16,9 @@ pub fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }
 
-/// Tells whether an address lies in a network; `None` when either text is none. An address of version 4 that is
-/// written as one of version 6 (`::ffff:10.0.0.1`, as servers that listen to both see it) lies where it would
-/// without.
+/// Reports whether an address lies in a network; `None` if either text is invalid. An IPv4 address
+/// in IPv6 form, such as `::ffff:10.0.0.1`, also matches as an IPv4 address. Servers that listen on
+/// both versions see addresses in this form.
 pub fn is_in_network(address: &str, wanted: &str) -> Option<bool> {
     let (address, wanted) = (address.parse::<IpAddr>().ok()?, network(wanted)?);
     Some(wanted.contains(&address) || wanted.contains(&address.to_canonical()))

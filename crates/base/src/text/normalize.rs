@@ -1,7 +1,9 @@
-//! Makes both sides of a text predicate comparable: Unicode normalisation, then case folding.
+//! Prepares both sides of a text predicate for comparison: Unicode normalization, then case
+//! folding.
 //!
-//! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`]. Constants are prepared
-//! once, when rules are compiled; a message's text once for each mode that some rule reads it in.
+//! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`].
+//! Constants are prepared once, when rules are compiled. A message's text is prepared once for each
+//! mode that some rule uses.
 
 use crate::codec::impl_codec;
 use std::borrow::Cow;
@@ -11,48 +13,50 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is
 use super::expanding::{Expanding, expanding};
 use super::fold::{fold_char, fold_into, is_folded};
 
-/// A Unicode normalisation form (Unicode Standard Annex 15).
+/// A Unicode normalization form (Unicode Standard Annex 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     #[default]
     None,
     /// Composed: `e` and a combining acute accent become `é`.
     Nfc,
-    /// Composed, and compatibility characters become plain ones: full-width `Ａ` becomes `A`, `ﬁ` becomes `fi`.
+    /// Composed, with compatibility characters replaced by plain ones: full-width `Ａ` becomes `A`,
+    /// `ﬁ` becomes `fi`.
     Nfkc,
 }
 
-/// The way both sides of a text predicate are prepared: first normalised, then folded; when both are asked for, normalised
-/// once more, since folding can leave a letter and an accent that compose (`J` and a caron: only `ǰ` is composed).
+/// How both sides of a text predicate are prepared: first normalized, then folded. With both steps,
+/// the text is normalized again after folding. Folding can leave a letter and an accent that
+/// compose: `J` and a caron become `ǰ`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextMode {
-    /// Case is ignored, see [`fold_char`].
+    /// Whether case is ignored, see [`fold_char`].
     pub fold: bool,
     pub form: Form,
 }
 
 impl TextMode {
-    /// The mode that leaves every text as it is.
+    /// The mode that leaves every text unchanged.
     pub const PLAIN: TextMode = TextMode { fold: false, form: Form::None };
 
-    /// True when preparing changes no text.
+    /// True if preparing changes no text.
     pub const fn is_plain(self) -> bool {
         !self.fold && matches!(self.form, Form::None)
     }
 
-    /// `text` prepared; borrowed when nothing changes. Idempotent.
+    /// Returns the prepared text, borrowed if nothing changes. Idempotent.
     pub fn prepare(self, text: &str) -> Cow<'_, str> {
         if self.unchanged(text) {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
         self.prepare_into(text, &mut out);
-        // The quick check may not know; what came out does.
+        // The quick check can be inconclusive, so the result is compared with the input.
         if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
     }
 
-    /// Appends `text`, prepared, to `out`. Allocates only when `out` has to grow (and, inside the normaliser, for
-    /// unusually long runs of combining marks).
+    /// Appends the prepared `text` to `out`. Allocates only if `out` has to grow, or inside the
+    /// normalizer for unusually long runs of combining marks.
     #[inline]
     pub fn prepare_into(self, text: &str, out: &mut String) {
         match self {
@@ -82,8 +86,9 @@ impl TextMode {
         }
     }
 
-    /// Appends `text`, prepared, to `out` under NFKC: what expanding characters begin with is known, and the rest is
-    /// normalised with what stands behind it.
+    /// Appends the prepared `text` to `out` under NFKC, for text with expanding characters. The
+    /// head of each expansion comes from a table. Its end is normalized together with the text that
+    /// follows.
     fn prepare_expanding(self, text: &str, out: &mut String) {
         let (mut before, mut behind) = (None, 0);
         let expanding = text.char_indices().filter_map(|(at, c)| Some((at, c, expanding(c)?)));
@@ -95,7 +100,8 @@ impl TextMode {
         self.prepare_nfkc(before, &text[behind..], out);
     }
 
-    /// Appends the end of an expanding character and a text that holds none.
+    /// Appends the end of an expanding character, followed by a text that contains no expanding
+    /// character.
     fn prepare_nfkc(self, before: Option<&Expanding>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(before.map_or("", |row| &row.plain_end[usize::from(self.fold)]));
@@ -105,14 +111,15 @@ impl TextMode {
         if self.fold { out.extend(both.map(fold_char).nfkc()) } else { out.extend(both) }
     }
 
-    /// True only when preparing is known to change nothing.
+    /// True only if preparing is known to change nothing.
     fn unchanged(self, text: &str) -> bool {
         (!self.fold || is_folded(text)) && self.form.surely_has(text)
     }
 }
 
 impl Form {
-    /// True only when `text` is known to be in this form; false when it is not, or only the full algorithm could tell.
+    /// True only if `text` is known to be in this form. False if it is not, or if only the full
+    /// algorithm could decide.
     fn surely_has(self, text: &str) -> bool {
         match self {
             Form::None => true,
@@ -131,9 +138,10 @@ impl Form {
     }
 }
 
-/// Common letters that are in every form and never compose with what is before them; the quick check, which takes
-/// dozens of nanoseconds for each character, need not see them. Leaving them out can bring marks together that were
-/// apart, which makes it say no more often, never yes.
+/// True for common letters that are in every form and never compose with a preceding character. The
+/// quick check takes dozens of nanoseconds per character and can skip these letters. Skipping may
+/// bring separated marks together, which can turn the check's result from yes to no, but never from
+/// no to yes.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin
@@ -160,7 +168,8 @@ mod tests {
     const FOLD_NFKC: TextMode = TextMode { fold: true, form: Form::Nfkc };
     const ALL: [TextMode; 6] = [NONE, FOLD, NFC, NFKC, FOLD_NFC, FOLD_NFKC];
 
-    /// Prepares, and holds the three laws: borrowed exactly when equal, appending agrees, idempotent.
+    /// Prepares `text` and checks three laws: borrowed exactly if equal, appending gives the same
+    /// text, and preparing is idempotent.
     fn check(mode: TextMode, text: &str) -> String {
         let prepared = mode.prepare(text);
         assert_eq!(matches!(prepared, Cow::Borrowed(_)), prepared == text, "{mode:?} {text:?}: borrowed");
@@ -190,7 +199,8 @@ mod tests {
         }
     }
 
-    /// Every character that any mode touches, alone, after a letter and before the marks that compose most.
+    /// Every character that some mode changes: alone, after a letter, and before the marks that
+    /// compose most often.
     #[test]
     fn laws_hold_for_every_character() {
         let mut text = String::new();
@@ -211,7 +221,7 @@ mod tests {
         }
     }
 
-    /// Expanding characters compose with what stands around them as if they were written out.
+    /// Expanding characters compose with neighbouring characters as their written-out form does.
     #[test]
     fn expanding_characters_compose_with_their_neighbours() {
         let marks =
@@ -227,7 +237,7 @@ mod tests {
         }
     }
 
-    /// Characters equal without case stay equal after preparing.
+    /// Characters that are equal without case stay equal after preparing.
     #[test]
     fn case_never_survives_folding() {
         for c in '\0'..='\u{1ffff}' {

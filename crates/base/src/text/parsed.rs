@@ -1,5 +1,6 @@
-//! The syntax of regular expressions, read once where several ask for it: the checker whether it is right, the
-//! index which literals it requires. Reading one takes as long as a whole route otherwise does.
+//! A cache of parsed regular expressions. The checker and the index both need the syntax tree: one
+//! validates it, the other extracts required literals. Parsing an expression takes as long as the
+//! rest of compiling a route.
 
 use super::size::states;
 use hashbrown::HashMap;
@@ -8,23 +9,24 @@ use regex_syntax::hir::Hir;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The size of what is kept, in states of automata: of classes, which take the most room, some 64 MB.
+/// Capacity of the cache, in automaton states. For character classes, which need the most memory,
+/// this is about 64 MB.
 const ROOM: usize = 128 << 20;
 
 #[derive(Default)]
 struct Kept {
-    /// Those that mind case, and those that ignore it.
+    /// Case-sensitive expressions, then case-insensitive ones.
     known: [HashMap<Box<str>, Arc<Hir>>; 2],
-    /// The states of all.
+    /// Total number of automaton states.
     size: usize,
 }
 
 thread_local! {
-    /// The expressions kept, while somebody wants that.
+    /// The cache; `None` outside [`keeping_parsed`].
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-/// The parsed expression, as if it began with `(?i)` when `ignore_case`.
+/// Returns the parsed expression, as if it began with `(?i)` if `ignore_case`.
 pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
     let case = usize::from(ignore_case);
     let known = KEPT.with_borrow(|kept| kept.as_ref()?.known[case].get(pattern).cloned());
@@ -44,9 +46,9 @@ pub fn parsed(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_sy
     Ok(hir)
 }
 
-/// Does work on this thread during which every expression is read once.
+/// Runs `work` with the cache of this thread enabled, so that each expression is parsed once.
 pub fn keeping_parsed<T>(work: impl FnOnce() -> T) -> T {
-    /// Lets go of what was kept, whatever becomes of the work.
+    /// Clears the cache on drop, also if the work panics.
     struct Outermost(bool);
     impl Drop for Outermost {
         fn drop(&mut self) {

@@ -1,5 +1,5 @@
-//! Regular expressions: the one place that compiles them, so that every engine and the checker
-//! agree on syntax, flags and limits.
+//! Regular expressions. Only this module compiles them, so that every engine and the checker agree
+//! on syntax, flags and limits.
 
 use super::parsed::parsed;
 use super::size::{REGEX_SIZE_LIMIT, automaton_states, compiled_size, surely_compiles};
@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Compiles an expression of the `regex` crate's syntax, of no more than [`REGEX_SIZE_LIMIT`], as if it began
-/// with `(?i)` when `ignore_case`.
+/// Compiles an expression in the syntax of the `regex` crate, as if it began with `(?i)` if
+/// `ignore_case`. An expression that compiles to more than [`REGEX_SIZE_LIMIT`] is an error.
 pub fn regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     regex_within(REGEX_SIZE_LIMIT, pattern, ignore_case)
 }
@@ -18,21 +18,20 @@ fn regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result<Regex, 
     RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(size).build()
 }
 
-/// Whoever wrote an expression.
+/// Where an expression comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The author of the rules.
     Rules,
-    /// The sender of a message, to whom less is allowed.
+    /// The sender of a message, who gets stricter limits.
     Message,
 }
 
-/// The longest expression that a message may bring, in bytes, and the most memory it may take once compiled.
+/// Limits for an expression from a message: its length in bytes, and its compiled size in bytes.
 pub const MESSAGE_PATTERN_BYTES: usize = 4 << 10;
 const MESSAGE_PATTERN_SIZE: usize = 1 << 20;
 
-/// The memory that the expressions [`cached`] keeps on a thread may take, in bytes, by
-/// estimate.
+/// Estimated memory limit, in bytes, of the thread's cache that [`cached`] uses.
 const CACHE_SIZE: usize = 64 << 20;
 
 #[derive(Default)]
@@ -45,9 +44,10 @@ thread_local! {
     static CACHE: RefCell<Cache> = RefCell::default();
 }
 
-/// Compiles an expression, or takes it from the thread's cache, with the states of its automaton; `None` when it
-/// does not compile. For the reference evaluator, which holds nothing between evaluations, and for expressions that
-/// a message brings: however many there are, what is kept of them stays bounded.
+/// Compiles an expression, or returns it from the thread's cache, with its number of automaton
+/// states. Returns `None` if it does not compile. The reference evaluator uses this function,
+/// because it keeps no state between evaluations. Expressions from messages use it too, because the
+/// cache stays bounded however many there are.
 pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex, u64)> {
     let size = match origin {
         Origin::Rules => REGEX_SIZE_LIMIT,
@@ -55,7 +55,7 @@ pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex
         Origin::Message => MESSAGE_PATTERN_SIZE,
     };
     CACHE.with_borrow_mut(|cache| {
-        // Keeping the key by value costs a copy a look-up, which the reference can afford.
+        // The key is copied for each lookup; the reference evaluator can afford that.
         let key = (pattern.to_owned(), ignore_case, origin);
         if let Some(known) = cache.compiled.get(&key) {
             return known.clone();
@@ -73,18 +73,18 @@ pub fn cached(pattern: &str, ignore_case: bool, origin: Origin) -> Option<(Regex
     })
 }
 
-/// An expression that is known to compile, and is compiled when it is first asked: a message tries few of those that
-/// a large rule set has.
+/// An expression that is known to compile and is compiled on first use. A message evaluates only
+/// few of the expressions of a large rule set.
 #[derive(Debug)]
 pub struct LazyRegex {
     pattern: Arc<str>,
     ignore_case: bool,
-    /// `None` inside: it did not compile after all, and matches nothing.
+    /// `None` inside: the expression did not compile after all, and matches nothing.
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl LazyRegex {
-    /// Checks an expression. One that could come near the size limit is compiled at once.
+    /// Checks an expression. An expression that may come near the size limit is compiled at once.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !parsed(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
@@ -93,12 +93,12 @@ impl LazyRegex {
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
-    /// An expression that was checked before.
+    /// Wraps an expression that was already checked.
     pub fn known(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }
 
-    /// The compiled expression.
+    /// Returns the compiled expression, and compiles it on first use.
     #[inline]
     pub fn compiled(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| regex(&self.pattern, self.ignore_case).ok()).as_ref()
@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn what_waits_stays_well_below_the_limit() {
-        // The largest repetition of each part that may wait compiles within half the limit.
+        // For each part, the largest repetition that may be compiled lazily compiles within half
+        // the limit.
         for part in [
             "a",
             "[a-z]",
@@ -167,7 +168,8 @@ mod tests {
             let waits =
                 |times: usize| regex_syntax::parse(&repeated(times)).is_ok_and(|hir| surely_compiles(&hir));
             assert!(waits(1), "{part}");
-            // The estimate grows with the repetition, so halving finds the largest that waits.
+            // The estimate grows with the repetition, so bisection finds the largest that may be
+            // compiled lazily.
             let (mut largest, mut refused) = (1, 20_000);
             while refused - largest > 1 {
                 let middle = usize::midpoint(largest, refused);

@@ -1,19 +1,20 @@
-//! The texts of a message under the modes in which rules read them: each is prepared at most once a
-//! decision, for the index's scan, for its values and for predicates alike.
+//! The texts of a message, normalized and case-folded in the modes that rules use ([`TextMode`]).
+//! Each text is prepared at most once per decision. The index scan, index lookups and predicates
+//! share the result.
 
 use super::TextMode;
 
-/// In place of the number of a text that is not kept.
+/// The slot number of a text that is not kept.
 pub const UNKEPT: u32 = u32::MAX;
 
-/// The prepared texts of a decision, and the memory they lie in from one decision to the next.
+/// The prepared texts of a decision. Their memory is reused by the next decision.
 #[derive(Debug, Default)]
 pub struct PreparedTexts {
     kept: Vec<Prepared>,
     buffer: String,
 }
 
-/// A text prepared for the decision of that number.
+/// A text, and the epoch of the decision for which it was prepared.
 #[derive(Debug, Default)]
 struct Prepared {
     epoch: u32,
@@ -32,8 +33,8 @@ impl PreparedTexts {
         self.kept.iter_mut().for_each(|kept| kept.epoch = 0);
     }
 
-    /// A text under a mode: itself when the mode is plain; else what the decision has kept under the
-    /// number, or is to keep.
+    /// Returns `text` as prepared by `mode`; with the plain mode, `text` itself. The prepared text
+    /// is kept under `number` for the rest of the decision, and later calls return it.
     #[inline]
     pub fn get<'t>(&'t mut self, number: u32, epoch: u32, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {
@@ -52,7 +53,8 @@ impl PreparedTexts {
         &kept.text
     }
 
-    /// A text under a mode, which lasts until the next one is prepared.
+    /// Returns `text` as prepared by `mode`. The result is valid only until the next text is
+    /// prepared.
     #[inline]
     pub fn passing<'t>(&'t mut self, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {
@@ -63,7 +65,8 @@ impl PreparedTexts {
         &self.buffer
     }
 
-    /// A text that [`PreparedTexts::get`] has kept under a number; the text itself under [`UNKEPT`].
+    /// Returns the text that [`PreparedTexts::get`] kept under a number, or `text` itself for
+    /// [`UNKEPT`].
     #[inline]
     pub fn kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
         self.kept.get(number as usize).map_or(text, |kept| &kept.text)
@@ -80,7 +83,7 @@ mod tests {
         let mut texts = PreparedTexts::default();
         texts.grow(1);
         assert_eq!(texts.get(0, 4, fold, "AB"), "ab");
-        // Whoever asks again is given what was kept, whatever text they name.
+        // A second call returns the kept text, whatever text it passes.
         assert_eq!(texts.get(0, 4, fold, "CD"), "ab");
         assert_eq!((texts.kept(0, "x"), texts.kept(UNKEPT, "x")), ("ab", "x"));
         assert_eq!(texts.get(0, 8, fold, "CD"), "cd");

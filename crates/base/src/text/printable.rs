@@ -1,23 +1,24 @@
-//! Texts of authors and messages as a terminal may show them: whatever would move its cursor, change its
-//! colours or turn the direction of writing is made visible. Everything printed for people goes through here.
+//! Makes texts of authors and messages safe for a terminal. Characters that would move the cursor,
+//! change colours or reverse the writing direction are made visible. All output for people passes
+//! through here.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// True for a character that steers what shows it instead of being shown: the controls, the marks that turn
-/// the direction of writing, and the breaks of lines and paragraphs.
+/// True for a character that controls the display: control characters, marks that change the
+/// writing direction, and line and paragraph separators.
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True for a character without a shape.
+/// True for a character without a visible shape.
 pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// A text of several lines: each character that steers becomes one that pictures it, so that what stands below
-/// a place still does.
+/// Makes a text of several lines printable. Each control character is replaced by one visible
+/// character, so that columns stay aligned.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let picture = |c| match c {
         '\t' | '\n' => c,
@@ -32,7 +33,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text as part of a line: what steers is written as in a string of the rules, line breaks and tabs too.
+/// Makes a text printable on one line. Control characters, including line breaks and tabs, are
+/// escaped as in a string literal of the rules.
 pub fn on_one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(steers) {
         return Cow::Borrowed(text);
@@ -48,7 +50,7 @@ pub fn on_one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text, cut behind so many characters, which `…` then says.
+/// Truncates a text after `characters` characters and appends `…` if anything was cut.
 pub fn shortened(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -56,7 +58,7 @@ pub fn shortened(text: &str, characters: usize) -> String {
     }
 }
 
-/// Writes a character as a string of the rules has it.
+/// Appends a character as an escape sequence of a string literal in the rules.
 pub fn escape(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str("\\n"),

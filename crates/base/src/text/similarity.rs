@@ -1,44 +1,49 @@
-//! `similarity(a, b)`: how near two texts are, from 0 (nothing in common) to 1 (equal).
+//! `similarity(a, b)`: how similar two texts are, from 0 (nothing in common) to 1 (equal).
 //!
-//! Both texts are lower-cased (`str::to_lowercase`), runs of white space become one space, and white space at the ends
-//! goes. With *d* the Levenshtein distance between the two in characters and *m* the length of the longer, the result
-//! is (*m* - *d*) / *m*; two empty texts are 1.
+//! Both texts are lower-cased (`str::to_lowercase`), runs of white space become one space, and
+//! white space at both ends is removed. Let *d* be the Levenshtein distance in characters and *m*
+//! the length of the longer text. The result is (*m* - *d*) / *m*; two empty texts give 1.
 //!
-//! The distance is computed by Myers' bit-parallel algorithm in the form of Hyyrö (2003): the prepared side lies across
-//! the bits of machine words, and each character of the other side updates 64 cells of the table at once. The cost is
-//! *n* * ceil(*m* / 64) word steps: 10 000 by 10 000 characters take some ten milliseconds, not a hundred million steps.
+//! The distance is computed by Myers' bit-parallel algorithm in the form of Hyyrö (2003). The bits
+//! of machine words represent positions of the prepared text. Each character of the other text
+//! updates 64 cells of the table at once. The cost is *n* * ceil(*m* / 64) word steps. For 10 000
+//! by 10 000 characters this takes about ten milliseconds, because the hundred million cells are
+//! not computed one by one.
 
-/// Bits in a block of the prepared side.
+/// Number of bits in a block of the prepared text.
 const BLOCK: usize = 64;
 
-/// Measures how near `a` and `b` are, from 0 to 1. For one constant side, prepare a [`Similarity`] instead.
+/// Returns the similarity of `a` and `b`, from 0 to 1. If one side is constant, prepare a
+/// [`Similarity`] instead.
 pub fn similarity(a: &str, b: &str) -> f64 {
     Similarity::new(a).score(b, &mut Scratch::new())
 }
 
-/// The room that [`Similarity::score`] works in, kept between calls. For each block it says which cells of the current
-/// column are one more, and one less, than the cell above.
+/// Working memory of [`Similarity::score`], reused between calls. For each block, two bit masks
+/// mark the cells of the current column that are one more, and one less, than the cell above.
 pub type Scratch = Vec<(u64, u64)>;
 
-/// One side of a similarity, prepared. Room: some 16 bytes for each of its characters, and 512 in any case.
+/// One prepared text of a similarity. Uses about 16 bytes per character, plus 512.
 #[derive(Clone, Debug)]
 pub struct Similarity {
-    /// Characters as the text has them.
+    /// Number of characters of the original text.
     characters: usize,
-    /// Characters, after lower-casing and collapsing white space.
+    /// Number of characters after lower-casing and collapsing white space.
     len: usize,
     /// The distinct characters, ascending.
     chars: Vec<char>,
-    /// One more than a character's place in `chars`, by ASCII code; 0 for what does not occur.
+    /// Maps an ASCII code to the character's index in `chars` plus one, or 0 if it does not occur.
     ascii: Box<[u32; 128]>,
-    /// The masks of `chars[i]` begin here in `masks`; one entry more than `chars`, for the end of the last.
+    /// The offset in `masks` where the masks of `chars[i]` begin. One extra entry marks the end of
+    /// the last.
     starts: Vec<usize>,
-    /// The places of a character: a block, and bits in it. Ascending by block, blocks without the character left out.
+    /// The positions of each character: a block index and a bit mask. Ascending by block; blocks
+    /// without the character are left out.
     masks: Vec<(usize, u64)>,
 }
 
 impl Similarity {
-    /// Prepares `text`, in time *m* log *m*.
+    /// Prepares `text` in time *m* log *m*, where *m* is its length.
     pub fn new(text: &str) -> Similarity {
         let mut places: Vec<(char, usize)> = Vec::new();
         each_char(text, |c| places.push((c, places.len())));
@@ -68,12 +73,12 @@ impl Similarity {
         Similarity { characters: text.chars().count(), len, chars, ascii, starts, masks }
     }
 
-    /// The number of characters that the prepared text had.
+    /// Returns the number of characters of the original text.
     pub fn characters(&self) -> usize {
         self.characters
     }
 
-    /// The places of `c` in the prepared text.
+    /// Returns the positions of `c` in the prepared text.
     fn masks_of(&self, c: char) -> &[(usize, u64)] {
         let row = match self.ascii.get(c as usize) {
             Some(&row) => (row as usize).checked_sub(1),
@@ -83,8 +88,9 @@ impl Similarity {
             .unwrap_or_default()
     }
 
-    /// Measures how near `text` is to the prepared one, from 0 to 1. Allocates nothing once `scratch` has been used with a text
-    /// prepared as long as this (except for a `text` with a capital sigma, whose lower case depends on its neighbours).
+    /// Returns the similarity of `text` to the prepared text, from 0 to 1. Allocates nothing if
+    /// `scratch` was used before with a prepared text at least as long. The exception is a `text`
+    /// with a capital sigma, whose lower case depends on its neighbours.
     pub fn score(&self, text: &str, scratch: &mut Scratch) -> f64 {
         let mut column = Column::new(self, scratch);
         each_char(text, |c| column.step(self.masks_of(c)));
@@ -93,15 +99,15 @@ impl Similarity {
     }
 }
 
-/// One column of the table of distances: between the prepared text, up to each of its characters, and the other text
-/// so far.
+/// One column of the distance table: the distances between each prefix of the prepared text and the
+/// other text so far.
 struct Column<'a> {
     vertical: &'a mut [(u64, u64)],
     /// The bit of the lowest cell, in the last block.
     lowest: u64,
-    /// The lowest cell: the distance between the whole prepared text and the other so far.
+    /// The lowest cell: the distance between the whole prepared text and the other text so far.
     distance: usize,
-    /// Characters of the other text so far.
+    /// Number of characters of the other text so far.
     steps: usize,
 }
 
@@ -113,11 +119,12 @@ impl<'a> Column<'a> {
         Column { vertical: scratch, lowest, distance: side.len, steps: 0 }
     }
 
-    /// Moves on by one character of the other text, which stands at `masks` in the prepared one.
+    /// Processes one character of the other text; `masks` are its positions in the prepared text.
     fn step(&mut self, masks: &[(usize, u64)]) {
         self.steps += 1;
-        // How the cells of this column differ from those to the left: bits of one more, and of one less. The row above
-        // the table counts up by one for every character; without any block, that row is all there is.
+        // Bit masks of the cells that are one more, and one less, than the cell to the left. The
+        // row above the table increases by one per character. If there are no blocks, that row is
+        // the whole table.
         let (mut carry_up, mut carry_down) = (1, 0);
         let (mut up, mut down) = (self.lowest, 0);
         let mut masks = masks.iter();
@@ -145,10 +152,12 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Hands each character of `text` to `take`: lower-cased, white space collapsed and trimmed.
+/// Passes each character of `text`, lower-cased and with white space collapsed and trimmed, to
+/// `take`.
 fn each_char(text: &str, mut take: impl FnMut(char)) {
     if text.contains('Σ') {
-        // A capital sigma at the end of a word becomes ς, elsewhere σ; only the whole text tells.
+        // A capital sigma becomes ς at the end of a word and σ elsewhere, so the whole text is
+        // needed.
         return collapsed(&text.to_lowercase(), take);
     }
     collapsed(text, |c| {
@@ -178,7 +187,7 @@ fn collapsed(text: &str, mut take: impl FnMut(char)) {
 mod tests {
     use super::*;
 
-    /// The definition, word for word.
+    /// The plain definition.
     fn plain(a: &str, b: &str) -> f64 {
         let prepare = |text: &str| -> Vec<char> {
             text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ").chars().collect()
@@ -217,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Lengths about the edges of blocks, few letters, one scratch for all.
+    /// Lengths around block boundaries, few letters, one shared scratch.
     #[test]
     fn agrees_with_the_definition() {
         let mut state = 7_u64;

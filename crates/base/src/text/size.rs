@@ -1,32 +1,33 @@
-//! The size of compiled regular expressions, estimated from above by their syntax: states of automata, and memory.
+//! Upper bounds for the size of compiled regular expressions, estimated from their syntax:
+//! automaton states and memory.
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
-/// The most memory one compiled expression may take, in bytes.
+/// Maximum memory of one compiled expression, in bytes.
 pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
-/// The most memory that the expressions of a rule set may take together, in bytes and by estimate, unless
-/// `settings` says otherwise.
+/// Default limit for the estimated memory of all expressions of a rule set, in bytes; `settings`
+/// can change it.
 pub const REGEX_MEMORY: usize = 256 << 20;
 
-/// More memory than any one state of an automaton takes, in bytes.
+/// Upper bound for the memory of one automaton state, in bytes.
 const STATE_SIZE: usize = 64;
-/// The margin by which an estimate stays below the limit.
+/// Safety factor between an estimate and the limit.
 const MARGIN: usize = 4;
 
-/// True when an expression's syntax alone shows that it compiles. Beside bad syntax only size makes
-/// compiling fail.
+/// True if the syntax alone shows that the expression compiles. Except for bad syntax, compiling
+/// fails only for size.
 pub fn surely_compiles(hir: &Hir) -> bool {
     states(hir) <= REGEX_SIZE_LIMIT / STATE_SIZE / MARGIN
 }
 
-/// The memory that an expression takes once compiled, in bytes.
+/// Returns the estimated memory of the compiled expression, in bytes.
 pub fn compiled_size(hir: &Hir) -> usize {
     states(hir).saturating_mul(STATE_SIZE).min(REGEX_SIZE_LIMIT)
 }
 
-/// The number of states of an expression's automaton, by its syntax: the memory it takes, and the work that a search
-/// does for each byte at most. The automaton has no more.
+/// Returns an upper bound for the number of automaton states, estimated from the syntax. Memory use
+/// and the work per byte of a search are proportional to it.
 pub fn automaton_states(hir: &Hir) -> u64 {
     states(hir) as u64
 }
@@ -39,7 +40,7 @@ pub(super) fn states(hir: &Hir) -> usize {
         HirKind::Class(Class::Unicode(class)) => class_states(class) + 2,
         HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 2,
         HirKind::Repetition(repetition) => {
-            // A copy for each time that is counted.
+            // One copy per counted repetition.
             let times = repetition.max.unwrap_or(repetition.min).max(repetition.min).max(1) as usize;
             states(&repetition.sub).saturating_add(4).saturating_mul(times)
         }
@@ -48,10 +49,10 @@ pub(super) fn states(hir: &Hir) -> usize {
     }
 }
 
-/// The nodes of the tree of byte ranges that a class is written as in UTF-8, which the automaton has no more
-/// states than.
+/// Returns the number of nodes in the tree of UTF-8 byte ranges of a class. The automaton has at
+/// most as many states.
 fn class_states(class: &ClassUnicode) -> usize {
-    // A range of single bytes adds no node, and comes before all others.
+    // Ranges of single bytes add no node and come before all others.
     let ranges = class.ranges().iter().filter(|range| !range.end().is_ascii());
     let sequences = ranges.flat_map(|range| Utf8Sequences::new(range.start(), range.end()));
     let (mut nodes, mut before) = (1, None::<Utf8Sequence>);
@@ -65,7 +66,7 @@ fn class_states(class: &ClassUnicode) -> usize {
     nodes
 }
 
-/// The names of an expression's groups, in their order.
+/// Returns the names of the expression's capture groups, in order.
 pub fn group_names(hir: &Hir) -> Vec<&str> {
     let mut names = Vec::new();
     add_group_names(hir, &mut names);

@@ -1,22 +1,24 @@
-//! A map from texts to numbers, made for the short texts that rules compare with: one of up to sixteen
-//! bytes is a pair of words, which are hashed and compared as such.
+//! A map from texts to ids, optimized for the short texts in rules. A text of up to sixteen bytes
+//! is represented as two words, which are hashed and compared directly.
 
 use hashbrown::HashMap;
 
-/// Texts and their numbers.
+/// Maps texts to ids.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    /// Open addressing over a power of two of slots: of few a quarter is taken at most, of many a half, since most texts
-    /// that are looked up are none of these, and are compared up to the next empty slot.
+    /// Hash table of short texts with open addressing; the number of slots is a power of two. Small
+    /// tables are at most a quarter full, large ones at most half. Most lookups miss, and a miss
+    /// compares slots up to the next empty one.
     slots: Box<[Slot]>,
-    /// The short texts in it.
+    /// Number of short texts in the table.
     short: usize,
     long: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
-    /// A bit for each length, modulo 64, that a long text has: hashing a message's text takes as long as reading it.
+    /// A bit set of the lengths, modulo 64, of the long texts. It avoids hashing most long texts of
+    /// a message.
     lengths: u64,
 }
 
-/// A short text, as [`words`] gives it, and its number.
+/// A short text, as [`words`] encodes it, and its id.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key: (u64, u64),
@@ -24,14 +26,14 @@ struct Slot {
     number: u32,
 }
 
-/// The length of an empty slot.
+/// The length value that marks an empty slot.
 const EMPTY: u32 = u32::MAX;
-/// From so many slots on they are more than a cache should hold for nothing.
+/// From this number of slots on, the table may be half full, to save cache space.
 const MANY: usize = 1 << 10;
-/// The longest text that two words hold.
+/// Maximum length of a text that fits into two words.
 const SHORT: usize = 16;
 
-/// The bytes of a short text: those of different texts of one length differ.
+/// Encodes a short text. Different texts of equal length have different encodings.
 #[inline(always)]
 fn words(text: &[u8]) -> Option<(u64, u64)> {
     let eight = |at: usize| Some(u64::from_le_bytes(*text.get(at..)?.first_chunk()?));
@@ -56,13 +58,13 @@ fn hash((first, last): (u64, u64), length: usize) -> usize {
 }
 
 impl Texts {
-    /// The number of a text.
+    /// Returns the id of a text.
     #[inline(always)]
     pub fn get(&self, text: &[u8]) -> Option<u32> {
         if text.len() > SHORT { self.get_long(text) } else { self.get_short(text) }
     }
 
-    /// The number of a text of up to sixteen bytes.
+    /// Returns the id of a text of up to sixteen bytes.
     #[inline(always)]
     pub fn get_short(&self, text: &[u8]) -> Option<u32> {
         let key = words(text)?;
@@ -84,7 +86,7 @@ impl Texts {
         if self.lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long.get(text).copied() }
     }
 
-    /// Gives a text a number; one that has one keeps it.
+    /// Adds a text with an id. A text that is already present keeps its id.
     pub fn insert(&mut self, text: &str, number: u32) {
         let Some(key) = words(text.as_bytes()) else {
             self.lengths |= 1 << (text.len() % 64);
@@ -116,7 +118,7 @@ impl Texts {
         self.short + self.long.len()
     }
 
-    /// True when there are none.
+    /// True if the map is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,14 +1,15 @@
-//! Versions such as `1.2.3-beta.1`: their order is that of semantic versioning. Authors and messages also write
-//! `v1.2.3`, `1.2` and `2026.01`: a `v` before the first number, numbers that are left out at the end, and
-//! zeros before a number change nothing. What stands behind `+` names a build and has no part in the order.
+//! Versions such as `1.2.3-beta.1`, in the order of semantic versioning. The variants `v1.2.3`,
+//! `1.2` and `2026.01` are accepted too: a leading `v`, missing trailing numbers and leading zeros
+//! change nothing. The part after `+` names a build and is ignored in comparisons.
 
 use semver::{BuildMetadata, Prerelease, Version};
 use std::cmp::Ordering;
 
-/// The bytes that a version may have; what is longer is none. (So that comparing takes no time to speak of.)
+/// Maximum length of a version in bytes, which bounds the time of a comparison. A longer text is
+/// not a version.
 pub const MAX_LENGTH: usize = 256;
 
-/// The version that a text stands for, without its build.
+/// Parses a version and drops its build part. Returns `None` if the text is not a version.
 pub fn version(text: &str) -> Option<Version> {
     if text.len() > MAX_LENGTH {
         return None;
@@ -35,7 +36,7 @@ pub fn version(text: &str) -> Option<Version> {
     }
 }
 
-/// The order of two versions as [`version`] writes them.
+/// Compares two versions in the form that [`version`] produces.
 pub fn compare(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }
@@ -49,7 +50,7 @@ mod tests {
         compare(&text(left)?, &text(right)?)
     }
 
-    /// Cases that the suites of GrowthBook and Unleash agree on.
+    /// Cases on which the test suites of GrowthBook and Unleash agree.
     #[test]
     fn known_orders() {
         for (less, greater) in [

@@ -1,22 +1,23 @@
-//! The `word` modifier: where a keyword stands as a word of its own.
+//! The `word` modifier: where a keyword occurs as a whole word.
 //!
-//! The table, in one place. A character is a **word character** when
+//! A character is a **word character** if both hold:
 //!
-//! 1. it is one for `\w` of the `regex` crate: a letter, a mark, a decimal digit, connecting punctuation such as `_`,
-//!    or a joiner (Unicode Technical Standard 18, annex C), **and**
-//! 2. it is not a character of Chinese, Japanese or Korean scripts: its Script_Extensions name none of Han, Hiragana,
-//!    Katakana, Hangul and Bopomofo, or name Latin as well.
+//! 1. `\w` of the `regex` crate matches it: a letter, a mark, a decimal digit, connecting
+//!    punctuation such as `_`, or a joiner (Unicode Technical Standard 18, annex C).
+//! 2. It does not belong to a Chinese, Japanese or Korean script. Its Script_Extensions contain
+//!    none of Han, Hiragana, Katakana, Hangul and Bopomofo, or they also contain Latin.
 //!
-//! For example `文`, `の`, `한` and the sound mark `ー` are no word characters, since those scripts do not space words: the keyword
-//! `文件` is found in `打开文件吧`. Full-width `Ａ` and `１` are, being Latin and common to all scripts.
+//! For example, `文`, `の`, `한` and the sound mark `ー` are not word characters, because those scripts
+//! do not separate words by spaces. The keyword `文件` is therefore found in `打开文件吧`. Full-width `Ａ`
+//! and `１` are word characters: they are Latin and common to all scripts.
 //!
-//! A keyword stands as a word where the text's character before it is no word character, if the keyword's own first
-//! character is one; and likewise after it, with its last. An edge that is no word character asks for nothing, which is
-//! why `C++` is found in `C++14` and `.rs` in `main.rs`. The empty keyword has no edges and is found in every text, as
-//! by plain `contains`.
+//! A keyword that begins with a word character must not follow another word character in the text.
+//! A keyword that ends with a word character must not precede another one. An edge that is not a
+//! word character has no condition. This is why `C++` is found in `C++14` and `.rs` in `main.rs`.
+//! The empty keyword has no edges and is found in every text, as with plain `contains`.
 //!
-//! A [`WordSearcher`] finds them, for every engine and system; [`word_edges_ok`] decides on each occurrence.
-//! Characters are compared as they are; prepare both sides first ([`super::TextMode`]).
+//! All engines find keywords with a [`WordSearcher`]; [`word_edges_ok`] checks each occurrence.
+//! Characters are compared unchanged, so prepare both sides first ([`super::TextMode`]).
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -27,14 +28,14 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::automaton::Automaton;
 
-/// True when `c` is a word character, by the table in the module's documentation.
+/// True if `c` is a word character, as defined in the module documentation.
 #[inline]
 pub fn is_word_char(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { is_word_char_beyond_ascii(c) }
 }
 
-/// The table, as the `regex` crate reads a class: `\w` without the scripts that do not space words, and those without
-/// what Latin uses too or what belongs to no script.
+/// The definition as a character class of the `regex` crate. It is `\w` minus the unspaced scripts,
+/// except the characters of those scripts that Latin also uses or that belong to no script.
 pub const TABLE: &str = concat!(
     r"[\w--[\p{scx:Han}\p{scx:Hiragana}\p{scx:Katakana}\p{scx:Hangul}\p{scx:Bopomofo}",
     r"--\p{scx:Latin}\p{scx:Common}\p{scx:Inherited}]]"
@@ -45,7 +46,8 @@ static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     let kind = regex_syntax::parse(TABLE).map(|hir| hir.into_kind());
     match kind {
         Ok(HirKind::Class(Class::Unicode(class))) => class.iter().map(|r| (r.start(), r.end())).collect(),
-        // Cannot be while the Unicode tables are compiled in; without them, words are ASCII.
+        // Does not happen while the Unicode tables are compiled in. Without them, only ASCII
+        // characters are word characters.
         _ => Vec::new(),
     }
 });
@@ -55,16 +57,19 @@ fn is_word_char_beyond_ascii(c: char) -> bool {
     ranges.get(ranges.partition_point(|&(_, end)| end < c)).is_some_and(|&(start, _)| start <= c)
 }
 
-/// Finds keywords that stand as words of their own. Overlapping occurrences count: `aa` is a word in `aaa aa`.
+/// Finds keywords that occur as whole words. Overlapping occurrences are found too, so `aa` is
+/// found as a word in `aaa aa`.
 ///
-/// One pass for most texts. At worst (a long keyword overlapping itself over and over) the product of both lengths.
+/// Takes one pass for most texts. The worst case, a long keyword that overlaps itself repeatedly,
+/// is the product of both lengths.
 #[derive(Clone, Debug)]
 pub struct WordSearcher<'k>(Finds<'k>);
 
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a searcher of one keyword is made without allocating")]
 enum Finds<'k> {
-    /// One keyword, whose next occurrence may begin so far behind the start of one: a character.
+    /// One keyword, and the length of its first character: the step from an occurrence to the next
+    /// possible one.
     One(Finder<'k>, usize),
     Many(Automaton),
 }
@@ -75,7 +80,8 @@ impl<'k> WordSearcher<'k> {
         WordSearcher(Finds::One(Finder::new(keyword), step))
     }
 
-    /// Searches for several in one pass; fails for more than an automaton has room for.
+    /// Searches for several keywords in one pass. Returns an error if they exceed the capacity of
+    /// an automaton.
     pub fn many<K: AsRef<[u8]>>(
         keywords: impl IntoIterator<Item = K>,
     ) -> Result<WordSearcher<'static>, BuildError> {
@@ -89,14 +95,14 @@ impl<'k> WordSearcher<'k> {
         })
     }
 
-    /// Returns true when a keyword occurs in the text as a word of its own.
+    /// True if any keyword occurs in the text as a whole word.
     #[inline]
     pub fn is_in(&self, text: &str) -> bool {
         self.any(text, |_, _| true)
     }
 
-    /// Calls with each keyword's number and place in the text where it is a word of its own, until the answer
-    /// is true; returns true then.
+    /// Calls `accepts` with the index and byte range of each whole-word occurrence, until it
+    /// returns true. Returns whether it did.
     #[inline]
     pub fn any(&self, text: &str, mut accepts: impl FnMut(usize, Range<usize>) -> bool) -> bool {
         match &self.0 {
@@ -117,7 +123,7 @@ impl<'k> WordSearcher<'k> {
         }
     }
 
-    /// Returns roughly how many bytes an automaton takes.
+    /// Returns the approximate memory use of the automaton in bytes; 0 for a single keyword.
     pub fn memory(&self) -> usize {
         match &self.0 {
             Finds::One(..) => 0,
@@ -126,25 +132,26 @@ impl<'k> WordSearcher<'k> {
     }
 }
 
-/// True when `keyword` occurs in `text` as a word of its own.
+/// True if `keyword` occurs in `text` as a whole word.
 pub fn contains_word(text: &str, keyword: &str) -> bool {
     WordSearcher::one(keyword).is_in(text)
 }
 
-/// True when `text` starts with `keyword`, standing as a word of its own.
+/// True if `text` starts with `keyword` as a whole word.
 pub fn starts_with_word(text: &str, keyword: &str) -> bool {
     text.starts_with(keyword) && word_edges_ok(text, 0, keyword.len())
 }
 
-/// True when `text` ends with `keyword`, standing as a word of its own.
+/// True if `text` ends with `keyword` as a whole word.
 pub fn ends_with_word(text: &str, keyword: &str) -> bool {
     text.ends_with(keyword) && word_edges_ok(text, text.len() - keyword.len(), text.len())
 }
 
-/// True when the slice of `text` from byte `start` to byte `end` stands as a word of its own, judged by the slice's own
-/// first and last characters. For callers that find occurrences by other means.
+/// True if the slice of `text` from byte `start` to byte `end` is a whole word, judged by the
+/// slice's own first and last characters. For callers that find occurrences by other means.
 ///
-/// An empty slice has no edges: true. Offsets outside the text, out of order or inside a character: false.
+/// An empty slice has no edges: true. Offsets outside the text, out of order or inside a character:
+/// false.
 pub fn word_edges_ok(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(word), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..))
     else {
@@ -183,8 +190,9 @@ mod tests {
         }
     }
 
-    /// The definition in words, on tables from another crate, over every character. Fails when an update leaves the
-    /// two crates a Unicode version apart; then the table itself is in doubt, and not only this test.
+    /// Checks the definition for every character against tables from another crate. If an update
+    /// leaves the two crates on different Unicode versions, this test fails. The table itself is
+    /// then in doubt too.
     #[test]
     fn agrees_with_another_source_on_every_character() {
         use unicode_script::{Script, UnicodeScript};
@@ -244,7 +252,7 @@ mod tests {
         );
     }
 
-    /// The empty keyword is found once a character, and the search ends.
+    /// The empty keyword is found once per character, and the search terminates.
     #[test]
     fn occurrences() {
         let places = |searcher: &WordSearcher<'_>, text: &str| {
@@ -302,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Every occurrence tried, one character at a time: the plain meaning.
+    /// The plain definition: tries every occurrence, one character at a time.
     #[test]
     fn agrees_with_the_plain_meaning() {
         let texts: Vec<String> = (0..4_u32.pow(7))

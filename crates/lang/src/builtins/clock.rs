@@ -1,11 +1,12 @@
-//! Functions that read the clock and calendar of a time: at the offset it is written with, or in a time zone.
+//! Functions that read clock and calendar fields of a time, at the time's own UTC offset or in a
+//! named time zone.
 
 use crate::arena::Arena;
 use crate::value::Value;
 use rulec_base::text::zone;
 use time::{OffsetDateTime, UtcOffset};
 
-/// The time that is asked for, in the zone that is named beside it.
+/// Returns the time in the zone named by the second argument, or at its own offset without one.
 fn local(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
         [Value::DateTime(at)] => Some(at),
@@ -17,7 +18,7 @@ fn local(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     }
 }
 
-/// A number on the clock or in the calendar.
+/// Returns a clock or calendar field as an int.
 pub(super) fn part<'a>(args: &[Value<'a>], part: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
     local(args).map_or(Value::Missing, |at| Value::Int(part(at).into()))
 }

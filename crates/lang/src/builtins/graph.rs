@@ -1,12 +1,12 @@
-//! Functions on lists of records that name each other, such as the nodes and edges of a plan. A name
-//! is a text that is not blank; records without one take no part. All are linear, since the lists
-//! may come from a stranger, and none recurs.
+//! Functions on lists of records that refer to each other by name, such as the nodes and edges of a
+//! plan. A name is a non-blank text; records without a name are ignored. All functions take linear
+//! time and use no recursion, because the lists may be untrusted.
 
 use crate::arena::Arena;
 use crate::value::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The names at a key of each record; `None` where there is none.
+/// Returns the name of each record, read from field `key`; `None` for a record without a name.
 fn names<'a>(list: Value<'a>, key: Value<'a>) -> Option<Vec<Option<&'a str>>> {
     let key = key.as_str()?;
     let name = |record: Value<'a>| record.field(key).as_str().filter(|name| !name.trim().is_empty());
@@ -39,9 +39,9 @@ pub(super) fn unmatched<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     indices(arena, unknown)
 }
 
-/// A graph: its nodes by name, and the edges between known nodes.
+/// A graph: nodes with ids, and the edges between known nodes.
 struct Graph {
-    /// Of each record, the number of its name.
+    /// The node id of each record; `None` for a record without a name.
     nodes: Vec<Option<usize>>,
     count: usize,
     edges: Vec<(usize, usize)>,
@@ -67,16 +67,16 @@ impl Graph {
     }
 }
 
-/// The nodes beside each node of a graph, one list after the other: a list of its own for each would cost more than
-/// all else.
+/// Adjacency lists in one vector. A separate list for each node would cost more than the rest of
+/// the work.
 struct Beside {
     nodes: Vec<usize>,
-    /// The place where the list of each node begins, and one more, where the last ends.
+    /// Start of each node's list in `nodes`, plus one entry for the end of the last list.
     starts: Vec<usize>,
 }
 
 impl Beside {
-    /// The second of each pair, beside the first.
+    /// Builds the lists: the second node of each pair is added to the list of the first.
     fn of(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Beside {
         let mut starts = vec![0; count + 1];
         pairs.clone().for_each(|(at, _)| starts[at] += 1);
@@ -113,7 +113,7 @@ pub(super) fn acyclic<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let mut entering = vec![0_usize; graph.count];
     graph.edges.iter().for_each(|&(_, to)| entering[to] += 1);
     let leaving = Beside::of(graph.count, graph.edges.iter().copied());
-    // Nodes that nothing leads to are taken away until none is left, or only circles.
+    // Repeatedly removes nodes without incoming edges until no node is left, or only cycles remain.
     let mut free: Vec<usize> = (0..graph.count).filter(|node| entering[*node] == 0).collect();
     let mut taken = 0;
     while let Some(node) = free.pop() {

@@ -1,5 +1,5 @@
-//! Functions on the shape of lists and dicts. Each takes time in proportion to what it is given,
-//! since that may come from a stranger.
+//! Functions on the structure of lists and dicts. Each takes time proportional to its arguments,
+//! because these may be untrusted.
 
 use crate::arena::Arena;
 use crate::limits::Limit;
@@ -8,12 +8,12 @@ use crate::value::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, HashSet};
 
-/// The entries of a dict, in the order of their keys.
+/// Returns the entries of a dict, in key order.
 fn entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
     Some(dict.entries()?.collect())
 }
 
-/// A list of what is taken of each entry of a dict.
+/// Returns a list with the result of `take` for each entry of a dict.
 pub(super) fn listed<'a>(
     args: &[Value<'a>],
     arena: &'a Arena,
@@ -23,7 +23,7 @@ pub(super) fn listed<'a>(
     dict.entries().map_or(Value::Missing, |entries| arena.list(entries.map(take)))
 }
 
-/// The length up to which a list of texts is compared in turn; a longer one is hashed.
+/// Up to this length, a list of texts is searched linearly; a longer list is hashed.
 const SHORT: usize = 16;
 
 pub(super) fn without<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
@@ -52,7 +52,7 @@ pub(super) fn pluck<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     arena.list(found.filter(|value| !value.is_missing()))
 }
 
-/// The sum of the numbers of a list; missing when an element is none.
+/// Returns the sum of a list of numbers, or missing if an element is not a number.
 pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     list.elements().map_or(Value::Missing, |mut elements| {
@@ -64,7 +64,7 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     })
 }
 
-/// An end of a list.
+/// Returns the first or last element of a list.
 pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let Some(length) = list.list_len() else { return Value::Missing };
@@ -72,7 +72,7 @@ pub(super) fn end<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
     list.index(Value::Int(at as i64))
 }
 
-/// The number of bytes that a value has as JSON, without white space.
+/// Returns the length in bytes of a value as JSON without white space.
 fn size(json: &Json) -> u64 {
     match json {
         Json::Null => 4,
@@ -99,7 +99,7 @@ fn text_size(text: &str) -> u64 {
         for byte in text.bytes().filter(|byte| !is_plain(*byte)) {
             escaped += match byte {
                 b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
-                // As `\u001f`.
+                // As in `\u001f`.
                 _ => 5,
             };
         }
@@ -107,7 +107,7 @@ fn text_size(text: &str) -> u64 {
     text.len() as u64 + 2 + escaped
 }
 
-/// Both brackets, and a comma before each element but the first.
+/// Returns the length of both brackets, and of a comma before each element but the first.
 fn list_size(count: usize) -> u64 {
     2 + count.saturating_sub(1) as u64
 }
@@ -123,7 +123,7 @@ fn dict_size(map: &Map<String, Json>) -> u64 {
 
 pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if arena.is_repeated() {
-        // What lies within is read as well, and numbers are written.
+        // Nested values are read too, and numbers are formatted.
         let weight = args.first().map_or(0, |value| value.weight(arena.left(Limit::SearchWork)));
         if !arena.affords(Limit::SearchWork, weight.saturating_mul(4)) {
             return Value::Missing;
@@ -139,10 +139,10 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
-/// The most segments a dotted key may have.
+/// Maximum number of segments of a dotted key.
 const MAX_SEGMENTS: usize = 64;
 
-/// Values to be put into a dict: at a key itself, or further in.
+/// The changes to a dict: a new value for the key itself, and changes inside its value.
 #[derive(Default)]
 struct Changes<'a> {
     whole: Option<Value<'a>>,
@@ -158,7 +158,7 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let (mut changes, mut segments) = (Changes::default(), 0);
     for (key, value) in updates {
         segments += 1 + key.bytes().filter(|byte| *byte == b'.').count() as u64;
-        // As much as a list of them.
+        // The limit counts one list element per segment.
         if !arena.builds(8 * segments) {
             return Value::Missing;
         }
@@ -171,8 +171,8 @@ pub(super) fn updated<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     changed(*base, &changes, arena).unwrap_or(Value::Missing)
 }
 
-/// A value with what lies further in changed; `None` when it is too large. Recurs as deep as a dotted key has
-/// segments.
+/// Returns a value with the changes applied, or `None` if the result is too large. The recursion
+/// depth is bounded by the number of key segments.
 fn changed<'a>(base: Value<'a>, changes: &Changes<'a>, arena: &'a Arena) -> Option<Value<'a>> {
     let base = changes.whole.unwrap_or(base);
     if changes.inner.is_empty() {

@@ -1,5 +1,4 @@
-//! Functions that look into texts or change them: parts, replacements, and texts of a known make, such as addresses,
-//! numbers and versions.
+//! Functions on texts: substrings, replacements, and parsing of URLs, numbers and versions.
 
 use crate::arena::Arena;
 use crate::value::Value;
@@ -50,7 +49,7 @@ pub(super) fn replace<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     if count == 0 {
         return Value::Str(text);
     }
-    // Both may come from a message: the product is what makes a small one large.
+    // Both may come from a message, and their product can make a small message large.
     let bytes = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
     arena.text(bytes, |made| {
         for (at, piece) in text.split(old).enumerate() {
@@ -70,7 +69,8 @@ pub(super) fn substring<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-/// The part of a text from a character on; missing when it starts outside.
+/// Returns a part of a text, from a character index on. Returns missing if the index is outside the
+/// text.
 fn part(text: &str, from: i64, length: i64) -> Value<'_> {
     let Ok(length) = usize::try_from(length) else { return Value::Missing };
     let start = match usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX) {
@@ -82,7 +82,7 @@ fn part(text: &str, from: i64, length: i64) -> Value<'_> {
     Value::Str(place(rest, length).map_or(rest, |end| &rest[..end]))
 }
 
-/// The byte at which a character starts, or the text ends; `None` beyond its end.
+/// Returns the byte offset of a character, or of the end of the text; `None` beyond the end.
 fn place(text: &str, character: usize) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(character)
 }
@@ -101,9 +101,10 @@ pub(super) fn number<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     }
 }
 
-/// The number that decimal digits stand for: an int where it is whole and small enough, as in JSON.
+/// Parses a decimal number. As in JSON, the result is an int if it is written as an integer that
+/// fits.
 fn parsed_number(text: &str) -> Value<'_> {
-    // What else the standard library reads: `inf`, `nan`.
+    // Excludes `inf` and `nan`, which the standard library would also accept.
     if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E')) {
         return Value::Missing;
     }
@@ -126,12 +127,12 @@ pub(super) fn version<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
 }
 
-/// Schemes in whose addresses browsers read `\` as `/` and take any number of them.
+/// Schemes for which browsers read `\` as `/` and accept any number of slashes.
 const WEB: &[&str] = &["http", "https", "ws", "wss", "ftp"];
 
 pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [Value::Str(text)] = args else { return Value::Missing };
-    // Browsers drop blanks at the ends, and tabs and line ends anywhere.
+    // Browsers drop blanks at both ends, and tabs and line breaks everywhere.
     let text: String =
         text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     match host(&text) {
@@ -140,7 +141,7 @@ pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     }
 }
 
-/// The host of an address as a browser would go to it, in lower case and without a dot at its end.
+/// Returns the host that a browser would connect to, in lower case and without a trailing dot.
 fn host(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let starts = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -154,7 +155,7 @@ fn host(text: &str) -> Option<String> {
     let authority = after.split(|c: char| slash(c) || c == '?' || c == '#').next()?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match host.rfind(']') {
-        // The colons between brackets are part of the host.
+        // Colons inside brackets belong to the host.
         Some(end) => &host[..=end],
         None => host.split(':').next()?,
     };

@@ -1,4 +1,4 @@
-//! The faults of a workflow before it runs, each with the nodes it concerns.
+//! Checks a workflow before it runs, and reports each fault with the nodes concerned.
 
 mod edges;
 mod joins;
@@ -13,21 +13,21 @@ use std::fmt;
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Suspicious; the workflow is built.
+    /// Suspicious; the workflow can still be built.
     Warning,
-    /// The workflow cannot run, or not as it is written.
+    /// The workflow cannot run, or cannot run as written.
     Error,
 }
 
-/// The kinds of faults that are found.
+/// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// Two nodes have one name.
+    /// Two nodes have the same name.
     DuplicateNode,
-    /// The start is no node.
+    /// The start node does not exist.
     UnknownStart,
-    /// A processor or a router is given for a node that does not exist.
+    /// A processor or a router is assigned to a node that does not exist.
     UnknownNode,
     /// A node has no processor, or its factory failed.
     NoProcessor,
@@ -35,46 +35,46 @@ pub enum FindingKind {
     UnknownNext,
     /// A route names a node that does not exist.
     UnknownTarget,
-    /// A route names a slot that the node does not have, so that it means every next node.
+    /// A route names a slot that the node does not have. Such a route selects every next node.
     MissingTarget,
-    /// A parallel node stands directly under a parallel node.
+    /// A parallel node is a direct child of a parallel node.
     NestedParallel,
-    /// A cycle has no edge that is declared a loop-back, so that it waits for itself.
+    /// No edge of a cycle is declared a loop-back, so the cycle waits for itself.
     CycleWithoutLoopBack,
-    /// A loop has no way out: one next node only, or loop-backs only.
+    /// A loop has no exit: it has only one next node, or only loop-backs.
     LoopWithoutExit,
-    /// A join has an edge over which nothing can come.
+    /// A join has an incoming edge that can never deliver an input.
     JoinNeverFills,
-    /// A join is fed by branches that exclude each other.
+    /// Mutually exclusive branches feed the same join.
     ExclusiveJoin,
-    /// Nothing leads to a node.
+    /// No path from the start leads to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so that no join counts the edge.
+    /// A route names a node that is not among the next nodes, so no join counts the edge.
     UnlistedTarget,
-    /// A node stands twice among the next nodes.
+    /// A node is listed twice among the next nodes.
     RepeatedNext,
     /// A parallel node has no children.
     EmptyParallel,
-    /// A router is given for a parallel node, which nobody asks.
+    /// A parallel node has a router, which is never called.
     IdleRouter,
-    /// A loop-back leads to a node from which no way leads back.
+    /// A loop-back leads to a node from which no path returns.
     LoopBackOutsideLoop,
-    /// An edge is a loop-back by one route and not by another.
+    /// One route declares an edge a loop-back, and another route does not.
     MixedLoopBack,
 }
 
 impl FindingKind {
-    /// Its stable name.
+    /// Returns the stable name of the kind.
     pub fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// The remedy.
+    /// Returns the remedy.
     pub fn help(self) -> Message {
         self.row().1
     }
 
-    /// The severity where nothing is in doubt.
+    /// Returns the severity of a fault of this kind if nothing makes the fault uncertain.
     fn severity(self) -> Severity {
         use FindingKind::*;
         match self {
@@ -130,34 +130,34 @@ impl FindingKind {
     }
 }
 
-/// Something wrong with a workflow.
+/// A fault in a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// The kind of fault.
     pub kind: FindingKind,
-    /// Its severity.
+    /// The severity.
     pub severity: Severity,
-    /// The node that is at fault, where there is one of that name.
+    /// The faulty node, if a node of that name exists.
     pub node: Option<NodeId>,
-    /// The nodes from the start to the place; for a cycle, once round it.
+    /// The path from the start to the fault; for a cycle, the path around the cycle.
     pub path: Vec<NodeId>,
-    /// The fault, in words.
+    /// The description of the fault.
     pub message: Message,
 }
 
 impl Finding {
-    /// A finding; the last node of the path is at fault.
+    /// Creates a finding. The last node of the path is the faulty one.
     pub fn new(kind: FindingKind, path: Vec<NodeId>, message: Message) -> Self {
         Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
-    /// The remedy.
+    /// Returns the remedy.
     pub fn help(&self) -> Message {
         self.kind.help()
     }
 
-    /// A route of the node's router is at fault.
+    /// True if the fault lies in a route of the node's router.
     pub fn is_about_routes(&self) -> bool {
         use FindingKind::*;
         let kinds = [
@@ -185,7 +185,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Holds a connected graph against the rules. The start is the number of a node.
+/// Checks a connected graph. `start` is the index of the start node.
 pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -> Vec<Finding> {
     let graph = Graph::new(steps, numbers, start);
     let mut findings = Vec::new();
@@ -205,7 +205,7 @@ pub fn check(steps: &[Vertex], numbers: &HashMap<NodeId, usize>, start: usize) -
         let message = message!("nothing leads from `{}` to `{id}`", graph.id(start));
         findings.push(Finding::new(FindingKind::Unreachable, vec![id], message));
     }
-    // In a circle that waits for itself every join is unfillable; once is enough.
+    // If a cycle waits for itself, no join in the cycle can be filled, and one finding is enough.
     if !waits_for_itself {
         joins::check(&graph, &mut findings);
     }
@@ -298,7 +298,8 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     back.sort();
     for target in back {
         let Some(to) = graph.number(target) else { continue };
-        // With one next node the edge is both, and that has been said.
+        // With only one next node, the edge is both kinds, and another finding already reports
+        // this.
         if forward.contains(target) && step.next.len() != 1 {
             let message = message!("the edge from `{id}` to `{target}` is a loop-back by one route only");
             add(FindingKind::MixedLoopBack, message);
@@ -311,7 +312,7 @@ fn routes(graph: &Graph<'_>, number: usize, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The first slot that a route names and the node does not have.
+/// Returns the first slot that a route names but the node does not have.
 fn missing_slot(routes: &[Route], slots: usize) -> Option<usize> {
     let named = routes.iter().flat_map(|route| &route.targets);
     named

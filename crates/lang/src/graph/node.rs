@@ -1,4 +1,4 @@
-//! Nodes by their names, and the ways that their outputs may take.
+//! Nodes by name, and the routes that their outputs may take.
 
 use rulec_base::diag::{Argument, Hole, Message, listed};
 use rulec_base::message;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct NodeId(Arc<str>);
 
 impl NodeId {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,7 +65,7 @@ impl Argument for NodeId {
     }
 }
 
-/// Names in backticks, joined as in a sentence.
+/// Returns the names in backticks, joined as in a sentence.
 pub fn names(nodes: &[NodeId]) -> Message {
     let quoted = nodes.iter().map(|node| message!("`{node}`"));
     match nodes.len() {
@@ -77,25 +77,26 @@ pub fn names(nodes: &[NodeId]) -> Message {
     }
 }
 
-/// A node of a graph, with where it may lead.
+/// A node of a graph, with its possible successors.
 #[derive(Clone, Debug)]
 pub struct Vertex {
-    /// Its name, unique in the graph.
+    /// Name of the node, unique in the graph.
     pub id: NodeId,
-    /// The nodes that come next, as listed.
+    /// The next nodes, in the listed order.
     pub next: Vec<NodeId>,
-    /// A parallel node runs its next nodes side by side and has no output of its own.
+    /// Whether the node runs its next nodes in parallel. A parallel node has no output of its own.
     pub parallel: bool,
-    /// Every answer of its router; `None` where outputs go to every next node. A parallel node's is never asked.
+    /// Every possible result of the router; `None` if outputs go to every next node. The router of
+    /// a parallel node is never called.
     pub routes: Option<Arc<[Route]>>,
-    /// The targets of the loop-backs that its router declares.
+    /// The targets of the loop-backs that the router declares.
     pub loop_backs: HashSet<NodeId>,
-    /// The origins of its counted edges, one entry for each; [`connect`] notes them.
+    /// The source of each counted incoming edge, one entry per edge; set by [`connect`].
     pub incoming: Vec<NodeId>,
 }
 
 impl Vertex {
-    /// A node with its router's answers.
+    /// Creates a node with the possible results of its router.
     pub fn new(id: NodeId, next: Vec<NodeId>, parallel: bool, routes: Option<Arc<[Route]>>) -> Vertex {
         let declared = routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);
         let loop_backs = declared.flat_map(|route| route.possible(&next)).collect();
@@ -103,7 +104,8 @@ impl Vertex {
     }
 }
 
-/// Notes at each node where its counted edges come from: all but loop-backs.
+/// Records at each node the sources of its counted incoming edges, which are all edges except
+/// loop-backs.
 pub fn connect(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
     let mut edges = Vec::new();
     for vertex in &*vertices {
@@ -117,44 +119,45 @@ pub fn connect(vertices: &mut [Vertex], numbers: &HashMap<NodeId, usize>) {
     }
 }
 
-/// One answer of a router.
+/// A possible result of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The nodes that receive the output, one after the other.
+    /// The nodes that receive the output, in order.
     pub targets: Vec<Target>,
-    /// The targets run at once, and what waits there is cleared.
+    /// Whether the route is a loop-back: its targets run at once, and their pending inputs are
+    /// cleared.
     pub loopback: bool,
 }
 
-/// A node as a route names it.
+/// A target node as a route names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
-    /// `next[i]`. Where there is no such node, every next node.
+    /// `next[i]`, or every next node if the index is out of range.
     Next(usize),
     /// Every next node.
     Every,
-    /// A node by its name.
+    /// A node by name.
     Node(NodeId),
-    /// The nodes whose names stand in a field of the output, as a list or as one text. The field is
-    /// a path: `["plan", "next"]` is `output.plan.next`. Anything else in it names no node.
+    /// The nodes named in a field of the output, by a list of texts or one text. The field is a
+    /// path: `["plan", "next"]` is `output.plan.next`. Any other value names no node.
     Listed(Vec<String>),
 }
 
 impl Route {
-    /// To these targets, not as a loop-back.
+    /// Creates a route to these targets that is not a loop-back.
     pub fn to(targets: impl IntoIterator<Item = Target>) -> Self {
         Route { targets: targets.into_iter().collect(), loopback: false }
     }
 
-    /// The same as a loop-back.
+    /// Returns the same route as a loop-back.
     #[must_use]
     pub fn looping_back(mut self) -> Self {
         self.loopback = true;
         self
     }
 
-    /// The nodes it leads to for this output.
+    /// Returns the nodes that the route selects for this output.
     pub fn resolve(&self, next: &[NodeId], output: &Value) -> Vec<NodeId> {
         self.expand(next, |path| {
             let field = path.iter().try_fold(output, |value, name| value.get(name));
@@ -166,7 +169,8 @@ impl Route {
         })
     }
 
-    /// The nodes it may lead to. What only an output can list is taken to be among the next nodes.
+    /// Returns the nodes that the route may select. Targets listed in an output are assumed to be
+    /// next nodes.
     pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
         self.expand(next, |_| next.to_vec())
     }

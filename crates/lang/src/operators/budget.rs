@@ -1,4 +1,4 @@
-//! Predicates under their modifiers, and within the limits: what both evaluators ask of an operator of the table.
+//! Evaluates predicates with their modifiers and within the limits, for both evaluators.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -9,16 +9,18 @@ use crate::operators::modifiers::{Quantity, TestMode};
 use crate::operators::table::{Meaning, Op, Search};
 use crate::value::{Tri, Value};
 
-/// The way a predicate is computed: the decision's arena, and whether its right operand is a constant.
+/// How a predicate is evaluated: the decision's arena, and whether the right operand is a constant.
 #[derive(Clone, Copy)]
 pub struct How<'a> {
     pub arena: &'a Arena,
-    /// A constant has been bounded when the rules were compiled.
+    /// Whether the right operand is a constant. A constant was already bounded when the rules were
+    /// compiled.
     pub constant: bool,
 }
 
-/// Applies a predicate of the table under its modifiers: over the right operand's elements for `any`, `all` and
-/// `none`, else to the operand itself. Unknown where that is more work than the limits allow.
+/// Evaluates a predicate with its modifiers. With `any`, `all` or `none`, applies the predicate to
+/// each element of the right operand. Returns unknown if this takes more work than the limits
+/// allow.
 pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: How<'_>) -> Tri {
     let Meaning::Predicate(mut predicate) = op.info().meaning else { return Tri::Unknown };
     if !affords(op, left, right, mode, how) {
@@ -40,16 +42,16 @@ pub fn test<'a>(op: Op, left: Value<'a>, right: Value<'a>, mode: TestMode, how: 
     }
 }
 
-/// True when searching the left operand for the right one, or comparing them, is within the limits. A single pass
-/// over what the message holds is; passes over one of its values for each part of another need not be.
+/// True if searching or comparing the operands is within the limits. One pass over the message
+/// always is. Several passes over one value, one for each part of another value, may not be.
 pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: How<'_>) -> bool {
     let arena = how.arena;
     let passes = match (op.info().search, left) {
         (Some(Search::Glob), Value::Str(_)) if !how.constant && !affords_globs(right, arena) => return false,
-        // What the rules themselves hold has no bound.
+        // The rules' own constants have no limit here.
         (Some(_), _) if how.constant => 1,
         (Some(search), Value::Str(_)) => passes(search, right, mode),
-        // Each element of the one list is looked for in the other.
+        // Each element of one list is searched for in the other list.
         (Some(_), _) => mode.quantity.and(right.list_len()).map_or(1, |len| len as u64),
         (None, _) if matches!(op, Op::Eq | Op::Ne | Op::In) => 1,
         (None, _) if op == Op::InNetwork => right.list_len().map_or(1, |len| len as u64),
@@ -59,7 +61,7 @@ pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: H
         return true;
     }
     let most = arena.left(Limit::SearchWork) / passes.max(1);
-    // What is prepared anew each time counts, as does what is compiled.
+    // Repeated preparation and compilation count as work.
     let prepared = |value: Value<'_>| if mode.text.is_plain() { 0 } else { value.weight(most) };
     let work = match (op.info().search, left) {
         (Some(search), Value::Str(text)) => {
@@ -78,7 +80,7 @@ pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: H
             work => work.saturating_add(prepared(right)),
         },
         (None, _) if op == Op::In && !how.constant => right.weight(most),
-        // Two lists or dicts are compared up to the end of the shorter.
+        // A comparison of two lists or dicts ends with the shorter one.
         (None, _) => match left.weight(most) {
             0 => 0,
             work => right.weight(work),
@@ -87,24 +89,24 @@ pub fn affords(op: Op, left: Value<'_>, right: Value<'_>, mode: TestMode, how: H
     arena.affords(Limit::SearchWork, work)
 }
 
-/// The work that a byte of a pattern of `like` counts as where it comes from a message and is compiled anew.
+/// Work units per byte for compiling a `like` pattern that comes from a message.
 const GLOB_BYTE: u64 = 32;
 
-/// True when patterns of `like` that a message brings are no larger than other values that are built.
+/// True if `like` patterns from a message are no larger than other values may be.
 fn affords_globs(patterns: Value<'_>, arena: &Arena) -> bool {
     let fits =
         |pattern: Value<'_>| arena.allows(Limit::ValueBytes, pattern.as_str().map_or(0, str::len) as u64);
     fits(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(fits))
 }
 
-/// The passes over a text that a search for what the message brings may take.
+/// Returns the maximum number of passes over a text in a search for a value from the message.
 fn passes(search: Search, wanted: Value<'_>, mode: TestMode) -> u64 {
-    // Where what is found may still be refused, the search begins anew behind each place.
+    // If a match can still be rejected, the search resumes after each match.
     let again = mode.word || search == Search::Glob;
     let of = |wanted: Value<'_>| wanted.as_str().filter(|_| again).map_or(1, |text| text.len().max(1) as u64);
     match (mode.quantity, wanted.elements()) {
         (Some(_), Some(elements)) => elements.map(of).sum(),
-        // The glob itself knows whether it goes back.
+        // The glob itself counts its backtracking.
         _ if search == Search::Glob => 1,
         _ => of(wanted),
     }

@@ -1,6 +1,6 @@
-//! The function behind each operator of [`crate::operators::table::TABLE`]: the plainest that is right. The
-//! reference evaluator calls nothing else; the VM calls these wherever it has no faster code of its
-//! own, and is held against them by the differential test.
+//! The function of each operator in [`crate::operators::table::TABLE`], in the simplest correct
+//! form. The reference evaluator calls only these functions. The VM calls them if it has no faster
+//! code of its own; the differential test compares both.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -13,13 +13,14 @@ use rulec_base::text;
 use rulec_base::text::pattern::Origin;
 use time::{Duration, OffsetDateTime};
 
-/// True when a text of so many bytes may be searched by an expression of so many states.
+/// True if an automaton with this number of states may search a text of this number of bytes.
 pub fn affords_regex(bytes: usize, states: u64, arena: &Arena) -> bool {
     arena.allows(Limit::RegexBytes, bytes as u64)
         && arena.affords(Limit::RegexWork, (bytes as u64).saturating_mul(states))
 }
 
-/// True when a text of so many bytes may be held against a pattern that takes so many passes; one is linear.
+/// True if a pattern with this number of passes may be matched against a text of this number of
+/// bytes. One pass is always allowed.
 pub fn affords_glob(bytes: usize, passes: u64, arena: &Arena) -> bool {
     passes <= 1 || arena.affords(Limit::SearchWork, (bytes as u64).saturating_mul(passes))
 }
@@ -34,7 +35,7 @@ fn both_texts(left: Value<'_>, right: Value<'_>, mode: TestMode, holds: impl Fn(
     }
 }
 
-/// Two-valued equality that prepares texts as the mode says.
+/// Two-valued equality of values, with texts prepared according to the mode.
 fn identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
     match (left, right) {
         (Value::Str(a), Value::Str(b)) if !mode.text.is_plain() => {
@@ -69,7 +70,7 @@ orders! {
     greater_equal is_ge;
 }
 
-/// True when one of the elements is identical to a value, which is prepared once.
+/// True if any element is identical to `wanted`, which is prepared once.
 fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<'_>, mode: TestMode) -> bool {
     match wanted {
         Value::Str(text) if !mode.text.is_plain() => {
@@ -83,7 +84,7 @@ fn has_element<'a>(mut elements: impl Iterator<Item = Value<'a>>, wanted: Value<
     }
 }
 
-/// `in` over a list; ranges are two comparisons.
+/// `in` over a list. (A range is compiled to two comparisons.)
 pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     if left.is_missing() {
         return Tri::Unknown;
@@ -91,7 +92,7 @@ pub fn is_in(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tr
     right.elements().map_or(Tri::Unknown, |elements| has_element(elements, left, mode).into())
 }
 
-/// `contains`: of a text, or of a list.
+/// `contains` on a text or on a list.
 pub fn contains(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -> Tri {
     match left.elements() {
         Some(_) if right.is_missing() => Tri::Unknown,
@@ -116,7 +117,7 @@ pub fn ends_with(left: Value<'_>, right: Value<'_>, mode: TestMode, _: &Arena) -
 
 pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     match (left, right) {
-        // The pattern's own characters are told apart from its wildcards before either is prepared.
+        // The pattern is split into literals and wildcards before either side is prepared.
         (Value::Str(text), Value::Str(pattern)) => {
             let glob = text::Glob::with_mode(pattern, mode.text);
             if !affords_glob(text.len(), glob.weight(), arena) {
@@ -128,12 +129,13 @@ pub fn like(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) ->
     }
 }
 
-/// `matches` of a constant. The expression comes from a cache or is compiled: for the reference.
+/// `matches` with a constant, for the reference evaluator. The expression comes from a cache or is
+/// compiled.
 pub fn matches(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Rules))
 }
 
-/// `matches` of an expression that the message brings.
+/// `matches` with an expression from the message.
 pub fn matches_of_message(left: Value<'_>, right: Value<'_>, mode: TestMode, arena: &Arena) -> Tri {
     matches_by(left, right, arena, |pattern| text::pattern::cached(pattern, mode.text.fold, Origin::Message))
 }
@@ -172,12 +174,12 @@ pub fn is_present(left: Value<'_>, _: Value<'_>, _: TestMode, _: &Arena) -> Tri 
     (!left.is_missing()).into()
 }
 
-/// `??`
+/// The operator `??`.
 pub fn coalesce<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     if left.is_missing() { right } else { left }
 }
 
-/// A float, unless it is infinite or not a number.
+/// Returns a float, or missing if it is infinite or not a number.
 pub fn finite<'a>(float: f64) -> Value<'a> {
     if float.is_finite() { Value::Float(float) } else { Value::Missing }
 }
@@ -219,7 +221,7 @@ pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     }
 }
 
-/// `-` between two operands
+/// The infix operator `-`.
 pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
         (Value::DateTime(a), Value::DateTime(b)) => finite((a - b).as_seconds_f64()),
@@ -232,7 +234,7 @@ pub fn mul<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     arithmetic(left, right, i64::checked_mul, |a, b| a * b)
 }
 
-/// `/`: always a float.
+/// The operator `/`, which always returns a float.
 pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (float(left), float(right)) {
         (Some(a), Some(b)) => finite(a / b),
@@ -240,14 +242,14 @@ pub fn div<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     }
 }
 
-/// `%`: the sign of the dividend.
+/// The operator `%`; the result has the sign of the dividend.
 pub fn rem<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
-    // `i64::MIN % -1` is 0, though the division it stands for overflows.
+    // `i64::MIN % -1` is 0, although the division overflows.
     let ints = |a: i64, b: i64| if b == -1 { Some(0) } else { a.checked_rem(b) };
     arithmetic(left, right, ints, |a, b| a % b)
 }
 
-/// `-` before an operand
+/// The prefix operator `-`.
 pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
     match operand {
         Value::Int(int) => int.checked_neg().map_or(Value::Missing, Value::Int),
@@ -256,7 +258,7 @@ pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
     }
 }
 
-/// A bool as a condition: anything else is unknown.
+/// Returns a bool as a condition; any other value is unknown.
 pub fn truth(value: Value<'_>) -> Tri {
     match value.read(KindSet::BOOL) {
         Value::Bool(value) => value.into(),

@@ -1,5 +1,5 @@
-//! The words that may stand beside an operator: `word`, `any`, `all`, `none`, `ignoring case`. As written,
-//! and with the file's settings applied.
+//! The modifiers of an operator: `word`, `any`, `all`, `none`, `ignoring case`. Both as written and
+//! with the file's settings applied.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -10,20 +10,20 @@ use rulec_base::text::TextMode;
 pub struct Modifiers {
     pub word: bool,
     pub quantity: Option<Quantity>,
-    /// `ignoring case` or `matching case`; otherwise the file's setting holds.
+    /// `ignoring case` or `matching case`; `None` if the file's setting applies.
     pub case: Option<Case>,
 }
 
 /// The treatment of upper and lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
-    /// `ignoring case`: they do not.
+    /// `ignoring case`: upper and lower case are equal.
     Ignore,
-    /// `matching case`: they do.
+    /// `matching case`: upper and lower case differ.
     Match,
 }
 
-/// The number of elements of the list on the right that must hold.
+/// How many elements of the right list must satisfy the predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Quantity {
     Any,
@@ -31,13 +31,13 @@ pub enum Quantity {
     None,
 }
 
-/// The modifiers with the file's settings applied: how a predicate is evaluated.
+/// How a predicate is evaluated: the modifiers with the file's settings applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TestMode {
     pub word: bool,
-    /// Over the elements of the right operand.
+    /// Set if the predicate applies to the elements of the right operand.
     pub quantity: Option<Quantity>,
-    /// The way both texts are prepared.
+    /// How both texts are prepared.
     pub text: TextMode,
 }
 

@@ -1,8 +1,8 @@
-//! THE table of operators. One row holds everything the language knows of an operator: spelling,
-//! precedence, operand types, result, negation, modifiers, cost, meaning, way to search, words of
-//! other languages for it, documentation and a tested example. The parser, the checker, lowering,
-//! the index, all engines, the reference page and the tests read it; to add an operator, add a row,
-//! the function it names in `meaning.rs`, and a test.
+//! The table of operators. One row contains everything about an operator: spelling, precedence,
+//! operand types, result, negation, modifiers, cost, implementation, search method, and synonyms
+//! from other languages. It also has documentation and a tested example. The parser, the checker,
+//! lowering, the index, all engines, the reference page and the tests read this table. To add an
+//! operator, add a row, its function in `implementations.rs`, and a test.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -26,7 +26,7 @@ pub enum Fixity {
     Postfix,
 }
 
-/// One way of using an operator: the kinds on its left, what must stand on its right, the result.
+/// A valid use of an operator: the kinds of the left operand, the right operand, and the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     pub left: KindSet,
@@ -34,25 +34,26 @@ pub struct Form {
     pub result: Outcome,
 }
 
-/// The right operand that a [`Form`] takes.
+/// The right operand of a [`Form`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     Nothing,
     /// A value of one of these kinds.
     Kinds(KindSet),
-    /// A value of the left operand's family (numbers compare with numbers).
+    /// A value of the left operand's family; all numbers are one family.
     Same,
-    /// A text, where one of both sides is surely one: what may be a number or a time is compared as such.
+    /// A text, if at least one side is certainly a text. An operand that may be a number or a time
+    /// is compared as such.
     SomeText,
-    /// An element of the left operand, a list.
+    /// An element of the left operand, which is a list.
     Element,
-    /// A string, or with `any`, `all` or `none` a list of strings.
+    /// A string; with `any`, `all` or `none`, a list of strings.
     Text,
-    /// A constant regular expression, or with `any`, `all` or `none` a list of them.
+    /// A constant regular expression; with `any`, `all` or `none`, a list of them.
     Pattern,
-    /// A network of the Internet, or with `any`, `all` or `none` a list of them.
+    /// An IP network; with `any`, `all` or `none`, a list of them.
     Network,
-    /// A list whose elements are of the left operand's family, or a range.
+    /// A list with elements of the left operand's family, or a range.
     Members,
     Type,
     Condition,
@@ -62,66 +63,66 @@ pub enum Right {
 pub enum Outcome {
     /// True, false or unknown.
     Condition,
-    /// An int when both operands are ints, else a float.
+    /// An int if both operands are ints, otherwise a float.
     Number,
     Float,
     DateTime,
-    /// Whatever either operand may be.
+    /// The type of one operand or the other.
     Either,
-    /// The type named on the right.
+    /// The type named by the right operand.
     Named,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Negation {
     Op(Op),
-    /// By `not` before the operator: `x not contains y`.
+    /// Negated by `not` before the operator: `x not contains y`.
     NotBefore,
-    /// Only by `not` before the whole.
+    /// Negated only by `not` before the whole condition.
     NotWhole,
-    /// It is no condition.
+    /// Not a condition.
     None,
 }
 
-/// Roughly what evaluating costs, cheapest first; conditions are tried in this order.
+/// Approximate cost of evaluation, cheapest first. Cheaper conditions are evaluated first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// A comparison of scalars.
     Scalar,
-    /// A hash or a short list.
+    /// A hash lookup or a short list.
     Lookup,
     /// A pass over a text.
     Scan,
     Regex,
-    /// A walk over a list's elements.
+    /// An iteration over a list.
     Loop,
     /// A function of the embedding program.
     Host,
 }
 
-/// The plain function of an operator, which both evaluators can call.
+/// The implementation of an operator, which both evaluators can call.
 #[derive(Clone, Copy)]
 pub enum Meaning {
-    /// A predicate over two values; `any`, `all` and `none` are applied outside.
+    /// A predicate over two values. The caller applies `any`, `all` and `none`.
     Predicate(fn(Value<'_>, Value<'_>, TestMode, &Arena) -> Tri),
-    /// A value from two values (the second is missing for prefix operators).
+    /// A value from two values. For prefix operators the second is missing.
     Value(for<'a> fn(Value<'a>, Value<'a>) -> Value<'a>),
     /// Built into the evaluators: logic and typed reads.
     Structure,
 }
 
-/// The way an operator searches a text for what stands on its right.
+/// How an operator searches a text for its right operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// The keyword itself stands there in the text.
+    /// The text contains the keyword itself.
     Literal(Anchor),
-    /// The whole text fits the pattern.
+    /// The whole text matches the pattern.
     Glob,
-    /// The regular expression is found in the text.
+    /// The regular expression matches somewhere in the text.
     Regex,
 }
 
-/// The part of a text where a literal must stand.
+/// The part of a text where a literal must occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     Anywhere,
@@ -130,17 +131,17 @@ pub enum Anchor {
 }
 
 impl Search {
-    /// False for a regular expression, which reads the text as it is and ignores case by itself.
+    /// False for a regular expression, which reads the unprepared text and handles case itself.
     pub fn prepares_texts(self) -> bool {
         self != Search::Regex
     }
 
-    /// True when the right operand stands for itself.
+    /// True if the right operand is matched literally.
     pub fn is_literal(self) -> bool {
         matches!(self, Search::Literal(_))
     }
 
-    /// True when it also finds what it looks for among the elements of a list.
+    /// True if the operator also finds its right operand among the elements of a list.
     pub fn finds_elements(self) -> bool {
         self == Search::Literal(Anchor::Anywhere)
     }
@@ -155,10 +156,10 @@ const fn named(search: &[Search]) -> Option<Search> {
 
 pub struct OpInfo {
     pub op: Op,
-    /// As authors write it.
+    /// The spelling in rule files.
     pub spelling: &'static str,
     pub fixity: Fixity,
-    /// Higher binds tighter.
+    /// Higher values bind more tightly.
     pub precedence: u8,
     pub forms: &'static [Form],
     pub negation: Negation,
@@ -166,11 +167,12 @@ pub struct OpInfo {
     pub cost: Cost,
     pub meaning: Meaning,
     pub search: Option<Search>,
-    /// Words of other languages that mean it; who writes one is told its spelling.
+    /// Words of other languages for this operator. An error about such a word suggests the
+    /// spelling.
     pub foreign: &'static [&'static str],
     /// One sentence for the reference and the editor.
     pub doc: Message,
-    /// A condition that holds for the message beside it; compiled and run by a test.
+    /// A condition, and a message for which it is true. A test compiles and runs the example.
     pub example: (&'static str, &'static str),
 }
 
@@ -178,9 +180,9 @@ pub struct OpInfo {
 pub struct Accepts {
     /// `word` before the right operand.
     pub word: bool,
-    /// `any`, `all`, `none` before a list on the right.
+    /// `any`, `all` or `none` before a list on the right.
     pub quantity: bool,
-    /// `ignoring case` and `matching case` after it.
+    /// `ignoring case` or `matching case` after the operands.
     pub case: bool,
 }
 
@@ -193,7 +195,7 @@ const WORDS: Accepts = Accepts { word: true, quantity: true, case: true };
 macro_rules! operators {
     ($($op:ident $spelling:literal $fixity:ident $precedence:literal, $negation:expr, $accepts:expr, $cost:ident,
        [$(($left:expr, $right:expr, $result:ident)),* $(,)?], $meaning:expr, $(search $search:expr,)? $(foreign [$($foreign:literal),*],)? message!($doc:literal), $cond:literal on $input:literal;)*) => {
-        /// An operator of the language; its row in [`TABLE`] says the rest.
+        /// An operator of the language; its row in [`TABLE`] has the details.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the doc text of each row says what it means")]
         pub enum Op { $($op,)* }
@@ -211,7 +213,7 @@ macro_rules! operators {
 use KindSet as K;
 use Meaning::{Predicate, Structure};
 
-/// The kinds whose values stand in an order.
+/// The kinds whose values are ordered.
 const ORDERED: K = K::NUMBER.union(K::DATETIME).union(K::VERSION);
 
 operators! {
@@ -346,7 +348,7 @@ impl Op {
         &TABLE[self as usize]
     }
 
-    /// The infix or postfix operator of that spelling (the first word, for those of two).
+    /// Returns the infix or postfix operator with this spelling, or whose first word it is.
     pub fn infix(spelling: &str) -> Option<Op> {
         static SPELLINGS: LazyLock<HashMap<&'static str, Op, foldhash::fast::FixedState>> =
             LazyLock::new(|| {
@@ -365,7 +367,7 @@ impl Op {
     }
 }
 
-/// The operators that take a modifier, for a sentence: "`a`, `b` and `c`".
+/// Returns the operators that take a modifier, joined for a sentence: "`a`, `b` and `c`".
 pub fn taking(modifier: impl Fn(Accepts) -> bool) -> Message {
     let rows = TABLE.iter().filter(|row| modifier(row.accepts));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();
@@ -375,8 +377,8 @@ pub fn taking(modifier: impl Fn(Accepts) -> bool) -> Message {
     }
 }
 
-/// The words that belong to operators and so cannot be plain names in an expression: the words of
-/// the table's spellings, the modifiers and the block forms.
+/// Returns the reserved words, which cannot be plain names in an expression: the words of
+/// operators, modifiers and block forms.
 pub fn reserved_words() -> impl Iterator<Item = &'static str> {
     TABLE
         .iter()

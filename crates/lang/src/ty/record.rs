@@ -1,4 +1,4 @@
-//! Records: fields by name, found fast however many there are.
+//! Record types: fields by name, with an index for records that have many fields.
 
 use super::Ty;
 use hashbrown::HashMap;
@@ -14,15 +14,15 @@ pub struct Field {
     pub private: bool,
 }
 
-/// The fields of a record type, in the order they were declared. Names are added by `Record::push` alone.
+/// The fields of a record type, in declaration order. Names are added only by `Record::push`.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     pub fields: Vec<Field>,
-    /// The place of each name, once many fields are looked up in.
+    /// The index of each name in `fields`, built on first lookup in a large record.
     by_name: OnceLock<Box<HashMap<Arc<str>, usize>>>,
 }
 
-/// Fewer fields than this are looked through one by one.
+/// From this number of fields on, lookups use the index instead of a linear search.
 const INDEXED_FROM: usize = 9;
 
 impl Record {
@@ -30,7 +30,7 @@ impl Record {
         self.position(name).map(|at| &self.fields[at])
     }
 
-    /// The place of the field of that name.
+    /// Returns the index of the field with this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         if self.fields.len() < INDEXED_FROM {
             return self.fields.iter().position(|field| &*field.name == name);
@@ -52,7 +52,7 @@ impl Record {
         self.fields.push(field);
     }
 
-    /// The names of the fields.
+    /// Returns the names of the fields.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| &*field.name)
     }

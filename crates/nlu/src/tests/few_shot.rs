@@ -1,12 +1,14 @@
-//! A typical author's rules: a handful of intents with a few sentences each. Sensible messages, none of them an
-//! example, are understood with the default setting, and messages about something else are abstained from.
+//! Typical rules: a few intents with a few sentences each. With the default options, reasonable
+//! messages that are not examples are classified correctly. Messages on other subjects are
+//! abstained from.
 
 use super::super::{Classifier, Intent, Options};
 
-/// Messages with the intents they mean; none for those about something else.
+/// Messages with the intents that they express; `None` for messages on other subjects.
 type Cases = [(&'static str, Option<&'static str>)];
 
-/// No more than `slips` abstentions on messages with an intent; a wrong answer is never taken.
+/// Checks that no answer is wrong, and that at most `slips` messages with an intent are abstained
+/// from.
 fn check(intents: &[Intent], cases: &Cases, slips: usize) {
     let classifier = Classifier::train(intents, Options::default()).unwrap();
     let mut abstained = Vec::new();

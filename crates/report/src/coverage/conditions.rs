@@ -1,4 +1,5 @@
-//! The conditions of a rule set, those inside values and of payloads' rules too, with what was seen of each.
+//! The conditions of a rule set with their counts, including conditions inside values and payload
+//! rules.
 
 use super::{one_line, times};
 use rulec::{Message, SourceMap, Span, TableKind};
@@ -10,43 +11,44 @@ use rulec_sema::hir::{
 use rulec_syntax::ast::{Item, ItemKind, RuleTest, Statement, StatementKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The thing that asks a condition.
+/// The statement that evaluates a condition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// A rule, to find out if it holds.
+    /// A rule, as its own condition.
     Rule(RuleId),
-    /// A rule that was chosen, in what it computes then.
+    /// A chosen rule, in its outcome.
     Chosen(RuleId),
-    /// A default, in what it computes.
+    /// A table's default, in its outcome.
     Default(TableId),
-    /// The rules of a payload kind, by its number.
+    /// The rules of a payload kind, by its index.
     Payload(usize),
 }
 
-/// Each condition by its place, with all that ask it: a `let` or `def` that several rules use is one.
+/// Each condition by span, with its owners. A condition in a `let` or `def` can have several
+/// owners.
 #[derive(Default)]
 pub struct Conditions {
     owners: BTreeMap<Span, BTreeSet<Owner>>,
     pub truths: Truths,
 }
 
-/// A walk through what belongs to one owner.
+/// Traversal of the conditions of one owner.
 struct Walk<'c, 'p> {
     conditions: &'c mut Conditions,
     program: &'p Program,
     owner: Owner,
-    /// The places that count; all where there are none.
+    /// The spans in which conditions count; empty if all count.
     written: &'c [Span],
     lets: BTreeSet<LetId>,
 }
 
 impl Conditions {
-    /// The conditions of a program, whose files hold these statements.
+    /// Collects the conditions of a program. `statements` are the parsed statements of its files.
     pub fn of(program: &Program, statements: &[Statement]) -> Conditions {
         let mut conditions = Conditions::default();
         for (at, rule) in program.rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
             let (id, kind) = (RuleId(at as u32), program.tables[rule.table.index()].kind);
-            // A pattern is its own condition; what is asked of a payload comes below.
+            // A flow pattern is a condition itself; payload conditions are collected below.
             if !matches!(kind, TableKind::Flows | TableKind::Requirements) {
                 conditions.walk(program, Owner::Rule(id)).part(Part::Cond(&rule.condition));
                 conditions.walk(program, Owner::Chosen(id)).outcome(&rule.outcome);
@@ -56,7 +58,7 @@ impl Conditions {
             let mut walk = conditions.walk(program, Owner::Default(TableId(at as u32)));
             table.default.iter().for_each(|outcome| walk.outcome(outcome));
         }
-        // What follows from the types of fields is told by its rule alone.
+        // Conditions derived from field types are not collected: their rule already reports them.
         let written = written(statements);
         for (at, payload) in program.payloads.iter().enumerate() {
             let mut walk = conditions.walk(program, Owner::Payload(at));
@@ -70,8 +72,8 @@ impl Conditions {
         Walk { conditions: self, program, owner, written: &[], lets: BTreeSet::new() }
     }
 
-    /// The conditions in the order of the text: place, text, what was seen, and the gap there is. `reached` tells how often an
-    /// owner was asked, and what to say when it never was.
+    /// Returns each condition in source order: span, text, counts, and the gap if any. `reached`
+    /// returns how often an owner was reached, and the reason to give if it never was.
     pub fn told<'s>(
         &'s self,
         sources: &'s SourceMap,
@@ -125,7 +127,7 @@ impl Walk<'_, '_> {
         part.parts().into_iter().for_each(|inner| self.part(inner));
     }
 
-    /// True for what others are made of.
+    /// True for a condition that does not consist of other conditions.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } => true,
@@ -174,7 +176,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The places of what authors ask of payloads.
+/// Returns the spans of the requirements that authors wrote for payloads.
 fn written(statements: &[Statement]) -> Vec<Span> {
     let mut places = Vec::new();
     for statement in statements {

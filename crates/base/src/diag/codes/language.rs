@@ -1,23 +1,24 @@
-//! The languages; and titles and pages of codes in others than English. A page is the explanation from that language's catalogue
-//! with the examples of the English page, which are rules and need no translation.
+//! The supported languages, and titles and pages of codes in languages other than English. A
+//! translated page combines the explanation from the language's catalogue with the examples of the
+//! English page. The examples are rules and need no translation.
 
 use super::Code;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// A language that findings, titles and pages are told in.
+/// A language of diagnostics, titles and pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// English
+    /// English.
     #[default]
     English,
-    /// Chinese, in simplified characters
+    /// Chinese, in simplified characters.
     Chinese,
 }
 
 impl Language {
-    /// The code of the language, as in `lang` of HTML.
+    /// Returns the language code, as in the HTML attribute `lang`.
     pub fn code(self) -> &'static str {
         match self {
             Language::English => "en",
@@ -25,7 +26,7 @@ impl Language {
         }
     }
 
-    /// The language of a locale such as `zh-CN` or `en_US.UTF-8`, where it is one of these.
+    /// Returns the language of a locale such as `zh-CN` or `en_US.UTF-8`, if it is supported.
     pub fn of_locale(locale: &str) -> Option<Language> {
         match locale.split(['-', '_', '.']).next()?.to_ascii_lowercase().as_str() {
             "zh" => Some(Language::Chinese),
@@ -35,7 +36,8 @@ impl Language {
     }
 }
 
-/// The title and the explanation of each code, from sections of Markdown under `# CODE: TITLE`.
+/// The title and explanation of each code. They are parsed from a Markdown file that has a section
+/// `# CODE: TITLE` for each code.
 static CHINESE: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
     let sections = include_str!("../../../docs/zh/codes.md").split("\n# ").skip(1);
     let read = |section: &'static str| {
@@ -47,7 +49,7 @@ static CHINESE: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
 });
 
 impl Code {
-    /// The meaning of the code in a few words of that language.
+    /// Returns the meaning of the code in a few words of that language.
     pub fn title_in(self, language: Language) -> &'static str {
         match language {
             Language::English => self.title(),
@@ -55,7 +57,7 @@ impl Code {
         }
     }
 
-    /// The Markdown page in that language, with a wrong and a right example.
+    /// Returns the Markdown page in that language, with a wrong and a right example.
     pub fn page_in(self, language: Language) -> Cow<'static, str> {
         let known = CHINESE.get(self.as_str()).filter(|_| language == Language::Chinese);
         let Some((title, text)) = known else { return self.page().into() };
@@ -70,7 +72,7 @@ impl Code {
     }
 }
 
-/// The fenced blocks under a heading of a page, each behind a blank line.
+/// Returns the fenced blocks under a heading of a page, each after a blank line.
 fn examples(page: &str, heading: &str) -> String {
     let (mut inside, mut open, mut out) = (false, false, String::new());
     for line in page.lines() {
@@ -92,7 +94,7 @@ fn examples(page: &str, heading: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Every code has both languages, and no section of the catalogue is without a code.
+    /// Every code has a title and a page in both languages.
     #[test]
     fn every_code_has_a_title_and_a_page_in_chinese() {
         let is_chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));

@@ -1,4 +1,4 @@
-//! The workflow as petgraph sees it: nodes by number, and the edges that outputs can take.
+//! The workflow as a petgraph graph: node indices, and the edges that outputs can take.
 
 use super::super::node::{NodeId, Route, Target, Vertex};
 use petgraph::algo::dominators::{Dominators, simple_fast};
@@ -8,7 +8,7 @@ use petgraph::visit::{Bfs, Dfs, EdgeFiltered};
 use std::collections::{HashMap, HashSet};
 use std::iter::successors;
 
-/// An edge is a loop-back, or not.
+/// Whether an edge is a loop-back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     Forward,
@@ -20,7 +20,7 @@ pub(super) struct Graph<'s> {
     numbers: &'s HashMap<NodeId, usize>,
     pub(super) start: usize,
     edges: DiGraph<(), Edge>,
-    /// The node before each one that can be reached, on a shortest way from the start.
+    /// The predecessor of each reachable node on a shortest path from the start.
     before: HashMap<usize, usize>,
 }
 
@@ -32,7 +32,8 @@ impl<'s> Graph<'s> {
         }
         let mut graph = Graph { steps, numbers, start, edges, before: HashMap::new() };
         for (from, step) in steps.iter().enumerate() {
-            // petgraph visits the edge that was added last first; ways are to be tried as listed.
+            // petgraph visits the last added edge first, but paths should be tried in the listed
+            // order.
             for to in graph.targets(from).into_iter().rev() {
                 let edge = if step.loop_backs.contains(&steps[to].id) { Edge::Back } else { Edge::Forward };
                 graph.edges.update_edge(NodeIndex::new(from), NodeIndex::new(to), edge);
@@ -55,7 +56,8 @@ impl<'s> Graph<'s> {
         self.numbers.get(id).copied()
     }
 
-    /// The answers that the node's router may give. That of a parallel node is never asked.
+    /// Returns the possible routes of the node's router; `None` for a parallel node, whose router
+    /// is never called.
     pub(super) fn routes(&self, number: usize) -> Option<&'s [Route]> {
         let step = &self.steps[number];
         step.routes.as_deref().filter(|_| !step.parallel)
@@ -80,19 +82,20 @@ impl<'s> Graph<'s> {
         (0..self.steps.len()).filter(|number| !self.is_reached(*number))
     }
 
-    /// Some router that runs reads its targets from its output: which, only a run can tell.
+    /// True if a reachable router reads its targets from its output, so that they are known only at
+    /// run time.
     pub(super) fn has_open_routes(&self) -> bool {
         let open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
         let mut reached = (0..self.steps.len()).filter(|number| self.is_reached(*number));
         reached.any(|number| self.routes(number).is_some_and(|routes| routes.iter().any(open)))
     }
 
-    /// Outputs of `from` can come to `to`, or it is the same node.
+    /// True if outputs of `from` can reach `to`, or if both are the same node.
     pub(super) fn leads(&self, from: usize, to: usize) -> bool {
         has_path_connecting(&self.edges, NodeIndex::new(from), NodeIndex::new(to), None)
     }
 
-    /// The shortest way from the start to a node; the node alone when there is none.
+    /// Returns the shortest path from the start to a node, or only the node if there is no path.
     pub(super) fn path_to(&self, number: usize) -> Vec<NodeId> {
         let way = successors(Some(number), |number| self.before.get(number).copied());
         let mut path: Vec<NodeId> = way.map(|number| self.id(number)).collect();
@@ -100,7 +103,8 @@ impl<'s> Graph<'s> {
         path
     }
 
-    /// For each knot of nodes that wait for each other, one way round it, its first node repeated.
+    /// Returns one cycle for each strongly connected component of waiting nodes; the first node is
+    /// repeated at the end.
     pub(super) fn cycles(&self) -> Vec<Vec<NodeId>> {
         let mut waits = DiGraph::<(), ()>::with_capacity(self.steps.len(), self.steps.len());
         for _ in self.steps {
@@ -114,7 +118,7 @@ impl<'s> Graph<'s> {
                 }
             }
         }
-        // Not Tarjan's: petgraph's recurses, and a chain of nodes may be long.
+        // Tarjan's algorithm in petgraph is recursive, and a chain of nodes may be long.
         let mut found: Vec<Vec<usize>> = kosaraju_scc(&waits)
             .into_iter()
             .filter(|knot| knot.len() > 1 || knot.iter().any(|node| waits.contains_edge(*node, *node)))
@@ -131,7 +135,7 @@ impl<'s> Graph<'s> {
         found.into_iter().map(|cycle| cycle.into_iter().map(|number| self.id(number)).collect()).collect()
     }
 
-    /// The nodes that can be reached without a loop-back, themselves included.
+    /// Returns the nodes that are reachable without a loop-back, including the sources.
     pub(super) fn forward_from(&self, sources: &[usize]) -> HashSet<usize> {
         let forward = EdgeFiltered::from_fn(&self.edges, |edge| *edge.weight() == Edge::Forward);
         let mut found = HashSet::new();
@@ -144,9 +148,10 @@ impl<'s> Graph<'s> {
         found
     }
 
-    /// The nodes that may run, or receive over one edge, more than once: a loop-back leads to them,
-    /// a route or a parallel node names them twice or without their counting it, or what is so feeds
-    /// them. Every other node runs once at most.
+    /// Returns the nodes that may run, or receive input over one edge, more than once. This applies
+    /// to targets of loop-backs, and to nodes that a route or parallel node names twice or without
+    /// listing them. It also applies to all nodes that these feed. Every other node runs at most
+    /// once.
     pub(super) fn repeated(&self) -> HashSet<usize> {
         let mut found = Vec::new();
         for (from, step) in self.steps.iter().enumerate().filter(|(number, _)| self.is_reached(*number)) {
@@ -162,7 +167,7 @@ impl<'s> Graph<'s> {
                 answer.sort_unstable();
                 found.extend(answer.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]));
             }
-            // A parallel node runs its child whatever else the child waits for.
+            // A parallel node runs its child even if the child also waits for other inputs.
             for child in self.targets(from).into_iter().filter(|_| step.parallel) {
                 if self.steps[child].incoming.len() > 1 {
                     found.extend(self.targets(child));
@@ -172,7 +177,7 @@ impl<'s> Graph<'s> {
         self.forward_from(&found)
     }
 
-    /// The nodes that every way from the start to a node passes.
+    /// Returns the dominators: the nodes that every path from the start to a node passes.
     pub(super) fn dominators(&self) -> Dominators<NodeIndex> {
         simple_fast(&self.edges, NodeIndex::new(self.start))
     }

@@ -1,4 +1,4 @@
-//! Joins that wait for what cannot come.
+//! Finds joins that wait for inputs that cannot arrive.
 
 use super::super::node::{NodeId, names};
 use super::edges::Graph;
@@ -7,7 +7,7 @@ use petgraph::graph::NodeIndex;
 use rulec_base::message;
 use std::collections::{BTreeMap, HashSet};
 
-/// Looks at every node that inputs meet at.
+/// Checks every node with more than one incoming edge.
 pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     let open = graph.has_open_routes();
     let run_by_parallel = children_of_parallels(graph);
@@ -19,8 +19,8 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let id = &step.id;
-        // What is read from an output may lead anywhere, and where something delivers more than
-        // once, a second delivery may stand in for a missing one: nothing is certain then.
+        // Targets read from an output may be any node. If a node delivers more than once, a second
+        // delivery may replace a missing one. In both cases the finding is only a warning.
         let several = |number: &usize| repeated.contains(number);
         let feeds = || step.incoming.iter().filter_map(|from| graph.number(from));
         let doubtful = open || several(&join) || feeds().any(|from| several(&from));
@@ -54,8 +54,8 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             add(FindingKind::JoinNeverFills, message);
             continue;
         }
-        // The node whose choice leaves one of the branches out. Every way to the branches it is
-        // asked about passes it, so that nothing else can feed them.
+        // Find a router whose choice excludes some of the branches. The router dominates these
+        // branches, so no other node can feed them.
         let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for from in alive.into_iter().filter(|_| choices) {
             for before in dominators.dominators(NodeIndex::new(from)).into_iter().flatten() {
@@ -79,7 +79,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Some answer of the chooser lets every one of these sources deliver to the join.
+/// True if some route of the chooser lets every source deliver to the join.
 fn some_route_feeds(graph: &Graph<'_>, chooser: usize, sources: &[usize], join: usize) -> bool {
     let Some(routes) = graph.routes(chooser) else { return true };
     routes.iter().any(|route| {
