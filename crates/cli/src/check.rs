@@ -145,8 +145,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         analysed.push((compiled, settings, compiled.analyse(options)));
     }
     let findings = told(&analysed);
-    // A dry run writes only the patch to standard output; the remaining findings are not written
-    // there.
+    // A dry run prints only the patch; the remaining findings are only counted on standard error.
     match args.format {
         _ if args.dry_run => {}
         Format::Human => show(&findings, term, out)?,

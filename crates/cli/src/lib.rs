@@ -7,17 +7,20 @@
 //! | `signals` | orderly shutdown on signals |
 //! | `mistake` | panics, limited to the line or subcommand in which they happen |
 //! | `language`, `usage` | the language of all messages, and localized usage errors |
-//! | `files`, `compiled` | the files that a subcommand works on, and the results of compiling them |
+//! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
-//! | `stream`, `lines`, `turns`, `summary`, `progress` | infrastructure of `run`: answers lines on several threads, in order |
+//! | `stream`, `lines`, `turns` | for `run`: answers lines on several threads, in order |
+//! | `summary`, `progress` | for `run`: the summary line and the progress bar |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and changes shown as a patch |
-//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` `lsp` | one subcommand each |
+//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` | one subcommand each |
+//! | `import` `schema` `prompt` `conformance` `workflow` `graph` `init` | one subcommand each |
+//! | `doctor` `bench` `repl` `lsp` | one subcommand each |
 //! | `coverage` | which routes and conditions a set of decisions covered, for `test` and `doctor` |
-//! | `studio`, `report_page` | rules in a browser, and as a page that needs no server (feature `studio`) |
+//! | `studio`, `report_page` | rules in a browser, and as one page (feature `studio`) |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
 //! | `markup` | escaping of texts for XML and HTML |
-//! | `manual` | manual pages and shell completions, generated from the definition of the command line |
+//! | `manual` | manual pages and completions, generated from the command line's definition |
 //! | `watch` | waits until a file changes |
 //! | `judge` | `run --decision`: judges payloads |
 //! | `columns` | `run` over Parquet, Arrow and CSV |

@@ -214,7 +214,7 @@ pub struct Workflow {
     pub nodes: Vec<Node>,
 }
 
-/// `node NAME KIND { config } within 2s -> next, next by ROUTER`
+/// A node of a workflow: `node NAME KIND { config } within 2s -> next, next by ROUTER`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub id: Ident,
@@ -279,7 +279,7 @@ pub struct Test {
     pub expects: Vec<Expectation>,
 }
 
-/// `expect refunds -> refund_handler(amount: 5) for "refund please", 5`
+/// An expected result: `expect refunds -> refund_handler(amount: 5) for "refund please", 5`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// The expected outcome: `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`.
@@ -297,7 +297,8 @@ pub struct Expectation {
     pub span: Span,
 }
 
-/// `-> refund_handler(amount: 5) { queue: "fast" }`, `-> debate, ballot loopback`
+/// An expected target: `-> refund_handler(amount: 5) { queue: "fast" }` or
+/// `-> debate, ballot loopback`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedThen {
     /// The name of a handler, or the names of the next nodes.

@@ -74,7 +74,7 @@ pub struct FieldItem {
     /// Whether `| null` follows the type.
     pub nullable: bool,
     pub not_blank: Option<Span>,
-    /// `in [ … ]` or `in a..=b clamp`
+    /// The allowed values: `in [ … ]` or `in a..=b clamp`.
     pub limits: Option<Limits>,
     /// `const VALUE`: the only allowed value.
     pub exactly: Option<Expr>,
@@ -82,7 +82,7 @@ pub struct FieldItem {
     pub notice: Notice,
 }
 
-/// `in [ … ]` or `in a..=b clamp`
+/// The allowed values of a field: `in [ … ]` or `in a..=b clamp`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     pub values: Expr,
@@ -94,7 +94,8 @@ pub struct Limits {
 pub struct RuleItem {
     pub id: Spanned<String>,
     pub place: Option<Place>,
-    /// The condition after `when`. Only `require` rules have a guard.
+    /// The condition after `when`, for `require` and `compiles` rules. If the condition is not true, the
+    /// rule does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
     /// The message and correction for a violation.
@@ -141,7 +142,7 @@ pub struct Place {
     pub dotted: bool,
 }
 
-/// `include NAME(param: value at PLACE) as "id" when COND`
+/// An `include` of a group: `include NAME(param: value at PATH) as "id" when COND`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncludeItem {
     pub group: Ident,
@@ -159,7 +160,7 @@ pub struct IncludeArg {
     pub place: Option<Place>,
 }
 
-/// `each KEY, VALUE in LIST when COND { … }`
+/// A block repeated for each element: `each KEY, VALUE in LIST when COND { … }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EachItem {
     /// The bound names: the element alone, or the index or key followed by the element.

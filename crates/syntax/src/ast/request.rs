@@ -32,7 +32,7 @@ pub struct Lexicon {
     pub entries: Vec<Weight>,
 }
 
-/// `"urgent": 0.8`
+/// An entry of a lexicon: `"urgent": 0.8`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
     pub word: Spanned<String>,
