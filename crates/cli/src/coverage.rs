@@ -47,7 +47,7 @@ pub fn word(item: &Item) -> Message {
     }
 }
 
-/// Formats a number of decisions.
+/// Returns a localized count, such as `3 decisions`.
 pub fn decisions(count: usize) -> Message {
     counted(count, message!("1 decision"), message!("{count} decisions"))
 }

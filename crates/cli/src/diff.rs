@@ -299,7 +299,7 @@ fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliEr
     Ok(())
 }
 
-/// Formats a number of messages.
+/// Returns a localized count, such as `3 messages`.
 fn messages(count: usize) -> Message {
     counted(count, message!("1 message"), message!("{count} messages"))
 }

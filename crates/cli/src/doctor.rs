@@ -36,7 +36,7 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-/// Facts about a log, apart from coverage.
+/// Statistics about a decision log, apart from coverage.
 #[derive(Default)]
 struct Window {
     decisions: usize,
@@ -149,7 +149,7 @@ impl Window {
     }
 }
 
-/// Formats a number of lines.
+/// Returns a localized count, such as `3 lines`.
 fn lines(count: usize) -> Message {
     counted(count, message!("1 line"), message!("{count} lines"))
 }

@@ -180,7 +180,7 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
     Ok(())
 }
 
-/// Formats a number of rules.
+/// Returns a localized count, such as `3 rules`.
 fn rules(count: usize) -> Message {
     counted(count, message!("1 rule"), message!("{count} rules"))
 }

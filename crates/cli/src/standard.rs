@@ -35,8 +35,8 @@ pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
     }
 }
 
-/// Returns standard output, written to directly. `std::io::Stdout` would silently ignore errors on
-/// an output that is open only for reading.
+/// Returns standard output as a plain file. `std::io::Stdout` would silently ignore write errors if
+/// the output is open only for reading.
 pub fn output() -> Box<dyn Write + Send> {
     if was_closed(1) {
         return Box::new(Closed);

@@ -41,53 +41,53 @@ pub struct Allow {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
-    /// `import "shared/words.rules"`
+    /// Syntax: `import "shared/words.rules"`.
     Import { path: Spanned<String> },
-    /// `input { text: string }`
+    /// Syntax: `input { text: string }`.
     Input { fields: Vec<Field> },
-    /// `handler file_handler(kind: string, limit?: int) requires permission "files"`
+    /// Syntax: `handler file_handler(kind: string, limit?: int) requires permission "files"`.
     Handler { name: Ident, params: Vec<Field>, requires: Vec<Spanned<String>> },
-    /// `list file_words = ["file", "files"]` or `list big = from "words.txt"`
+    /// Syntax: `list file_words = ["file", "files"]` or `list big = from "words.txt"`.
     List { name: Ident, source: ListSource },
-    /// `let trusted = ctx.user.role == "admin"`
+    /// Syntax: `let trusted = ctx.user.role == "admin"`.
     Let { name: Ident, value: Expr },
-    /// `def asks_to(verbs: list<string>) = text contains word any verbs`
+    /// Syntax: `def asks_to(verbs: list<string>) = text contains word any verbs`.
     Def { name: Ident, params: Vec<Field>, body: Expr },
-    /// `extern fn score(text: string) -> float`
+    /// Syntax: `extern fn score(text: string) -> float`.
     Extern { name: Ident, params: Vec<Field>, result: TypeExpr },
-    /// `settings { case: insensitive, normalize: nfkc }`
+    /// Syntax: `settings { case: insensitive, normalize: nfkc }`.
     Settings {
         /// Each setting and its value; the value is an identifier or a literal.
         entries: Vec<(Ident, Expr)>,
     },
-    /// `type Order = { total: number }`
+    /// Syntax: `type Order = { total: number }`.
     Type { name: Ident, ty: TypeExpr },
-    /// `route NAME priority 10 when COND -> TARGET`
+    /// Syntax: `route NAME priority 10 when COND -> TARGET`.
     Route(Route),
-    /// `default -> TARGET`
+    /// Syntax: `default -> TARGET`.
     Default { target: Target },
-    /// `table NAME { route … default … }`
+    /// Syntax: `table NAME { route … default … }`.
     Table { name: Ident, statements: Vec<Statement> },
-    /// `test "name" { given text = "x"  expect route }`
+    /// Syntax: `test "name" { given text = "x"  expect route }`.
     Test(Test),
-    /// `choice NAME { branch ID all { COND; COND }  default branch ID }`
+    /// Syntax: `choice NAME { branch ID all { COND; COND }  default branch ID }`.
     Choice(Choice),
-    /// `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`
+    /// Syntax: `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`.
     Flow(Flow),
-    /// `flow tool NAME "what it does" { endpoint: { url: "https://…" } }`
+    /// Syntax: `flow tool NAME "what it does" { endpoint: { url: "https://…" } }`.
     FlowTool(FlowTool),
-    /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
+    /// Syntax: `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`.
     Router(Router),
-    /// Example: `workflow council { node draft echo -> review  node review vote { threshold: 0.6 }
+    /// Syntax: `workflow council { node draft echo -> review  node review vote { threshold: 0.6 }
     /// -> draft, done by verdict }`
     Workflow(Workflow),
-    /// `intent refund { keywords ["refund"] examples ["I want my money back"] }`
+    /// Syntax: `intent refund { keywords ["refund"] examples ["I want my money back"] }`.
     Intent(Intent),
-    /// `entity order matches r"order (?<id>[0-9]+)"`
+    /// Syntax: `entity order matches r"order (?<id>[0-9]+)"`.
     Entity(Entity),
-    /// `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`
+    /// Syntax: `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`.
     Lexicon(Lexicon),
-    /// `payload respond rank 9 { response: string not blank }`
+    /// Syntax: `payload respond rank 9 { response: string not blank }`.
     Payload(Payload),
     /// `group node(kind: string) { … }`: a named set of rules that payloads can include.
     Group(Group),
@@ -174,13 +174,13 @@ pub struct FlowTool {
 /// How a message triggers a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trigger {
-    /// `keyword exact [ … ]`
+    /// Syntax: `keyword exact [ … ]`.
     Keyword {
         /// The match mode: `exact`, `contains` or `regex`.
         matching: Ident,
         patterns: Expr,
     },
-    /// `intent [ examples ] keywords [ … ]`
+    /// Syntax: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
@@ -230,7 +230,7 @@ pub struct Node {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListSource {
-    /// The elements written in the statement.
+    /// The elements, written in the statement itself.
     Elements(Expr),
     /// `from "words.txt"`: a file with one element per line.
     File(Spanned<String>),
@@ -254,7 +254,7 @@ pub type Locals = Vec<(Ident, Expr)>;
 /// The target of a route: a handler or another table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// `handler(name: expr) { metadata }`
+    /// Syntax: `handler(name: expr) { metadata }`.
     Handler {
         name: Ident,
         /// The arguments. Empty if there are no parentheses.
@@ -263,7 +263,7 @@ pub enum Target {
         metadata: Vec<(Ident, Expr)>,
         span: Span,
     },
-    /// `goto TABLE`
+    /// Syntax: `goto TABLE`.
     Goto { table: Ident, span: Span },
 }
 
@@ -334,7 +334,7 @@ pub enum TypeKind {
     List(Option<Box<TypeExpr>>),
     /// `dict<T>`. `dict` without a value type means `dict<any>`.
     Dict(Option<Box<TypeExpr>>),
-    /// `{ field: T, field?: T }`
+    /// Syntax: `{ field: T, field?: T }`.
     Record(Vec<Field>),
 }
 
@@ -351,17 +351,17 @@ pub enum ExprKind {
     /// `"text"`, `3`, `0.5`, `true`. Units are already applied to numbers.
     Literal(Literal),
     Name(String),
-    /// `base.name`
+    /// Syntax: `base.name`.
     Field(Box<Expr>, Ident),
-    /// `base[index]`
+    /// Syntax: `base[index]`.
     Index(Box<Expr>, Box<Expr>),
-    /// `[a, b]`
+    /// Syntax: `[a, b]`.
     List(Vec<Expr>),
     /// `{ key: value }`, allowed in tests and metadata.
     Record(Vec<(Ident, Expr)>),
-    /// `name(a, size: b)`
+    /// Syntax: `name(a, size: b)`.
     Call(Ident, Vec<Arg>),
-    /// `not x` or `-x`
+    /// Syntax: `not x` or `-x`.
     Unary(Spanned<Op>, Box<Expr>),
     /// `a and b and c`, `a or b or c`, `a unless b unless c`: one operator with two or more
     /// operands. The operands are a flat list, so that a long chain does not become a deep tree.
@@ -370,13 +370,13 @@ pub enum ExprKind {
     If(Box<[Expr; 3]>),
     /// `a OP b`, where the operator is not `and`, `or` or `unless`.
     Binary(Box<Binary>),
-    /// `x is missing`, `x is present`
+    /// Syntax: `x is missing`, `x is present`.
     Presence {
         operand: Box<Expr>,
         /// [`Op::IsMissing`] or [`Op::IsPresent`] with its span.
         op: Spanned<Op>,
     },
-    /// `x as number`
+    /// Syntax: `x as number`.
     As(Box<Expr>, TypeExpr),
     /// `3..10` or `3..=10`; allowed only to the right of `in`.
     Range {
@@ -386,9 +386,9 @@ pub enum ExprKind {
         /// Whether the upper bound belongs to the range.
         inclusive: bool,
     },
-    /// `all { c; c }`, `any { c; c }`, `none { c; c }`
+    /// Syntax: `all { c; c }`, `any { c; c }`, `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// `any x in L: C`, `all x in L: C`, `count x in L: C`
+    /// Syntax: `any x in L: C`, `all x in L: C`, `count x in L: C`.
     Quantifier {
         kind: QuantifierKind,
         var: Ident,

@@ -41,10 +41,10 @@ pub struct Item {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
-    /// `response: string not blank`
+    /// Syntax: `response: string not blank`.
     Field(FieldItem),
-    /// `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
-    /// `compiles "id" at PATH when COND`
+    /// Syntax: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
+    /// `compiles "id" at PATH when COND`.
     Rule(RuleItem),
     /// `closed "id" remove`: only the declared fields are allowed.
     Closed {
@@ -53,14 +53,14 @@ pub enum ItemKind {
         /// The message and correction for an undeclared field.
         notice: Notice,
     },
-    /// `let workflow = context.workflows[workflow_id]`
+    /// Syntax: `let workflow = context.workflows[workflow_id]`.
     Let {
         /// The name, visible in the items that follow.
         name: Ident,
         value: Expr,
     },
     Include(IncludeItem),
-    /// `each node in nodes { … }`
+    /// Syntax: `each node in nodes { … }`.
     Each(EachItem),
 }
 
@@ -94,8 +94,8 @@ pub struct Limits {
 pub struct RuleItem {
     pub id: Spanned<String>,
     pub place: Option<Place>,
-    /// The condition after `when`, for `require` and `compiles` rules. If the condition is not true, the
-    /// rule does not apply.
+    /// The condition after `when`, for `require` and `compiles` rules. If it is not true, the rule
+    /// does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
     /// The message and correction for a violation.
@@ -126,9 +126,9 @@ pub struct Notice {
 /// How to correct a violation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
-    /// `default VALUE`
+    /// Syntax: `default VALUE`.
     Default(Expr),
-    /// `clamp VALUE`
+    /// Syntax: `clamp VALUE`.
     Clamp(Expr),
     Remove,
 }

@@ -32,7 +32,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes brackets with nothing between them except possibly a comment.
+    /// Adds the events for brackets with nothing between them except possibly a comment.
     fn empty(&mut self, open: usize) {
         self.begin(false);
         self.token(open);
@@ -43,7 +43,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Writes the items of a bracket: all on one line if they fit, otherwise one per line.
+    /// Adds the events for the items of a bracket: all on one line if they fit, otherwise one per
+    /// line.
     fn items(
         &mut self,
         open: usize,
@@ -73,8 +74,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Writes a list. The elements go one per line if the author wrote them so or if they contain
-    /// brackets. Otherwise each line takes as many elements as fit.
+    /// Adds the events for a list. The elements go one per line if the author wrote them so or if
+    /// they contain brackets. Otherwise each line takes as many elements as fit.
     fn list(&mut self, open: usize) {
         let close = self.closer(open);
         let elements = self.separated(open + 1..close);
@@ -169,7 +170,7 @@ impl Builder<'_> {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
-    /// Writes the braces at the end of a statement.
+    /// Adds the events for the braces at the end of a statement.
     pub(super) fn statement_block(&mut self, word: &str, open: usize) {
         let close = self.closer(open);
         if open + 1 == close {
@@ -197,8 +198,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Writes the braces of a payload, group or `each`. `self.items` contains the start tokens of
-    /// the items.
+    /// Adds the events for the braces of a payload, group or `each`. `self.items` contains the
+    /// start tokens of the items.
     pub(super) fn item_block(&mut self, open: usize) {
         let close = self.closer(open);
         if open + 1 == close {

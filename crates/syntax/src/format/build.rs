@@ -236,7 +236,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes `NAME = VALUE`, with or without a keyword before the name.
+    /// Adds the events for `NAME = VALUE`, with or without a keyword before the name.
     pub(super) fn definition(&mut self, range: Range<usize>) {
         let is_equals =
             |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Operator) && self.gaps.word(*at) == "=";
@@ -250,8 +250,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes a head, then the parts that begin with these words. The parts go one per line unless
-    /// everything fits on one line.
+    /// Adds the events for a head, then the parts that begin with these words. The parts go one per
+    /// line unless everything fits on one line.
     pub(super) fn parts(&mut self, range: Range<usize>, words: &[&str]) {
         // The name after the first word may be spelled like any of these words.
         let starts = |at: &usize| {
@@ -284,7 +284,7 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Writes one part of a statement; its first word decides how.
+    /// Adds the events for one part of a statement; its first word decides how.
     pub(super) fn part(&mut self, range: Range<usize>) {
         let start = range.start;
         if self.is_word(start, &["where", "for"]) {
@@ -299,7 +299,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes `where a = …, b = …` or `for "x", 5`.
+    /// Adds the events for `where a = …, b = …` or `for "x", 5`.
     fn locals(&mut self, range: Range<usize>) {
         self.token(range.start);
         self.begin(false);
@@ -318,9 +318,9 @@ impl Builder<'_> {
 
     // --- Conditions and values -------------------------------------------------------------------
 
-    /// Writes a condition or value. `hangs` is true if the expression does not begin a line; its
-    /// continuation lines are then indented. A block of conditions at its end can be broken without
-    /// breaking the text before it.
+    /// Adds the events for a condition or value. `hangs` is true if the expression does not begin a
+    /// line; its continuation lines are then indented. A block of conditions at its end can be
+    /// broken without breaking the text before it.
     pub(super) fn expression(&mut self, range: Range<usize>, hangs: bool) {
         let joints = self.joints(range.clone());
         let (Some(&first), Some(&last)) = (joints.first(), joints.last()) else { return self.plain(range) };
@@ -369,7 +369,7 @@ impl Builder<'_> {
         (close + 1 == operand.end || separates && close + 2 == operand.end).then_some(open)
     }
 
-    /// Writes tokens in sequence, with groups for brackets, quantifiers and `if`.
+    /// Adds the events for tokens in sequence, with groups for brackets, quantifiers and `if`.
     pub(super) fn plain(&mut self, range: Range<usize>) {
         let mut at = range.start;
         while at < range.end {
@@ -389,8 +389,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes a colon and the condition after it. The condition begins a line if it does not fit
-    /// after the colon.
+    /// Adds the events for a colon and the condition after it. The condition begins a line if it
+    /// does not fit after the colon.
     pub(super) fn behind_colon(&mut self, colon: usize, end: usize) {
         self.begin(false);
         self.keep(colon + 1 < end && self.begins_line(colon + 1));
@@ -402,7 +402,7 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Writes `if C then a else b`. Returns false if one of the words is missing.
+    /// Adds the events for `if C then a else b`. Returns false if one of the words is missing.
     fn choose(&mut self, range: Range<usize>) -> bool {
         let (mut depth, mut words) = (0, Vec::new());
         for at in self.outer(range.start + 1..range.end) {

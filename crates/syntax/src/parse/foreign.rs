@@ -1,4 +1,5 @@
-//! Foreign syntax: how other languages spell things, and which syntax of this language replaces it.
+//! Foreign syntax: spellings from other programming languages, and what replaces them in this
+//! language.
 
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
@@ -6,7 +7,7 @@ use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators::{Fixity, Op, Outcome, TABLE};
 
-/// Creates the diagnostic for foreign syntax, with the one replacement `write`.
+/// Creates the diagnostic for syntax of another language, with the replacement `write`.
 pub(super) fn syntax(span: Span, message: impl Into<Message>, write: &str) -> Diagnostic {
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }
@@ -17,8 +18,8 @@ pub(super) fn is_test(op: Op) -> bool {
     !matches!(op, Op::And | Op::Or) && op.info().forms.iter().any(|form| form.result == Outcome::Condition)
 }
 
-/// Returns the operator for a foreign symbol with a clear meaning, and the message. The symbol is
-/// reported and then parsed as that operator.
+/// Returns the operator for a symbol of another language with a clear meaning, and the message. The
+/// symbol is reported and then parsed as that operator.
 pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     Some(match spelling {
         "=" | "===" | ":=" => (Op::Eq, message!("equality is written `==`")),
@@ -32,7 +33,8 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     })
 }
 
-/// Returns the operator that an unknown word likely means: a foreign word or a misspelling.
+/// Returns the operator that an unknown word likely means. The word may come from another language,
+/// or be misspelt.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let known = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
@@ -57,7 +59,7 @@ pub(super) fn name_of_words(text: &str, at: usize) -> Option<String> {
     (ends && !more.is_empty()).then(|| [&[first], &more[..]].concat().join("_"))
 }
 
-/// Returns the help text for a foreign word or symbol where an operator is expected.
+/// Returns the help text for a word or symbol of another language where an operator is expected.
 pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "between" => {
@@ -96,7 +98,8 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
     })
 }
 
-/// Returns the help text for a foreign word that precedes an operand like a prefix operator.
+/// Returns the help text for a word of another language that precedes an operand like a prefix
+/// operator.
 pub(super) fn prefix_help(word: &str) -> Option<Message> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
@@ -121,7 +124,7 @@ pub(super) const NO_IF: Message = message!(
     "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left"
 );
 
-/// True for a foreign word for "ignoring case".
+/// True for a word by which another language means "ignoring case".
 pub(super) fn is_ignore_case(word: &str) -> bool {
     let word = word.to_lowercase();
     matches!(
@@ -137,7 +140,8 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
     )
 }
 
-/// Returns the replacement for a foreign method call: `text.lower()` becomes `lower(text)`.
+/// Returns the replacement for a method call as other languages write it: `text.lower()` becomes
+/// `lower(text)`.
 pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let named =
@@ -167,7 +171,7 @@ pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
     })
 }
 
-/// Returns the infix operator for a word of this language or a foreign word.
+/// Returns the infix operator for a word of this language or of another language.
 pub(super) fn operator(lower: &str) -> Option<&'static str> {
     let row = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)
@@ -179,7 +183,7 @@ pub(super) fn operator(lower: &str) -> Option<&'static str> {
         .map(|row| row.spelling)
 }
 
-/// Returns the help text for a foreign schema keyword or symbol in a field of a payload.
+/// Returns the help text for a schema keyword or symbol of another system in a field of a payload.
 pub(super) fn schema_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {
@@ -209,7 +213,7 @@ pub(super) fn schema_help(word: &str) -> Option<Message> {
     })
 }
 
-/// Returns the help text for foreign words after `is`.
+/// Returns the help text for words that other languages allow after `is`.
 pub(super) fn is_help(word: &str, next: &str) -> Message {
     match (word, next) {
         ("not", "in") => message!("leave `is` out: write `x not in [\"a\", \"b\"]`"),

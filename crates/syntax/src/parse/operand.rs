@@ -234,7 +234,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         Some(self.report(unexpected(span, message, help)))
     }
 
-    /// Returns the diagnostic for a foreign method call whose parentheses are the current piece.
+    /// Returns the diagnostic for a method call, as other languages write it, whose parentheses are
+    /// the current piece.
     pub(super) fn method_call(&self) -> Option<Diagnostic> {
         let (before, rest) = self.pieces.split_at(self.at);
         let (member, base) = before.split_last()?;

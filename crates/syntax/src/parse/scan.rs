@@ -1,5 +1,5 @@
 //! Checks that need only the tokens of a file. They find deceptive or invalid characters, unclosed
-//! strings, foreign syntax, and nesting that would exhaust the stack.
+//! strings, syntax of other languages, and nesting that would exhaust the stack.
 
 use super::foreign;
 use super::splitter::MAX_DEPTH;

@@ -8,7 +8,7 @@ use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 
 impl Failure<'_, '_> {
-    /// Returns a diagnostic for foreign syntax, in any kind of statement.
+    /// Returns a diagnostic for syntax of another language, in any kind of statement.
     pub(super) fn habit(&self) -> Option<Diagnostic> {
         if self.at_end() {
             return None;
@@ -78,7 +78,7 @@ impl Failure<'_, '_> {
         }
     }
 
-    /// Returns a diagnostic for a value in foreign syntax.
+    /// Returns a diagnostic for a value in the syntax of another language.
     fn habit_of_values(&self) -> Option<Diagnostic> {
         let number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
         let before = self.before().map(|token| token.kind);
@@ -144,7 +144,7 @@ impl Failure<'_, '_> {
         matches!(self.rule, Rule::route_statement | Rule::default_statement)
     }
 
-    /// Returns a diagnostic for a type, or a mark of a field, in foreign syntax.
+    /// Returns a diagnostic for a type, or a mark of a field, in the syntax of another language.
     fn habit_of_types(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found {
             "[" | "(" if self.is_behind("list") => {
@@ -185,7 +185,8 @@ impl Failure<'_, '_> {
         self.unexpected(message, help)
     }
 
-    /// Returns a diagnostic for a foreign schema keyword or symbol in an item of a payload.
+    /// Returns a diagnostic for a schema keyword or symbol of another system in an item of a
+    /// payload.
     fn habit_of_schemas(&self) -> Option<Diagnostic> {
         let found = self.found;
         let (message, help) = match (self.rule, found) {
@@ -222,8 +223,8 @@ impl Failure<'_, '_> {
         self.unexpected(message, help)
     }
 
-    /// Returns a diagnostic for a foreign conditional, quantifier or time of day in a route without
-    /// an arrow.
+    /// Returns a diagnostic for a conditional, quantifier or time of day of another language in a
+    /// route without an arrow.
     pub(super) fn no_condition(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];
