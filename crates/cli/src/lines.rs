@@ -6,7 +6,7 @@ use rulec_base::message;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
-/// Maximum size of a line in bytes: 64 MiB.
+/// Maximum size of a line in bytes: 16 MiB, the limit for a JSON message.
 const MAX_LINE_BYTES: usize = rulec_base::json::MAX_BYTES;
 
 pub struct Lines<R> {

@@ -110,7 +110,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Breaks all open groups if the author's line breaks require it.
+    /// Breaks all open groups over several lines if `broken` is true.
     pub(super) fn keep(&mut self, broken: bool) {
         if broken {
             self.force();
