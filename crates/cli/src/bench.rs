@@ -1,4 +1,4 @@
-//! `rulec bench`: how long decisions take on this machine, for the messages of a file.
+//! `rulec bench`: measures how long decisions take on this machine for the messages of a file.
 
 use super::engine::EngineArgs;
 use super::files::RulesArgs;
@@ -16,9 +16,10 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Messages that are kept and decided again and again; more would no longer measure the rules.
+/// Maximum number of messages kept in memory for repeated decisions. With more, memory access would
+/// dominate the measurement.
 const KEPT: usize = 100_000;
-/// Single decisions that are timed at most, for the percentiles.
+/// Maximum number of individually timed decisions for the percentiles.
 const TIMED: usize = 1_000_000;
 
 /// Measure how long decisions take for the messages of a file
@@ -72,16 +73,17 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if refused == 0 { Status::Fine } else { Status::Errors })
 }
 
-/// The times of decisions, in nanoseconds.
+/// Decision times in nanoseconds.
 struct Measured {
     decided: u64,
     mean: f64,
-    /// Those of single decisions, in order.
+    /// Times of single decisions, sorted.
     single: Vec<u64>,
 }
 
 fn measure(session: &mut Session, lines: &[Vec<u8>], budget: Duration) -> Measured {
-    // What is made at the first decision, such as machine code, is not measured.
+    // Warm-up: work done once at the first decision, such as generating machine code, is not
+    // measured.
     for line in lines {
         let _ = black_box(session.decide_line(line));
     }

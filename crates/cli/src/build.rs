@@ -1,4 +1,4 @@
-//! `rulec build`: compiled rules as a file.
+//! `rulec build`: writes compiled rules to a file.
 
 use super::files::{self, RulesArgs};
 use super::keys::KeyPlace;

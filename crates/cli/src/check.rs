@@ -1,4 +1,4 @@
-//! `rulec check`: every mistake of every file, for people or for programs.
+//! `rulec check`: reports every error and warning of rule files, for people or for programs.
 
 mod cost;
 
@@ -74,7 +74,7 @@ fn code(text: &str) -> Result<Code, String> {
 
 const SHOWN: usize = 100;
 
-/// Keeps a flood from a file readable, and errors from drowning in warnings.
+/// Limits how many findings of a file are shown, and gives errors precedence over warnings.
 struct Quota {
     errors: usize,
     warnings: usize,
@@ -97,7 +97,7 @@ impl Quota {
 }
 
 impl Args {
-    /// The settings of a file, with those of the command line before them.
+    /// Merges the settings of a file with the command-line options. The options take precedence.
     fn settings(&self, mut settings: Settings) -> Result<Settings, CliError> {
         for denied in &self.deny {
             match denied {
@@ -123,7 +123,7 @@ struct Tally {
     errors: usize,
     warnings: usize,
     denied: usize,
-    /// Tables whose worst case is over what is allowed.
+    /// Number of tables whose worst-case cost exceeds the allowed maximum.
     dear: usize,
 }
 
@@ -145,7 +145,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         analysed.push((compiled, settings, compiled.analyse(options)));
     }
     let findings = told(&analysed);
-    // A patch is what a dry run writes; what is left to do is told beside it.
+    // A dry run prints only the patch; the remaining findings are only counted on standard error.
     match args.format {
         _ if args.dry_run => {}
         Format::Human => show(&findings, term, out)?,
@@ -175,8 +175,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })
 }
 
-/// The findings that are told, as severe as the settings of their files say. A shared file's come once, however many
-/// files import it.
+/// Returns the findings to report, with the severities from the settings of their files. A finding
+/// in a shared file is returned once, no matter how many files import the shared file.
 fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Found<'a>> {
     let mut seen: HashSet<(Location, Code, Message)> = HashSet::new();
     let mut told = Vec::new();
@@ -194,7 +194,7 @@ fn told<'a>(analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)]) -> Vec<Found
     told
 }
 
-/// Shows findings to people, of each file as many as can be read.
+/// Prints findings for people, up to a quota per file.
 fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.color_out();
     for own in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {

@@ -1,5 +1,6 @@
-//! `rulec run` over files of columns: Parquet, Arrow and CSV beside JSON lines, on either side. What only the program knows
-//! of a message (explanations, intents, payloads) is answered by the same workers as for lines.
+//! `rulec run` over columnar files: Parquet, Arrow and CSV, next to JSON lines, as input and
+//! output. Answers that need more than a plain decision (explanations, intents, payloads) come from
+//! the same workers as for JSON lines.
 
 #[cfg(not(feature = "columns"))]
 use super::CliError;
@@ -26,12 +27,12 @@ pub struct ColumnArgs {
     allow_missing_columns: bool,
 }
 
-/// JSON lines, and the forms of columns.
+/// The format names: JSON lines and the columnar formats.
 const FORMATS: [&str; 4] = [LINES, "parquet", "arrow", "csv"];
 const LINES: &str = "lines";
 
 impl ColumnArgs {
-    /// True when messages or answers are columns, or the answers go to a file.
+    /// True if the input or the output is columnar, or if the output is a file.
     pub fn are_asked_for(&self, stream: &StreamArgs) -> bool {
         let is_columns = |format: &str| format != LINES;
         is_columns(&self.input(stream.path())) || is_columns(&self.out()) || self.output.is_some()
@@ -46,7 +47,7 @@ impl ColumnArgs {
     }
 }
 
-/// The form that a file's extension names; lines for any other.
+/// Returns the format for a file extension. Other extensions mean JSON lines.
 fn by_extension(path: Option<&Path>) -> String {
     let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
     match extension.map(str::to_ascii_lowercase).as_deref() {
@@ -58,7 +59,7 @@ fn by_extension(path: Option<&Path>) -> String {
     .to_owned()
 }
 
-/// Says how a program comes by columns.
+/// Returns an error that says how to build `rulec` with support for columns.
 #[cfg(not(feature = "columns"))]
 pub fn refuse() -> CliError {
     CliError::usage(rulec_base::message!(

@@ -1,4 +1,4 @@
-//! A file of rules and what came of compiling it, with names as the user would write them.
+//! A rules file and the result of compiling it, with file names as the user would write them.
 
 use super::{CliError, standard};
 use rulec::artifact;
@@ -18,24 +18,25 @@ use std::path::{Path, PathBuf};
 pub struct Target {
     /// The path as the user would write it.
     pub path: PathBuf,
-    /// The folder that its imports may not leave; its own when there is none.
+    /// The root folder for imports. `None` means the folder of the file.
     pub root: Option<PathBuf>,
-    /// The number of the given folder it was found in.
+    /// The index of the folder argument in which the file was found.
     pub folder: Option<usize>,
 }
 
 pub struct Compiled {
     pub target: Target,
     pub result: Result<Rules, CompileError>,
-    /// True when the file held compiled rules.
+    /// Whether the file contained compiled rules.
     is_artifact: bool,
 }
 
-/// The path that stands for standard input, and the name by which the rules read from there go.
+/// The path argument for standard input, and the display name of rules from standard input.
 const DASH: &str = "-";
 pub const STDIN: &str = "<stdin>";
 
-/// True when a file holds compiled rules. What cannot be read is for whoever reads it to say.
+/// True if a file contains compiled rules. Read errors are reported later, by the code that loads
+/// the file.
 pub fn is_artifact(path: &Path) -> bool {
     let mut beginning = Vec::new();
     open_regular(path).is_ok_and(|(file, _)| {
@@ -62,7 +63,7 @@ impl Loader for Piped {
     }
 }
 
-/// Files on disk, of which some have another text.
+/// Files on disk, some of which are replaced by edited texts.
 struct Edited<'a> {
     disk: DiskLoader,
     texts: &'a HashMap<PathBuf, String>,
@@ -70,7 +71,7 @@ struct Edited<'a> {
 
 impl Loader for Edited<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
-        // What lies outside the root is refused as ever.
+        // Loading from disk first rejects paths outside the root.
         let bytes = self.disk.load(path)?;
         let real = self.disk.root().join(path).canonicalize().ok();
         Ok(real.and_then(|real| self.texts.get(&real)).map_or(bytes, |text| text.clone().into_bytes()))
@@ -78,22 +79,23 @@ impl Loader for Edited<'_> {
 }
 
 impl Target {
-    /// True when it is standard input.
+    /// True if the rules come from standard input.
     pub fn is_piped(&self) -> bool {
         self.path == Path::new(DASH)
     }
 
-    /// The path as it is shown.
+    /// Returns the path for display.
     pub fn shown(&self) -> String {
         if self.is_piped() { STDIN.to_owned() } else { self.path.display().to_string() }
     }
 
-    /// Compiles the file, or loads it when it is compiled already. Host functions may be missing: this program has none to offer.
+    /// Compiles the file, or loads it if it is already compiled. Host functions may be missing,
+    /// because this program provides none.
     pub fn compile(self) -> Result<Compiled, CliError> {
         self.compile_trusting(None)
     }
 
-    /// Compiles the file; with a key only what is compiled already and signed with it.
+    /// Compiles the file. With a key, accepts only compiled rules that are signed with the key.
     pub fn compile_trusting(self, key: Option<VerifyingKey>) -> Result<Compiled, CliError> {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
@@ -120,7 +122,8 @@ impl Target {
         Ok(Compiled { target: self, result, is_artifact })
     }
 
-    /// Compiles the file with texts in place of those on disk, by their real paths.
+    /// Compiles the file with edited texts instead of the files on disk. The keys are canonical
+    /// paths.
     pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
@@ -135,7 +138,8 @@ impl Target {
         Compiled { target: self.clone(), result, is_artifact: false }
     }
 
-    /// Compiles what comes on standard input, as if it were a file of the root folder, or of the current one.
+    /// Compiles standard input as if it were a file in the root folder, or in the current folder if
+    /// there is no root.
     fn compile_piped(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
         let bytes = standard::read(MAX_ARTIFACT_BYTES)?;
         if artifact::is_artifact(&bytes) {
@@ -157,8 +161,8 @@ impl Compiled {
         }
     }
 
-    /// The findings of an analysis of the rules; none where they do not compile, or were compiled before: the comments
-    /// that allow some are left out of compiled rules.
+    /// Analyses the rules. Returns no findings if the rules did not compile or were loaded
+    /// compiled, because compiled rules lack the comments that suppress findings.
     pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
             Ok(rules) if !self.is_artifact => rules.analyse_with(options),
@@ -166,7 +170,7 @@ impl Compiled {
         }
     }
 
-    /// True when the file held compiled rules.
+    /// True if the file contained compiled rules.
     #[cfg(feature = "studio")]
     pub fn is_artifact(&self) -> bool {
         self.is_artifact
@@ -192,7 +196,7 @@ impl Compiled {
             })
     }
 
-    /// A file's name as the user would write it; sources are named as seen from the root.
+    /// Returns a file's name as the user would write it. Source names are relative to the root.
     pub fn name(&self, file: FileId) -> String {
         let folder = match &self.target.root {
             Some(root) => root.as_path(),

@@ -1,4 +1,4 @@
-//! `rulec conformance`: cases with expected results, held against an engine.
+//! `rulec conformance`: runs test cases with expected results against an engine.
 
 use super::term::Out;
 use super::{CliError, Status, engine, files};

@@ -1,4 +1,4 @@
-//! Coverage as text, as lcov's records, and as a page of HTML. Each names the files as the user would.
+//! Coverage reports as text, lcov records and HTML. File names are as the user would write them.
 
 use super::compiled::Compiled;
 use super::language::{counted, language, tell};
@@ -9,7 +9,7 @@ use rulec_report::coverage::{Coverage, Item, times};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// A line for each thing that was not seen, and how much was.
+/// Formats the coverage totals, and one line for each item that is not fully covered.
 pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) -> String {
     let (routes, conditions) = (coverage.routes(findings), coverage.conditions());
     let seen = |items: &[Item]| items.iter().filter(|item| item.gap.is_none()).count();
@@ -33,7 +33,7 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
     out
 }
 
-/// The kind of an item, in words.
+/// Returns the kind of an item as a localized message.
 pub fn word(item: &Item) -> Message {
     match item.what {
         "route" => message!("route"),
@@ -47,12 +47,13 @@ pub fn word(item: &Item) -> Message {
     }
 }
 
-/// A number of decisions.
+/// Returns a localized count, such as `3 decisions`.
 pub fn decisions(count: usize) -> Message {
     counted(count, message!("1 decision"), message!("{count} decisions"))
 }
 
-/// The records of lcov: what can be chosen as functions, the two sides of each condition as branches.
+/// Formats lcov records: routes and other choices as functions, the two outcomes of each condition
+/// as branches.
 pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
     let (routes, conditions) = (coverage.routes(&[]), coverage.conditions());
     let mut out = String::new();
@@ -77,7 +78,7 @@ pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
         for (block, item) in conditions.iter().enumerate() {
             for (branch, count) in [item.yes, item.no].into_iter().enumerate() {
                 taken += usize::from(count > 0);
-                // `-` is what was never reached.
+                // In lcov, `-` marks a branch that was never reached.
                 let count = if item.tried == 0 { "-".to_owned() } else { count.to_string() };
                 let _ = writeln!(out, "BRDA:{},{block},{branch},{count}", line(item));
             }
@@ -96,7 +97,7 @@ pub fn lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
     out
 }
 
-/// The look of the page: green was seen, yellow in part, red never.
+/// The style sheet of the page: green is covered, yellow is partly covered, red is not covered.
 const STYLE: &str = "<style>
 body { font: 14px/1.5 system-ui, sans-serif; margin: 2em; }
 pre { font: 13px/1.5 ui-monospace, monospace; border: 1px solid #ccc; padding: 0.5em 0; overflow-x: auto; }
@@ -106,7 +107,7 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 </style>
 ";
 
-/// The page up to the first file.
+/// Returns the page up to the first file.
 fn head() -> String {
     let (title, code) = (message!("Coverage of the rules"), language().code());
     let title = tell(&title);
@@ -131,7 +132,7 @@ fn head() -> String {
     )
 }
 
-/// A page that needs no other file.
+/// Formats a self-contained HTML page.
 pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     let mut out = head();
     for (compiled, coverage, findings) in files {
@@ -161,7 +162,7 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     out + "</body>\n</html>\n"
 }
 
-/// The text of a file with its conditions, and the first lines of its routes, in colours.
+/// Formats the text of a file. Conditions and the first words of routes are coloured by coverage.
 fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> String {
     let mut marks: Vec<(usize, usize, &Item)> = Vec::new();
     for item in conditions.iter().filter(|item| item.span.file == file) {
@@ -169,7 +170,7 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
     }
     for item in routes.iter().filter(|item| item.span.file == file && item.what != "default") {
         let start = item.span.start as usize;
-        // The word and the name of a route, up to what is asked.
+        // Marks the first word of a route.
         let end = text[start..].find(|c: char| c.is_whitespace()).map_or(text.len(), |word| start + word);
         marks.push((start, end, item));
     }
@@ -188,7 +189,7 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
         }
     };
     for (start, end, item) in marks {
-        // Of conditions within one another the outer one is coloured.
+        // Of nested conditions, only the outer one is coloured.
         if start < at {
             continue;
         }
@@ -222,7 +223,8 @@ fn title(item: &Item) -> Message {
     }
 }
 
-/// The counts of each line that something begins at: the most often that anything there was tried.
+/// Returns the count of each line on which an item begins: the highest number of evaluations of its
+/// items.
 fn lines(coverage: &Coverage<'_>, items: &[&Item]) -> HashMap<(u32, usize), usize> {
     let mut lines = HashMap::new();
     for item in items {

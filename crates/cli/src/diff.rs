@@ -1,4 +1,4 @@
-//! `rulec diff`: what a new version of rules answers otherwise than the old one.
+//! `rulec diff`: compares the answers of two versions of rules.
 
 use super::files::RulesArgs;
 use super::language::{counted, tell};
@@ -49,7 +49,7 @@ pub struct Args {
     format: Format,
 }
 
-/// The examples of one flip that are shown.
+/// Maximum number of examples shown per flip.
 const SHOWN: usize = 3;
 
 #[derive(Serialize)]
@@ -61,15 +61,15 @@ struct Report<'a> {
     replay: Option<Replay>,
 }
 
-/// The messages that were decided by both versions.
+/// The results for messages that both versions decided.
 #[derive(Default, Serialize)]
 struct Replay {
     messages: usize,
-    /// Messages that are answered otherwise, by the routes that take them before and after.
+    /// Messages with different answers, grouped by the routes before and after.
     flips: Vec<Flip>,
-    /// Lines that are no message.
+    /// Number of lines that are not messages.
     refused: usize,
-    /// Messages with values that a log has masked.
+    /// Number of messages with values that a log has masked.
     masked: usize,
 }
 
@@ -192,7 +192,7 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
     Ok(())
 }
 
-/// A decision in a few words: what was chosen, and where it leads.
+/// Formats a decision briefly: the chosen route and its target.
 fn shown(decision: &Json) -> String {
     let text = |key: &str| decision.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
     let Some(chosen) = text("chosen").or(text("branch")).or(text("name")) else {
@@ -219,7 +219,7 @@ fn shown(decision: &Json) -> String {
     printable(&shown).into_owned()
 }
 
-/// Decides every message by both versions.
+/// Decides every message with both versions.
 fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, CliError> {
     let (input, name, _) = open(Some(path), term)?;
     let mut lines = Lines::new(name, input);
@@ -265,7 +265,7 @@ fn replay(entries: [Entry<'_>; 2], path: &Path, term: &Term) -> Result<Replay, C
     Ok(replay)
 }
 
-/// The parts of a decision that a service acts on.
+/// Returns the parts of a decision that a service acts on.
 fn data(decision: &Decision) -> Json {
     answer(&serde_json::to_value(decision).unwrap_or_default())
 }
@@ -299,7 +299,7 @@ fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliEr
     Ok(())
 }
 
-/// A number of messages.
+/// Returns a localized count, such as `3 messages`.
 fn messages(count: usize) -> Message {
     counted(count, message!("1 message"), message!("{count} messages"))
 }

@@ -1,4 +1,5 @@
-//! `rulec doctor`: which routes and conditions never fired in what a service has decided, by its decision log.
+//! `rulec doctor`: uses a decision log to find routes and conditions that never matched in
+//! production.
 
 use super::compiled::Compiled;
 use super::coverage;
@@ -35,17 +36,17 @@ pub struct Args {
     root: Option<PathBuf>,
 }
 
-/// The facts about a log beside its decisions.
+/// Statistics about a decision log, apart from coverage.
 #[derive(Default)]
 struct Window {
     decisions: usize,
-    /// Lines without a message.
+    /// Number of lines without a message.
     bare: usize,
-    /// Lines that are of another entry than these rules have.
+    /// Number of lines whose entry these rules do not have.
     foreign: usize,
-    /// Decisions that these rules would make otherwise.
+    /// Number of decisions that differ with these rules.
     otherwise: usize,
-    /// The number of the first line of those.
+    /// Line number of the first differing decision.
     example: Option<u64>,
     first: Option<String>,
     last: Option<String>,
@@ -105,7 +106,8 @@ impl Window {
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
         let explanation = entry.explain(&message, true);
-        // Intent flows and models answer beside the rules.
+        // Intent flows and language models also produce answers, so only routes and routers are
+        // compared.
         if matches!(table.kind, TableKind::Routes | TableKind::Router) && explanation.chosen != logged.route {
             self.otherwise += 1;
             self.example.get_or_insert(number);
@@ -147,7 +149,7 @@ impl Window {
     }
 }
 
-/// A number of lines.
+/// Returns a localized count, such as `3 lines`.
 fn lines(count: usize) -> Message {
     counted(count, message!("1 line"), message!("{count} lines"))
 }

@@ -1,4 +1,4 @@
-//! The ways of deciding that a user may ask for by name: to compare them, and to find out what is wrong.
+//! Options to select an engine and indexing by name, for comparisons and for debugging.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -27,12 +27,12 @@ enum Index {
 }
 
 impl EngineArgs {
-    /// The engine's name.
+    /// Returns the name of the engine.
     pub fn name(&self) -> &'static str {
         self.engine.name()
     }
 
-    /// The rules, decided as asked for.
+    /// Applies the selected engine and indexing to the rules.
     pub fn decide(&self, rules: Rules) -> Rules {
         let indexing = match self.index {
             Index::Auto => Indexing::Auto,
@@ -43,7 +43,7 @@ impl EngineArgs {
     }
 }
 
-/// Reads the name of an engine.
+/// Returns the parser for engine names.
 pub fn tier() -> impl TypedValueParser<Value = Tier> {
     PossibleValuesParser::new(Tier::ALL.map(Tier::name)).try_map(|name| name.parse::<Tier>())
 }

@@ -1,4 +1,4 @@
-//! `rulec explain`: the page of a diagnostic code.
+//! `rulec explain`: prints the page of a diagnostic code.
 
 use super::language::language;
 use super::term::{Out, Term, paint};
@@ -28,7 +28,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
         Some(text) => {
             let code = find(text).ok_or_else(|| CliError::usage(unknown(text)))?;
-            // The comments mark tables that are written from the source.
+            // The HTML comments mark tables that are generated from the source.
             let page = code.page_in(language());
             let page = page.lines().filter(|line| !line.starts_with("<!--"));
             let page: String = page.flat_map(|line| [line, "\n"]).collect();
@@ -38,7 +38,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// The code as written, or with the zeros and the `E` that people leave out.
+/// Parses a code. Leading zeros and the `E` may be missing.
 fn find(text: &str) -> Option<Code> {
     let text = text.trim().trim_matches(['[', ']']);
     Code::parse(text).or_else(|| {
@@ -52,7 +52,7 @@ fn find(text: &str) -> Option<Code> {
 
 fn unknown(text: &str) -> Message {
     let wanted = text.trim().to_ascii_uppercase();
-    // One character off comes first, then what shares the range.
+    // Codes that differ by one character come first, then codes of the same range.
     let off_by = |code: &str| code.chars().zip(wanted.chars()).filter(|(a, b)| a != b).count();
     let one_off = |code: &&str| code.len() == wanted.len() && off_by(code) == 1;
     let codes = || Code::ALL.iter().map(|code| code.as_str());
@@ -67,7 +67,7 @@ fn unknown(text: &str) -> Message {
     }
 }
 
-/// Markdown as it reads well in a terminal; into a pipe it stays Markdown.
+/// Renders Markdown for a terminal. Without colour, for example in a pipe, the text stays Markdown.
 fn render(page: &str, color: bool) -> String {
     if !color {
         return page.to_owned();

@@ -1,4 +1,4 @@
-//! The files that a verb works on, and the messages about one that does not compile.
+//! The files that a command works on, and error messages for files that do not compile.
 
 use super::compiled::{Compiled, STDIN, Target};
 use super::keys::KeyPlace;
@@ -21,8 +21,8 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// The files named, and all `*.rules` below the folders named, compiled; each with a mark if another of
-/// its folder imports it.
+/// Compiles the named files and all `*.rules` below the named folders. The flag of a file is true
+/// if another file of its folder imports it.
 pub fn compile(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     let targets = collect(paths, root)?;
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -57,8 +57,8 @@ fn collect(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Target>, CliErr
     Ok(targets)
 }
 
-/// Finds rule files; hidden folders are left out, and links to folders not followed, since they may
-/// lead in a circle.
+/// Finds rule files. Hidden folders are skipped. Links to folders are not followed, because they
+/// may form a cycle.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let refused =
         |error: io::Error| CliError::usage(message!("`{}` cannot be read: {error}", folder.display()));
@@ -77,8 +77,8 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Marks the files of a folder that others of the same folder import. They are judged as part of
-/// those: a fragment alone lacks the `input` it is written for.
+/// Marks the files of a folder that other files of the same folder import. These files are checked
+/// as part of their importers, because a fragment alone lacks the `input` that it was written for.
 fn imported(all: &[Compiled]) -> Vec<bool> {
     let mut places = HashMap::new();
     for (index, compiled) in all.iter().enumerate() {
@@ -97,7 +97,7 @@ fn imported(all: &[Compiled]) -> Vec<bool> {
     let mut marks = vec![false; all.len()];
     for (importer, imported) in imports.iter().enumerate() {
         for &file in imported {
-            // Of files that import each other in a circle the first stands for all.
+            // In an import cycle, the first file represents the cycle.
             let first_of_circle = imports[file].contains(&importer) && file < importer;
             marks[file] |= !first_of_circle && file != importer;
         }
@@ -105,17 +105,17 @@ fn imported(all: &[Compiled]) -> Vec<bool> {
     marks
 }
 
-/// That a file that was named cannot be used.
+/// Returns the error for a named file that cannot be read.
 pub fn unreadable(name: &str, error: &impl Argument) -> CliError {
     CliError::usage(message!("`{name}` cannot be read: {error}"))
 }
 
-/// That compiled rules were named where data is wanted.
+/// Returns the error for compiled rules where JSON is expected.
 pub fn compiled_rules(name: &str) -> CliError {
     CliError::usage(message!("`{name}` holds compiled rules, where JSON is wanted"))
 }
 
-/// That a file cannot be written.
+/// Returns the error for a file that cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
     let shown = path.display();
     CliError::usage(match error.kind() {
@@ -129,17 +129,17 @@ pub fn unwritable(path: &Path, error: &io::Error) -> CliError {
     })
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically: completely or not at all.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     rulec_report::files::replace(path, bytes).map_err(|error| unwritable(path, &error))
 }
 
-/// The files named, and all `*.rules` below the folders named.
+/// Returns the named files and all `*.rules` below the named folders.
 pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     Ok(collect(paths, None)?.into_iter().map(|target| target.path).collect())
 }
 
-/// The text of a rules file, or of standard input.
+/// Reads the text of a rules file or of standard input.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let (bytes, name) = if path == Path::new("-") {
         (standard::read(MAX_FILE_BYTES)?, STDIN.to_owned())
@@ -172,14 +172,14 @@ fn refused(name: &str, error: &LoadError) -> CliError {
     })
 }
 
-/// A regular file that was named, opened, with its bytes counted.
+/// Opens a named regular file; also returns its size in bytes.
 fn open(path: &Path) -> Result<(File, u64), CliError> {
     open_regular(path).map_err(|error| refused(&path.display().to_string(), &error))
 }
 
-/// The whole of a file, or of standard input, and its name for messages.
+/// Reads a file or standard input completely; also returns its name for messages.
 pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
-    // One byte over the limit is enough for the reader to refuse the text.
+    // One byte over the limit is enough for the JSON parser to reject the text.
     let limit = json::MAX_BYTES as u64;
     if path == Path::new("-") {
         return Ok((standard::read(limit)?, standard::name()));
@@ -193,7 +193,7 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     Ok((bytes, name))
 }
 
-/// The JSON object of a file, or of standard input, after a byte order mark perhaps.
+/// Reads a JSON object from a file or from standard input. A byte order mark is allowed.
 pub fn read_object(
     path: &Path,
     refused: impl FnOnce(&str, &JsonError) -> CliError,
@@ -203,7 +203,7 @@ pub fn read_object(
     json::parse_object_bytes(bytes).map_err(|error| refused(&name, &error))
 }
 
-/// The JSON object that stands on the command line as `--input`; `-` reads standard input.
+/// Parses the JSON object given with `--input`; `-` reads standard input.
 pub fn input_object(
     text: &str,
     refused: impl FnOnce(&str, &JsonError) -> CliError,
@@ -237,23 +237,23 @@ impl RulesArgs {
         Target { path: self.path.clone(), root: self.root.clone(), folder: None }
     }
 
-    /// Compiles another file beside this one, whose faults are wrong usage.
+    /// Compiles a second rules file. Errors in it count as wrong usage.
     pub fn load_other(&self, path: &Path, term: &Term) -> Result<Rules, CliError> {
         let other = RulesArgs::new(path.to_path_buf(), None);
         other.load(term).map_err(|error| CliError { status: Status::Usage, ..error })
     }
 
-    /// Another version of the file, with the same root.
+    /// Returns the arguments for another version of the file, with the same root.
     pub fn version(&self, path: &Path) -> RulesArgs {
         RulesArgs { path: path.to_path_buf(), ..self.clone() }
     }
 
-    /// True when they come on standard input.
+    /// True if the rules come from standard input.
     pub fn is_piped(&self) -> bool {
         self.target().is_piped()
     }
 
-    /// Compiles the file. Its errors are shown on standard error, since standard output is for answers.
+    /// Compiles the file. Errors go to standard error, because standard output is for answers.
     pub fn load(&self, term: &Term) -> Result<Rules, CliError> {
         let target = self.target();
         let path = target.shown();
@@ -284,9 +284,9 @@ pub fn show_errors(compiled: &Compiled, term: &Term) {
     }
 }
 
-/// Says that what only the embedding program can compute counts as missing here.
+/// Prints a note if results of host functions are treated as missing.
 pub fn note_missing_functions(rules: &Rules, term: &Term) {
-    // What has a feature is computed by the engine itself: `request.…`.
+    // Functions with a feature, such as `request.…`, are computed by the engine itself.
     let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
     let names: Vec<String> = foreign.map(|function| format!("`{}`", function.name)).collect();
     if !names.is_empty() {

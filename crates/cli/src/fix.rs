@@ -1,5 +1,5 @@
-//! `check --fix`: the suggestions that keep what the author means, applied and checked again. A repair after which a
-//! rule set has more errors than before is not made, so that what was right stays right.
+//! `check --fix`: applies the machine-applicable fixes and compiles again. A fix is not made if it
+//! would give any rule set more errors, so that correct rules stay correct.
 
 use super::compiled::Compiled;
 use super::language::counted;
@@ -11,27 +11,28 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Rounds of repairs: one may show another.
+/// Maximum number of rounds. One fix may reveal another.
 const ROUNDS: usize = 10;
-/// Repairs of one round that are tried alone, when all together make it worse.
+/// Maximum number of fixes tried one by one in a round, if all fixes together add errors.
 const ALONE: usize = 200;
 
-/// A replacement in a file.
+/// A replacement of a byte range in a file.
 type Edit = (Range<usize>, String);
-/// Replacements by the real path of their file.
+/// Replacements, by the canonical path of their file.
 type Edits = BTreeMap<PathBuf, Vec<Edit>>;
 
-/// The repairs made, as texts that are not written yet.
+/// The applied fixes, as texts that are not written yet.
 pub struct Fixes {
-    /// The new texts by the real path of their file.
+    /// The new texts, by the canonical path of their file.
     texts: HashMap<PathBuf, String>,
-    /// The name and the old text of each file that changes, in the order of names.
+    /// The path and old text of each changed file, by its displayed name.
     old: BTreeMap<String, (PathBuf, String)>,
     made: usize,
 }
 
 impl Fixes {
-    /// Finds the repairs, in the files named and no others; what is compiled then is the repaired text.
+    /// Finds and applies the fixes, only in the named files. Afterwards `compiled` contains the
+    /// fixed texts.
     pub fn find(compiled: &mut [(Compiled, bool)]) -> Result<Fixes, CliError> {
         if compiled.iter().any(|(compiled, _)| compiled.target.is_piped()) {
             return Err(CliError::usage(message!(
@@ -56,7 +57,8 @@ impl Fixes {
         Ok(fixes)
     }
 
-    /// Makes the repairs, all together if that is no worse, else each that is none by itself. False if none is made.
+    /// Applies all fixes together if that adds no errors. Otherwise applies the first single fix
+    /// that adds none. Returns false if no fix is applied.
     fn make(
         &mut self,
         repairs: &[Edits],
@@ -71,7 +73,7 @@ impl Fixes {
         }
         for repair in repairs.iter().take(ALONE) {
             if self.attempt(repair, compiled, originals) {
-                // What follows was found in the text before.
+                // The other fixes refer to the text before this change.
                 self.made += 1;
                 return true;
             }
@@ -79,7 +81,7 @@ impl Fixes {
         false
     }
 
-    /// Makes edits unless a rule set has more errors with them.
+    /// Applies edits unless a rule set has more errors afterwards.
     fn attempt(
         &mut self,
         edits: &Edits,
@@ -106,12 +108,12 @@ impl Fixes {
         true
     }
 
-    /// Shows what would change.
+    /// Prints the changes as a patch.
     pub fn show(&self, out: &mut Out) -> Result<(), CliError> {
         self.old.iter().try_for_each(|(name, (path, old))| patch::write(name, old, &self.texts[path], out))
     }
 
-    /// Writes what changes.
+    /// Writes the changed files.
     pub fn write(&self) -> Result<(), CliError> {
         self.old.values().try_for_each(|(path, _)| files::replace(path, self.texts[path].as_bytes()))
     }
@@ -128,7 +130,7 @@ fn errors(compiled: &Compiled) -> usize {
     compiled.diagnostics().iter().filter(|diagnostic| diagnostic.is_error()).count()
 }
 
-/// The files that were read, by their real paths: the name of each, and its text.
+/// Returns the displayed name and the text of each file that was read, by its canonical path.
 fn originals(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)> {
     let mut originals = HashMap::new();
     for (compiled, _) in compiled {
@@ -142,13 +144,13 @@ fn originals(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, String)
     originals
 }
 
-/// The safe repairs of each finding, in files that may be changed.
+/// Returns the machine-applicable fixes of each diagnostic, for files that may be changed.
 fn repairs(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<Edits> {
     let mut repairs: Vec<Edits> = Vec::new();
     for (compiled, _) in compiled {
         let mut paths = HashMap::new();
         for (id, file) in compiled.sources().iter() {
-            // Compiled rules may come without their text.
+            // Compiled rules may not include their source text.
             if let (Ok(path), false) = (PathBuf::from(compiled.name(id)).canonicalize(), file.text.is_empty())
             {
                 paths.insert(id, path);
@@ -168,7 +170,7 @@ fn repairs(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<Edits
             Some(edits).filter(|edits| !edits.is_empty())
         };
         for edits in compiled.diagnostics().iter().filter_map(edits) {
-            // A shared file's findings come with each file that imports it.
+            // The diagnostics of a shared file occur once for each file that imports it.
             if !repairs.contains(&edits) {
                 repairs.push(edits);
             }
@@ -177,7 +179,7 @@ fn repairs(compiled: &[(Compiled, bool)], named: &HashSet<PathBuf>) -> Vec<Edits
     repairs
 }
 
-/// A replacement with the spaces that keep it apart from the words beside it: `a&&b` becomes `a and b`, and no name.
+/// Adds spaces to a replacement where it would touch a neighbouring word: `a&&b` becomes `a and b`.
 fn apart(text: &str, range: Range<usize>, replacement: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (before, behind) = (text[..range.start].chars().next_back(), text[range.end..].chars().next());
@@ -186,7 +188,7 @@ fn apart(text: &str, range: Range<usize>, replacement: &str) -> String {
     format!("{}{replacement}{}", if begins { " " } else { "" }, if ends { " " } else { "" })
 }
 
-/// Adds a repair to others unless it touches what one of them does.
+/// Adds a fix to others unless it overlaps or touches one of them. Returns whether it was added.
 fn add(all: &mut Edits, repair: &Edits) -> bool {
     let meets = |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
     let free = repair.iter().all(|(path, edits)| {
@@ -207,7 +209,7 @@ fn add(all: &mut Edits, repair: &Edits) -> bool {
 mod tests {
     use super::apart;
 
-    /// `x&&y` became the name `xandy`, which compiled.
+    /// Regression test: `x&&y` became the name `xandy`, which compiled.
     #[test]
     fn a_replacement_does_not_grow_together_with_its_neighbours() {
         assert_eq!(apart("x&&y", 1..3, "and"), " and ");

@@ -1,4 +1,4 @@
-//! `rulec fmt`: rule files in the one style.
+//! `rulec fmt`: formats rule files.
 
 use super::compiled::STDIN;
 use super::language::counted;
@@ -36,7 +36,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         match file(args, &path, term, out) {
             Ok(true) => changed += 1,
             Ok(false) => same += 1,
-            // The other files are laid out all the same.
+            // The other files are still formatted.
             Err(stop) => {
                 out.flush()?;
                 if let Some(message) = &stop.message {
@@ -62,7 +62,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })
 }
 
-/// Formats a file; returns true if that changes it.
+/// Formats a file. Returns true if the text changes.
 fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, CliError> {
     let text = files::read_text(path)?;
     let is_piped = path == Path::new("-");
@@ -88,7 +88,7 @@ fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, Cl
     Ok(changed)
 }
 
-/// Says which statements are left as they are.
+/// Prints a note that lists the statements left unformatted.
 fn note_left(name: &str, formatted: &Formatted, term: &Term) {
     const SHOWN: usize = 10;
     let lines: Vec<String> = formatted.left.iter().take(SHOWN).map(usize::to_string).collect();

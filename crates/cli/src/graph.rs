@@ -1,10 +1,11 @@
-//! `rulec graph`: workflows, routes, choices, routers and flows of a rules file, drawn. What is drawn is gathered by
-//! `rulec-report`, as nodes and edges; each format only writes them down.
+//! `rulec graph`: draws the workflows, routes, choices, routers and flows of a rules file.
+//! `rulec-report` converts them into nodes and edges; the modules here only write the output
+//! formats.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `text` | them for Mermaid and for Graphviz |
-//! | `svg` | them as a picture, laid out here |
+//! | `text` | output for Mermaid and for Graphviz |
+//! | `svg` | output as an SVG picture, with its own layout |
 
 mod svg;
 mod text;
@@ -101,7 +102,7 @@ fn drawings(rules: &Rules, name: Option<&str>) -> Result<Vec<Drawing>, CliError>
     }
     let mut drawings: Vec<Drawing> = workflows().map(|workflow| drawing::workflow(rules, workflow)).collect();
     if drawings.is_empty() {
-        // A table that others go to is drawn with them.
+        // A table that others lead to is part of their drawings.
         let entered = drawing::entered(program);
         drawings.extend(
             tables().filter(|table| !entered.contains(table)).map(|table| drawing::table(rules, table)),

@@ -1,4 +1,4 @@
-//! `rulec import`: rules from another system's JSON.
+//! `rulec import`: converts another system's JSON to rules.
 
 use super::files;
 use super::term::{Out, Term};
@@ -45,13 +45,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let (bytes, name) = files::read(&args.file)?;
     let imported = match std::str::from_utf8(&bytes) {
         Ok(text) => args.system.import(text),
-        // The reader of messages says where, and what to do.
+        // The JSON parser reports the position of the invalid bytes and what to do.
         Err(_) => Err(json::parse_bytes(&bytes).map_or_else(ImportError::from, |_| {
             ImportError::Internal(message!("a text that is not UTF-8 was read"))
         })),
     };
     let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.in_words())))?;
-    // In the one style, so that nothing is left for `rulec fmt` to do.
+    // The output is formatted, so that `rulec fmt` would not change it.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     match &args.output {
         None => out.write(text.as_bytes())?,
@@ -67,7 +67,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Writes the file; one that is there is not lost by mistake.
+/// Writes the file. Without `force`, an existing file is not overwritten.
 fn write(path: &Path, force: bool, text: &str) -> Result<(), CliError> {
     let write = if force { rulec_report::files::replace } else { rulec_report::files::create };
     write(path, text.as_bytes()).map_err(|error| files::unwritable(path, &error))

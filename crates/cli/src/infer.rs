@@ -1,5 +1,5 @@
-//! `rulec schema --from`: an `input` block for messages, from samples of them or from a JSON Schema. What it cannot tell
-//! it leaves open: `any` is checked when it is read.
+//! `rulec schema --from`: derives an `input` block from sample messages or from a JSON Schema.
+//! Types that cannot be determined become `any`, which is checked at run time.
 
 use super::stream;
 use super::term::Term;
@@ -11,19 +11,21 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Levels of a schema's references; deeper ones, or those in a circle, are left open.
+/// Maximum depth of schema references. Deeper or cyclic references become `any`.
 const MAX_DEPTH: usize = 16;
-/// Objects with more keys than this, each in less than half of the samples, are dicts.
+/// An object type with more keys than this is a dict, if each key occurs in less than half of the
+/// samples.
 const MANY_KEYS: usize = 12;
-/// In fewer samples no key is rare; a schema has named its properties, and counts as one.
+/// With fewer samples than this, no key counts as rare. A schema counts as one sample, because it
+/// names its properties.
 const FEW_SEEN: usize = 3;
-/// Bytes of a JSON Schema.
+/// Maximum size of a JSON Schema in bytes.
 const MAX_SCHEMA: usize = 64 << 20;
 
-/// The type of values seen or described.
+/// The type inferred from sample values or from a schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 enum Ty {
-    /// Nothing is known but null.
+    /// Only null was seen.
     #[default]
     Unknown,
     Plain(&'static str),
@@ -35,7 +37,7 @@ enum Ty {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Record {
-    /// The objects that were seen.
+    /// Number of objects seen.
     times: usize,
     fields: BTreeMap<String, Field>,
 }
@@ -43,20 +45,21 @@ struct Record {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Field {
     ty: Ty,
-    /// The times it was there and not null.
+    /// How many times the field was present and not null.
     times: usize,
-    /// The schema says so.
+    /// Whether the schema requires the field.
     required: bool,
 }
 
-/// The `input` block for the messages of a file, and the number of lines that are none.
+/// Returns the `input` block for the messages of a file, and the number of lines that are not
+/// messages.
 pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     let (bytes, name) = if path == Path::new("-") {
         (None, standard::name())
     } else {
         (Some(files::read(path)), path.display().to_string())
     };
-    // One object over several lines, or one that says it is a schema.
+    // The file may be a single JSON value: one object over several lines, or a JSON Schema.
     let whole = match bytes {
         Some(Ok((bytes, _))) if bytes.len() < MAX_SCHEMA => serde_json::from_slice::<Json>(&bytes).ok(),
         Some(Err(error)) if !path.is_file() => return Err(error),
@@ -83,7 +86,8 @@ pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     Ok((text, refused))
 }
 
-/// A schema has a type or properties, whose values are schemas; messages may have fields of these names.
+/// True for a JSON Schema. A schema has a type and properties whose values are schemas; a message
+/// may have fields of the same names.
 fn is_schema(json: &Json) -> bool {
     let described = |key: &str| json.get(key).is_some_and(Json::is_object);
     json.get("$schema").is_some_and(Json::is_string)
@@ -91,7 +95,7 @@ fn is_schema(json: &Json) -> bool {
         || json.get("$ref").is_some_and(Json::is_string) && (described("$defs") || described("definitions"))
 }
 
-/// The type of a value.
+/// Returns the type of a value.
 fn seen(value: &Json) -> Ty {
     match value {
         Json::Null => Ty::Unknown,
@@ -113,7 +117,7 @@ fn seen(value: &Json) -> Ty {
     }
 }
 
-/// The type of what is of one or the other.
+/// Returns the common type of two types.
 fn join(one: Ty, other: Ty) -> Ty {
     match (one, other) {
         (Ty::Unknown, ty) | (ty, Ty::Unknown) => ty,
@@ -143,7 +147,7 @@ fn join(one: Ty, other: Ty) -> Ty {
     }
 }
 
-/// The type that a schema describes.
+/// Returns the type that a schema describes.
 fn described(schema: &Json, root: &Json, depth: usize) -> Ty {
     if depth > MAX_DEPTH {
         return Ty::Any;
@@ -243,7 +247,8 @@ impl Record {
         if fields.is_empty() { "dict<any>".to_owned() } else { format!("{{\n{fields}\n}}") }
     }
 
-    /// Keys that are data and no names make a dict: many of them, each in few of the objects, or such as are no names.
+    /// Returns the dict type if the keys are data rather than field names. This is so if a key is
+    /// not a valid name, or if there are many keys and each is rare.
     fn as_dict(&self) -> Option<String> {
         let rare = self.fields.len() > MANY_KEYS
             && self.times >= FEW_SEEN
@@ -260,7 +265,8 @@ fn is_name(key: &str) -> bool {
         && letters.all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// Before a colon every word is a name; what is none stands in back quotes.
+/// Returns a field name, in backquotes if it is not a valid name. Before a colon, reserved words
+/// need no backquotes.
 fn quoted(name: &str) -> String {
     if is_name(name) { name.to_owned() } else { format!("`{name}`") }
 }

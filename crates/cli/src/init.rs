@@ -1,4 +1,5 @@
-//! `rulec init`: a project that works, to begin with: rules, what they import, tests, settings, and a CI job.
+//! `rulec init`: creates a working example project with rules, imports, tests, settings and a CI
+//! job.
 
 use super::term::{Out, Term};
 use super::{CliError, Status, files};
@@ -21,7 +22,7 @@ pub struct Args {
     force: bool,
 }
 
-/// The files by their names; they are laid out and pass the check with warnings denied.
+/// The files with their names. They are formatted, and pass the check with warnings denied.
 const FILES: [(&str, &str); 6] = [
     ("rules/support.rules", include_str!("init/support.rules")),
     ("rules/words.rules", include_str!("init/words.rules")),
@@ -38,7 +39,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .filter(|path| path.symlink_metadata().is_ok())
         .map(|path| format!("`{}`", path.display()))
         .collect();
-    // Nothing is written if not all can be.
+    // If any file exists, nothing is written.
     if !there.is_empty() && !args.force {
         let files = listed(&there);
         return Err(CliError::usage(match there.len() {

@@ -1,4 +1,4 @@
-//! `rulec run --decision`: a judgement for every payload of a stream of JSON lines.
+//! `rulec run --decision`: judges every payload of a stream of JSON lines.
 
 #[cfg(feature = "columns")]
 use super::columns::Answering;
@@ -33,7 +33,7 @@ pub struct JudgeArgs {
 }
 
 impl JudgeArgs {
-    /// A judge of payloads of a kind, with the context and options of the files.
+    /// Creates a judge for payloads of one kind, with the context and options from the given files.
     pub fn judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
         let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.in_words()))?;
         if let Some(path) = &self.context {
@@ -53,16 +53,16 @@ struct Judged<'a> {
     judgement: &'a Judgement,
 }
 
-/// The judges of a stream of payloads.
+/// The judges for a stream of payloads.
 pub enum Judges {
-    /// One judge, whatever it is.
+    /// One judge for every payload.
     One(Judge),
-    /// The judge of the kind that a field of the payload names.
+    /// The judges by kind. The field with this name gives the kind of each payload.
     ByField(String, BTreeMap<String, Judge>),
 }
 
 impl Judges {
-    /// A judge for each kind of the rules; `field` of a payload says which kind it is.
+    /// Creates a judge for each kind in the rules. The field `field` of a payload names its kind.
     pub fn by_field(field: &str, rules: &Rules, args: &JudgeArgs) -> Result<Judges, CliError> {
         let all: Result<BTreeMap<String, Judge>, CliError> =
             kinds(rules).map(|kind| Ok((kind.to_owned(), args.judge(rules, kind)?))).collect();
@@ -74,7 +74,7 @@ impl Judges {
         }
     }
 
-    /// The judge of a payload, or why there is none.
+    /// Returns the judge for a payload, or the reason why there is none.
     fn of(&self, payload: &Json) -> Result<&Judge, Message> {
         match self {
             Judges::One(judge) => Ok(judge),
@@ -92,7 +92,7 @@ impl Judges {
     }
 }
 
-/// The line of a payload that is of no kind.
+/// The output line for a payload of unknown kind.
 #[derive(Serialize)]
 struct Unjudged {
     line: u64,
@@ -141,7 +141,7 @@ pub fn run(
     Ok(if unreadable > 0 { Status::Errors } else { Status::Fine })
 }
 
-/// Judges with columns on one side or both.
+/// Judges payloads if the input or the output is columnar.
 #[cfg(feature = "columns")]
 fn by_columns<W: Worker>(
     worker: impl Fn() -> W,
@@ -168,11 +168,11 @@ fn by_columns<W: Worker>(
 
 struct Counting<'j> {
     judges: &'j Judges,
-    /// Accepted, corrected, rejected.
+    /// Numbers of accepted, corrected and rejected payloads.
     counts: [usize; 3],
-    /// Those that went beyond a limit.
+    /// Number of payloads that exceeded a limit.
     exceeded: usize,
-    /// Of no kind.
+    /// Number of payloads of unknown kind.
     unknown: usize,
 }
 
@@ -202,7 +202,7 @@ impl Worker for Counting<'_> {
     }
 }
 
-/// The kind of payload that is meant: by `--decision`, or by `--entry` where it names one.
+/// Returns the selected kind of payload: from `--decision`, or from `--entry` if that names a kind.
 pub fn kind<'n>(rules: &Rules, decision: Option<&'n str>, entry: Option<&'n str>) -> Option<&'n str> {
     decision.or_else(|| entry.filter(|name| kinds(rules).any(|kind| kind == *name)))
 }

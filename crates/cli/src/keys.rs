@@ -1,11 +1,12 @@
-//! Keys of signatures, as `--sign` and `--verify` name them: a file, or `env:NAME` for an environment variable. A key itself
-//! never stands on the command line, which other users of a machine can see.
+//! Signature keys for `--sign` and `--verify`, given as a file or as `env:NAME` for an environment
+//! variable. A key itself is rejected on the command line, because other users of the machine can
+//! see command lines.
 
 use super::CliError;
 use rulec::{KeyError, SigningKey, VerifyingKey};
 use rulec_base::message;
 
-/// The place of a key.
+/// The location of a key: a file path or `env:NAME`.
 #[derive(Clone, Debug)]
 pub struct KeyPlace(String);
 

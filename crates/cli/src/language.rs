@@ -1,5 +1,5 @@
-//! The language that findings and pages are told in: as `--lang` says, else as `RULEC_LANG` does. It is the same for the
-//! whole run, so it is kept in one place.
+//! The language of messages and pages: from `--lang`, otherwise from `RULEC_LANG`. It is a global
+//! value, because it is the same for the whole run.
 
 use clap::ValueEnum;
 use rulec::{Diagnostic, Language, Message};
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// The language that somebody asked for.
+/// The language that the user selected, if any.
 static CHOSEN: OnceLock<Option<Language>> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,8 +18,8 @@ pub enum Lang {
     Zh,
 }
 
-/// Sets the language of this run. It is looked for before the arguments are read, since what is wrong with these is told in
-/// it as well.
+/// Sets the language of this run. It is determined before the arguments are parsed, because errors
+/// in the arguments are also localized.
 pub fn choose(args: &[OsString]) {
     let mut named = None;
     let mut args = args.iter().map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
@@ -41,7 +41,7 @@ pub fn choose(args: &[OsString]) {
     let _ = CHOSEN.set(wanted.or_else(of_environment));
 }
 
-/// The language that was asked for, by `--lang` or the environment.
+/// Returns the language from `--lang` or the environment, if one is given.
 pub fn chosen() -> Option<Language> {
     CHOSEN.get().copied().flatten()
 }
@@ -50,7 +50,7 @@ pub fn language() -> Language {
     chosen().unwrap_or_default()
 }
 
-/// A finding as it is told in the language of this run.
+/// Returns a diagnostic localized for this run.
 pub fn told(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     match language() {
         Language::English => Cow::Borrowed(diagnostic),
@@ -58,12 +58,12 @@ pub fn told(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     }
 }
 
-/// A number of things: one of them, or more.
+/// Returns the singular or the plural message for a count.
 pub fn counted(count: usize, one: Message, more: Message) -> Message {
     if count == 1 { one } else { more }
 }
 
-/// A message in the language of this run.
+/// Returns a message localized for this run.
 pub fn tell(message: &Message) -> Cow<'_, str> {
     message.told_in(language())
 }

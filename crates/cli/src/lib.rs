@@ -1,27 +1,30 @@
-//! The command line: the one place that reads files, prints, and knows about terminals. The verbs
-//! are thin; what they show comes from the library as data.
+//! The command line. Only this crate reads files, prints, and handles terminals. The subcommands
+//! are thin: the library returns the data that they print.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `term`, `standard` | standard input, output and error, colour, closed pipes |
-//! | `signals` | ending when the system asks for it |
-//! | `mistake` | panics, kept to the line or verb they belong to |
-//! | `language`, `usage` | the language of all that people read, and wrong usage in it |
-//! | `files`, `compiled` | which files a verb works on, and what came of compiling one |
+//! | `signals` | orderly shutdown on signals |
+//! | `mistake` | panics, limited to the line or subcommand in which they happen |
+//! | `language`, `usage` | the language of all messages, and localized usage errors |
+//! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
-//! | `stream`, `lines`, `turns`, `summary`, `progress` | what `run` needs besides deciding: every line answered on several threads, in order |
-//! | `fmt` `fix` `patch` | the formatter, `check --fix`, and what would change in a file as a patch |
-//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` `import` `schema` `prompt` `conformance` `workflow` `graph` `init` `doctor` `bench` `repl` `lsp` | a verb each |
-//! | `coverage` | which routes and conditions some decisions reached, for `test` and `doctor` |
-//! | `studio`, `report_page` | rules in a browser, and as a page that needs no server (feature `studio`) |
+//! | `stream`, `lines`, `turns` | for `run`: answers lines on several threads, in order |
+//! | `summary`, `progress` | for `run`: the summary line and the progress bar |
+//! | `fmt` `fix` `patch` | the formatter, `check --fix`, and changes shown as a patch |
+//! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` | one subcommand each |
+//! | `import` `schema` `prompt` `conformance` `workflow` `graph` `init` | one subcommand each |
+//! | `doctor` `bench` `repl` `lsp` | one subcommand each |
+//! | `coverage` | which routes and conditions a set of decisions covered, for `test` and `doctor` |
+//! | `studio`, `report_page` | rules in a browser, and as one page (feature `studio`) |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
-//! | `markup` | texts in XML and HTML |
-//! | `manual` | manual pages and completions, from the command line's own definition |
-//! | `watch` | waiting until a file changes |
-//! | `judge` | `run --decision`: payloads |
+//! | `markup` | escaping of texts for XML and HTML |
+//! | `manual` | manual pages and completions, generated from the command line's definition |
+//! | `watch` | waits until a file changes |
+//! | `judge` | `run --decision`: judges payloads |
 //! | `columns` | `run` over Parquet, Arrow and CSV |
-//! | `meaning` | intent flows, and choices that a language model makes |
+//! | `meaning` | intent flows, and choices made by a language model |
 
 mod bench;
 mod build;
@@ -111,7 +114,7 @@ struct Cli {
     /// When to colour the output; `auto` colours for a terminal unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
-    // `language::choose` looks for it before the arguments are read.
+    // `language::choose` reads this option before the arguments are parsed.
     /// The language of all that people read [default: as RULEC_LANG says, else en]
     #[arg(long, global = true, value_enum, value_name = "LANG")]
     lang: Option<Lang>,
@@ -150,44 +153,46 @@ enum Verb {
     Man(manual::Args),
 }
 
-/// The way a run of the program ends, with its exit status.
+/// How a run of the program ends, with its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
-    /// All well.
+    /// Success.
     Fine = 0,
     /// Errors were found in rules or messages, or a test failed.
     Errors = 1,
     /// Wrong usage or an unreadable file.
     Usage = 2,
-    /// A mistake of the program itself.
+    /// An internal error of the program.
     Broken = 3,
 }
 
 #[derive(Debug)]
 struct CliError {
     status: Status,
-    /// The message to show; `None` when it has been shown.
+    /// The message to show. `None` if it was already shown.
     message: Option<Message>,
 }
 
 impl CliError {
-    /// Wrong usage, or a file that cannot be read or written.
+    /// Creates an error for wrong usage, or for a file that cannot be read or written.
     fn usage(message: Message) -> Self {
         CliError { status: Status::Usage, message: Some(message) }
     }
 
-    /// Something is wrong with what was given to work on.
+    /// Creates an error about the content of the input.
     fn error(message: Message) -> Self {
         CliError { status: Status::Errors, message: Some(message) }
     }
 
-    /// The same for what says itself in English alone, such as an error of the operating system.
+    /// Creates a usage error from a text that exists only in English, such as an error of the
+    /// operating system.
     fn foreign(error: impl ToString) -> Self {
         CliError::usage(Message::verbatim(error.to_string()))
     }
 }
 
-/// Runs the program with these arguments, the first of which is its own name, and returns its exit status.
+/// Runs the program with these arguments and returns its exit status. The first argument is the
+/// program name.
 pub fn main(args: Vec<OsString>) -> u8 {
     mistake::listen();
     signals::refuse_large_files();
@@ -245,7 +250,7 @@ fn perform(verb: Verb, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     }
 }
 
-/// Writes out what is left, and says what stopped the verb.
+/// Flushes the output and prints the error that stopped the subcommand, if any.
 fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
     result.and_then(|status| out.flush().map(|()| status)).unwrap_or_else(|stop| {
         let _ = out.flush();
@@ -256,10 +261,11 @@ fn end(result: Result<Status, CliError>, term: &Term, out: &mut Out) -> Status {
     })
 }
 
-/// Says what clap has to say: help, which somebody asked for, or what is wrong with the arguments.
+/// Prints the output of clap: the requested help, or an error in the arguments.
 fn usage(error: &clap::Error, args: &[OsString]) -> Status {
     let (term, mut out, text) = (Term::new(Color::Auto), Out::new(), error.render());
-    // An argument that is quoted may hold anything, so then nothing is coloured.
+    // If an argument contains control characters, the text is printed escaped and without colour,
+    // because it may quote the argument.
     let quotes_any = args.iter().any(|arg| arg.to_string_lossy().contains(text::printable::steers));
     let shown = |color: bool| match color && !quotes_any {
         true => text.ansi().to_string(),

@@ -1,4 +1,4 @@
-//! Reading lines of any bytes and any length, in bounded memory.
+//! Reads lines of any bytes and any length in bounded memory.
 
 use super::CliError;
 use super::signals::{Stopped, caught};
@@ -6,7 +6,7 @@ use rulec_base::message;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
-/// The most bytes a line may have: 64 MiB.
+/// Maximum size of a line in bytes: 16 MiB, the limit for a JSON message.
 const MAX_LINE_BYTES: usize = rulec_base::json::MAX_BYTES;
 
 pub struct Lines<R> {
@@ -17,24 +17,24 @@ pub struct Lines<R> {
     limit: usize,
 }
 
-/// Some lines that follow one another.
+/// A batch of consecutive lines.
 #[derive(Default)]
 pub struct Chunk {
     bytes: Vec<u8>,
-    /// The place of each; `None` for one that is over the limit.
+    /// The byte range of each line. `None` for a line over the limit.
     lines: Vec<Option<Range<usize>>>,
-    /// The number of the first.
+    /// The number of the first line.
     first: u64,
 }
 
 impl Chunk {
-    /// The lines with their numbers, without their breaks and, in the first, a byte order mark; `None`
-    /// for one that is over the limit.
+    /// Returns the lines with their numbers, without line breaks and without the byte order mark of
+    /// the input. A line over the limit is `None`.
     pub fn lines(&self) -> impl Iterator<Item = (u64, Option<&[u8]>)> {
         (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
-    /// Ends the line that begins at a place.
+    /// Ends the line that begins at `start`.
     fn end(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);
@@ -50,7 +50,7 @@ impl Chunk {
 }
 
 impl<R: Read> Lines<R> {
-    /// The lines of a reader; the name is for errors.
+    /// Reads lines from `reader`. `name` is used in errors.
     pub fn new(name: impl Into<String>, reader: R) -> Self {
         Lines {
             reader: BufReader::with_capacity(64 << 10, reader),
@@ -65,7 +65,8 @@ impl<R: Read> Lines<R> {
         self.bytes
     }
 
-    /// Refuses an input that had so many bytes when it was opened and ended before, unless a signal ended it.
+    /// Returns an error if the input ended before its original size, unless a signal ended the
+    /// reading.
     pub fn whole(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
             Some(size) if self.bytes < size && caught().is_none() => Err(CliError::usage(message!(
@@ -77,20 +78,20 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next lines: all that are there. Only where none is does it wait for whoever writes the
-    /// input, so that no line waits for the one behind it. `None` at the end.
+    /// Returns all lines that are currently available, or `None` at the end. It waits for input
+    /// only if no line is available, so that no line is delayed by the next one.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>, CliError> {
         let mut chunk = Chunk { first: self.number + 1, ..Chunk::default() };
         let (mut start, mut any, mut too_long) = (0, false, false);
         loop {
-            // Reading may take as long as the writer likes.
+            // Another read may block for any length of time.
             if self.reader.buffer().is_empty() && !chunk.lines.is_empty() {
                 return Ok(Some(chunk));
             }
             let buffer = match self.reader.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // What has come of a line that is not whole is left to whoever reads on.
+                // After a signal, an incomplete line is dropped.
                 Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) => return Ok(None),
                 Err(error) => {
                     return Err(CliError::usage(message!("`{}` cannot be read: {error}", self.name)));
@@ -105,7 +106,7 @@ impl<R: Read> Lines<R> {
                 return Ok(any.then_some(chunk));
             }
             if end.is_none() && !chunk.lines.is_empty() {
-                // The rest of this line is still to come.
+                // The rest of this line has not arrived yet.
                 return Ok(Some(chunk));
             }
             any = true;
@@ -130,7 +131,7 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    /// An input that gives so many bytes at a time.
+    /// A reader that returns at most this many bytes per read.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {
@@ -142,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The lines, and how many were there each time.
+    /// Returns the lines, and the number of lines in each chunk.
     fn read(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
         let mut lines = Lines { limit, ..Lines::new("test", Slow(text.as_bytes(), at_once)) };
         let (mut out, mut counts) = (Vec::new(), Vec::new());

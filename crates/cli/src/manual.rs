@@ -1,5 +1,5 @@
-//! `rulec man` and `rulec completions`: manual pages and completion scripts, written from the one definition of the
-//! command line, so that they never say something else.
+//! `rulec man` and `rulec completions`: manual pages and completion scripts. Both are generated
+//! from the definition of the command line, so they always agree with it.
 
 use super::term::{Out, Term};
 use super::{Cli, CliError, Status, files};
@@ -37,7 +37,7 @@ pub struct Args {
 }
 
 pub fn completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status, CliError> {
-    // Into memory first: the generator panics when it cannot write.
+    // The script is first generated in memory, because the generator panics on write errors.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rulec", &mut script);
     out.write(&script)?;
@@ -71,7 +71,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// A verb as a program of its own, as manual pages are named.
+/// Returns a subcommand as a program of its own, because manual pages are named that way.
 fn named(verb: &Command, name: &str) -> Command {
     let name: &'static str = String::leak(name.to_owned());
     verb.clone().name(name).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))

@@ -1,6 +1,7 @@
-//! Texts in XML and HTML: reports for CI, drawings and pages of coverage hold what authors wrote.
+//! Escaping for XML and HTML: CI reports, drawings and coverage pages contain text from authors.
 
-/// A text as XML and HTML have it, in elements and attributes; what XML cannot hold at all becomes the sign for that.
+/// Escapes a text for XML and HTML elements and attributes. Characters that XML does not allow
+/// become U+FFFD.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! Decisions by meaning: intent flows, which the built-in classifier finds, and choices that a language model
-//! makes, whose answer stands in the message.
+//! Decisions by meaning: intent flows, found by the built-in classifier, and choices made by a
+//! language model, whose answer is part of the message.
 
 use super::term::Term;
 use rulec::choice::Question;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// The answer for a message that no pattern of a flow fits.
+/// The answer for a message that no keyword pattern of a flow matches.
 #[derive(Serialize)]
 pub struct Meant<'a> {
     line: u64,
@@ -20,7 +20,7 @@ pub struct Meant<'a> {
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    /// The intent flows that came nearest, when none was chosen.
+    /// The nearest intent flows, if none was chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nearest: Vec<IntentHit>,
     #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
@@ -39,7 +39,8 @@ impl Meant<'_> {
     }
 }
 
-/// The matcher of the intent flows behind an entry's patterns; `None` where there are none, or none that can be learnt.
+/// Returns the matcher for intent flows, used if no keyword pattern matches. `None` if there are no
+/// intent flows, or if the classifier cannot be trained.
 pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatcher> {
     if entry.kind() != TableKind::Flows || !rules.program().has_intents() {
         return None;
@@ -53,11 +54,11 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
     }
 }
 
-/// Finds the intent flow of a message that no pattern fits.
+/// Finds the intent flow of a message that no keyword pattern matches.
 pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a Decision) -> Meant<'a> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let (found, beyond) = matcher.search_intent(text);
-    // Patterns and intents go beyond different limits.
+    // Patterns and intents have different limits.
     let mut exceeded = decision.exceeded().to_vec();
     exceeded.extend(beyond);
     let (hit, nearest) = match found {
@@ -82,7 +83,8 @@ pub fn find<'a>(matcher: &FlowMatcher, line: u64, message: &Json, decision: &'a 
     }
 }
 
-/// Says where the answer to a question comes from here, where no language model can be reached.
+/// Returns the note that says where the answer to a question comes from. This program calls no
+/// language model.
 pub fn asks(question: &Question, rules: &Path) -> Message {
     let (name, rules) = (question.name(), rules.display());
     message!(

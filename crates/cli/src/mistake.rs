@@ -1,21 +1,21 @@
-//! Mistakes of the program itself. A panic is kept to the line or the verb it belongs to, and told in words; with
-//! `RUST_BACKTRACE` set, Rust tells it as well.
+//! Internal errors of the program. A panic ends only the line or subcommand in which it happens,
+//! and is reported as a message. With `RUST_BACKTRACE` set, Rust also prints it.
 
 use rulec::Message;
 use rulec_base::message;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
-/// The words about what to do.
+/// The message that says how to report an internal error.
 pub const REPORT: Message =
     message!("this is a mistake in rulec itself; please report it with the rules and the message");
 
 thread_local! {
-    /// The words and the place of this thread's last panic.
+    /// The message and source location of the last panic on this thread.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Has panics say nothing by themselves, unless they are asked to.
+/// Installs a panic hook that prints nothing unless `RUST_BACKTRACE` is set.
 pub fn listen() {
     let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
     let before = panic::take_hook();
@@ -38,7 +38,7 @@ fn words(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
-/// Does something; the words about what went wrong, when it panics.
+/// Runs `work`. If it panics, returns a message about the panic.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Message> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = LAST.with(RefCell::take);

@@ -1,10 +1,10 @@
-//! The changes to a file, as a patch that `patch -p0` and reviewers read.
+//! Formats the changes to a file as a unified diff, for `patch -p0` and for reviewers.
 
 use super::CliError;
 use super::term::Out;
 use similar::TextDiff;
 
-/// Writes the lines that differ between two texts of a file, with three lines around them.
+/// Writes the differing lines of two texts of a file, with three lines of context.
 pub fn write(name: &str, old: &str, new: &str, out: &mut Out) -> Result<(), CliError> {
     let diff = TextDiff::from_lines(old, new);
     out.source(&diff.unified_diff().context_radius(3).header(name, name).to_string())

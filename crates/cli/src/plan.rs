@@ -1,4 +1,4 @@
-//! `rulec plan`: how each rule is found, and why.
+//! `rulec plan`: shows how each rule is found, and why.
 
 use super::files::RulesArgs;
 use super::language::{counted, tell};
@@ -42,14 +42,14 @@ struct Table<'a> {
     index_cost: f64,
     linear_cost: f64,
     routes: Vec<Route<'a>>,
-    /// The payload kind whose requirements they are.
+    /// The payload kind to which the requirements belong.
     #[serde(skip)]
     payload: Option<&'a str>,
 }
 
 impl Table<'_> {
-    /// Takes in another of the tables that a payload kind's requirements stand in: one for its fields, and one
-    /// for the elements of each list.
+    /// Merges another table of the same payload kind. The requirements of a kind are in several
+    /// tables: one for its fields, and one for the elements of each list.
     fn add(&mut self, other: Self) {
         self.indexed |= other.indexed;
         self.index_cost += other.index_cost;
@@ -124,7 +124,7 @@ fn table<'a>(program: &'a Program, plan: &'a TablePlan, payload: Option<&'a Payl
     }
 }
 
-/// Advice for the author of a table: routes that are tried on every message, whatever it holds.
+/// Returns advice for the author about routes that are evaluated for every message.
 fn advice(table: &Table<'_>) -> Option<Message> {
     const NAMED: usize = 3;
     let tried = table.routes.iter().filter(|route| matches!(route.found, Found::Always { .. }));
@@ -180,7 +180,7 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
     Ok(())
 }
 
-/// A number of rules.
+/// Returns a localized count, such as `3 rules`.
 fn rules(count: usize) -> Message {
     counted(count, message!("1 rule"), message!("{count} rules"))
 }

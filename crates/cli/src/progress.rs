@@ -1,12 +1,12 @@
-//! A progress bar on standard error, for an input that takes a while.
+//! A progress bar on standard error, for long inputs.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 
-/// Inputs below this many bytes are through before a bar could be read.
+/// Inputs smaller than this many bytes finish before a bar could be read.
 const LONG: u64 = 4 << 20;
 
-/// A bar that appears only where someone watches and there is something to wait for.
+/// A progress bar, shown only on a terminal and only for long inputs.
 pub struct Progress {
     wanted: bool,
     size: Option<u64>,
@@ -14,9 +14,9 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For an input of `size` bytes, if that is known.
+    /// Creates a progress bar. `size` is the size of the input in bytes, if known.
     pub fn new(size: Option<u64>) -> Self {
-        // Decisions that scroll over the same terminal show well enough that it goes on.
+        // If the decisions are printed on the same terminal, they already show the progress.
         let watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
         Progress { wanted: watched && size.is_none_or(|size| size >= LONG), size, bar: None }
     }
@@ -41,7 +41,7 @@ impl Progress {
     }
 }
 
-/// The bar goes when nothing is waited for any more.
+/// Removes the bar when the work is done.
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {

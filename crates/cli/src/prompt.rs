@@ -1,5 +1,5 @@
-//! `rulec prompt`: what a language model is told of the intent flows, of the choices that it makes, and of the
-//! choices that it may have made.
+//! `rulec prompt`: prints the prompt sections and tools that describe intent flows and choices to a
+//! language model.
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
@@ -42,13 +42,13 @@ enum Format {
     Json,
 }
 
-/// The words for a model about one thing.
+/// The texts for a language model about the intent flows or about one choice.
 #[derive(Serialize)]
 struct Told {
-    /// The name of a choice; the intent flows have none.
+    /// The name of the choice. The intent flows have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Empty for a tool that explains itself.
+    /// Empty if the tool description is sufficient.
     #[serde(skip_serializing_if = "String::is_empty")]
     prompt: String,
     tool: Json,
@@ -95,7 +95,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// The intent flows with the choices beside them.
+/// Combines the intent flows and the choices into one JSON object.
 fn together(flows: Option<Told>, choices: &[Told]) -> Json {
     let mut told = match flows {
         Some(Told { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),
@@ -107,7 +107,7 @@ fn together(flows: Option<Told>, choices: &[Told]) -> Json {
     told
 }
 
-/// The intent flows; the inner error where the rules hold keyword flows alone.
+/// Returns the intent flows. The inner result is an error if the rules contain only keyword flows.
 fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {
@@ -118,7 +118,8 @@ fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
     })
 }
 
-/// Nobody asks a model: perhaps a choice is meant that an agent may call.
+/// Returns the error if the rules have no question for a model. It lists choices that an agent may
+/// call as tools.
 fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {

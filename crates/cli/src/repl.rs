@@ -1,4 +1,5 @@
-//! `rulec repl`: trying rules line by line. A line is a message, a statement to add, a condition to ask, or a command.
+//! `rulec repl`: tries rules line by line. A line is a message, a statement to add, a condition to
+//! evaluate, or a command.
 
 use super::compiled::STDIN;
 use super::files;
@@ -43,14 +44,15 @@ const HELP: Message = message!(
     "a text or a JSON object is a message; a statement is added; `? CONDITION` asks one; `:entry NAME`, `:show`, `:save FILE`, `:quit`"
 );
 
-/// The rules at hand, with their imports on disk.
+/// The state of the session: the current rules, the entry and the last message. Imports are read
+/// from disk.
 struct Desk {
     text: String,
     files: DiskLoader,
     rules: Option<Rules>,
     entry: Option<String>,
     message: Json,
-    /// The lines of a statement or a message that is not complete yet.
+    /// The lines of an incomplete statement or message.
     begun: String,
 }
 
@@ -108,9 +110,10 @@ impl Desk {
         Compiler::new().allow_missing_functions().compile_with(&Edited(text, &self.files), STDIN)
     }
 
-    /// Takes in a line. Where a bracket or a statement stays open, it goes on with the next; an empty line gives up waiting.
+    /// Reads a line. An incomplete statement or message continues on the next line; an empty line
+    /// ends it.
     fn read(&mut self, line: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
-        // No statement and no message goes on with a command.
+        // A command or condition cannot continue a statement or message.
         if !self.begun.is_empty() && line.trim_start().starts_with([':', '?']) {
             self.end(term, out)?;
         }
@@ -124,7 +127,7 @@ impl Desk {
         self.end(term, out)
     }
 
-    /// Does what the lines say that were read.
+    /// Processes the collected lines.
     fn end(&mut self, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let text = std::mem::take(&mut self.begun);
         self.line(text.trim(), term, out)
@@ -175,7 +178,8 @@ impl Desk {
         }
     }
 
-    /// Adds a statement if the rules compile with it, in the place of one of its name.
+    /// Adds a statement if the rules compile with it. A statement of the same kind and name is
+    /// replaced.
     fn add(&mut self, statement: &str, term: &Term, out: &mut Out) -> Result<(), CliError> {
         let mut text = self.text.clone();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -221,7 +225,7 @@ impl Desk {
     fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
             Ok(condition) if condition.holds(&self.message) => out.tell(&message!("it holds")),
-            // Of what is unknown the negation holds neither.
+            // If the result is unknown, the negated condition is not true either.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
                 Ok(negated) if negated.holds(&self.message) => out.tell(&message!("it does not hold")),
                 _ => out
@@ -235,8 +239,9 @@ impl Desk {
     }
 }
 
-/// True for a line that begins a statement. `input` may begin a text as well; a statement has more than words behind it,
-/// or words of its own: `route a when n > 2`, `table billing`.
+/// True if a line begins a statement. A text message may also begin with a keyword such as `input`.
+/// A statement additionally contains certain symbols, or a statement word as its third word: `route
+/// a when n > 2`.
 fn is_statement(line: &str) -> bool {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let (first, _, third) = (words.next().unwrap_or_default(), words.next(), words.next());
@@ -244,8 +249,8 @@ fn is_statement(line: &str) -> bool {
     starts_statement(first) && (own || line.contains(['{', '=', '>', '"', '(']))
 }
 
-/// True for a text in which a bracket stays open, or of a route or router the arrow is still to come. A text alone is a
-/// message, whatever it holds.
+/// True if an open bracket or a missing arrow of a route, default or flow means that more lines
+/// follow. Plain text is always a complete message.
 fn is_unfinished(text: &str) -> bool {
     if !is_statement(text) && !text.starts_with('{') {
         return false;
@@ -265,7 +270,8 @@ fn is_unfinished(text: &str) -> bool {
     open > 0 || ends_in_arrow || wants_arrow && !arrow
 }
 
-/// The rules without the statement of the same kind and name, if there is one.
+/// Returns the rules without the statement of the same kind and name. `None` if there is no such
+/// statement.
 fn without_its_like(text: &str, statement: &str) -> Option<String> {
     use rulec_base::parallel::Threads;
     use rulec_syntax::parse::parse;
@@ -274,7 +280,8 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
     let [new] = new.as_slice() else { return None };
     let (kind, name) = new.kind.head();
     let old = of(text).into_iter().find(|old| old.kind.head() == (kind, name))?;
-    // Tests, imports and inputs add to what is there; a default has no name and is one all the same.
+    // `import`, `input` and `settings` statements are always added. A second `default` replaces the
+    // first, although it has no name.
     if matches!(kind, "import" | "input" | "settings") {
         return None;
     }
@@ -282,7 +289,7 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
     Some(format!("{}{}", &text[..range.start], text[range.end..].trim_start_matches([' ', '\n'])))
 }
 
-/// The errors of rules that were not taken over.
+/// Formats the errors of rules that were not accepted.
 fn shown(error: &CompileError, term: &Term) -> String {
     let name = |_| tell(&message!("the rules")).into_owned();
     let renderer =

@@ -1,4 +1,4 @@
-//! Diagnostics for people, for programs and for CI. Each format tells the same place.
+//! Diagnostics for people, for programs and for CI. All formats report the same locations.
 
 pub mod junit;
 mod sarif;
@@ -31,27 +31,28 @@ pub enum Format {
     Junit,
 }
 
-/// The version of the JSON of findings and of tests: raised when a field changes or goes, not when one is added.
+/// The version of the JSON format of findings and of test results. It is raised when a field
+/// changes or is removed, not when one is added.
 pub const VERSION: u32 = 1;
 
-/// A diagnostic, in the language of this run, with the files it points into.
+/// A diagnostic, localized for this run, with the compiled file that its spans refer to.
 #[derive(Clone)]
 pub struct Found<'a> {
     pub diagnostic: Cow<'a, Diagnostic>,
-    /// The file it was found in.
+    /// The compiled file in which the diagnostic was found.
     pub compiled: &'a Compiled,
-    /// A message that shows it.
+    /// An example message that triggers the finding.
     pub witness: Option<&'a Json>,
-    /// True for a warning that fails the check.
+    /// Whether this is a warning that fails the check.
     pub denied: bool,
 }
 
-/// A place as people count it: from 1, columns in characters, the end exclusive.
+/// A source location. Lines and columns count from 1, columns in characters; the end is exclusive.
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The file's name as the user would write it.
+    /// The file name as the user would write it.
     pub file: String,
-    /// `None` for a finding about a file as a whole.
+    /// The line. `None` for a finding about a whole file.
     pub line: Option<usize>,
     pub column: Option<usize>,
     pub end_line: Option<usize>,
@@ -67,7 +68,7 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
     })
 }
 
-/// The findings of compiling and of an analysis, in the order of the text.
+/// Returns the findings of compilation and analysis in source order.
 pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<Found<'a>> {
     let analysed = analysed.iter().map(|finding| Found {
         diagnostic: language::told(&finding.diagnostic),
@@ -94,12 +95,12 @@ impl Found<'_> {
         }
     }
 
-    /// The word for how severe it is: a warning that is denied is an error.
+    /// Returns the severity as text. A denied warning counts as an error.
     fn level(&self) -> &'static str {
         word(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
 
-    /// The primary place; a finding without one is about the compiled file.
+    /// Returns the primary location. A finding without one is about the compiled file.
     pub fn primary(&self) -> Location {
         self.diagnostic.span().map_or_else(|| self.whole_file(), |span| self.place(span))
     }
@@ -121,10 +122,10 @@ struct JsonDiagnostic<'a> {
     labels: Vec<JsonLabel<'a>>,
     help: Option<&'a str>,
     fixes: Vec<JsonFix<'a>>,
-    /// A message that shows it, where there is one.
+    /// An example message that triggers the finding, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<&'a Json>,
-    /// True for a warning that fails the check.
+    /// Whether this is a warning that fails the check.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     denied: bool,
 }
@@ -170,11 +171,11 @@ pub fn json(found: &Found<'_>) -> String {
         witness: found.witness,
         denied: found.denied,
     };
-    // Strings, numbers and lists always serialize.
+    // Serializing strings, numbers and lists cannot fail.
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes the findings about files in a format for programs.
+/// Writes the findings about files in one of the formats.
 pub fn write(
     format: Format,
     files: &[String],
@@ -197,7 +198,7 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// The message with the remedy on a line of its own.
+/// Returns the message, with the help text on its own line.
 fn with_help(diagnostic: &Diagnostic) -> String {
     match &diagnostic.help {
         Some(help) => language::tell(&message!("{}\nhelp: {help}", diagnostic.message)).into_owned(),
@@ -205,7 +206,7 @@ fn with_help(diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// `FILE:LINE:COLUMN: severity[CODE]: message; help`
+/// Formats a finding as `FILE:LINE:COLUMN: severity[CODE]: message; help`.
 pub fn concise(found: &Found<'_>) -> String {
     let (place, diagnostic) = (found.primary(), &found.diagnostic);
     let mut line = place.file;
@@ -233,8 +234,8 @@ pub fn github(found: &Found<'_>) -> String {
     format!("::{level} {properties},title={}::{}", diagnostic.code, escape(&message, false))
 }
 
-/// Percent signs and line breaks end or garble a workflow command; in a property colons and commas
-/// do as well.
+/// Escapes a text for a GitHub workflow command. Percent signs and line breaks would end or corrupt
+/// the command; in a property, so would colons and commas.
 fn escape(text: &str, property: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -250,7 +251,7 @@ fn escape(text: &str, property: bool) -> String {
     out
 }
 
-/// A finding with the author's text underlined.
+/// Formats a finding with the source text underlined.
 pub fn human(found: &Found<'_>, color: bool) -> String {
     let name = |file| found.compiled.name(file);
     let renderer =

@@ -1,4 +1,5 @@
-//! `rulec report`: the summary, map, coverage and decisions of rules as one HTML file that needs no server.
+//! `rulec report`: writes a summary, map, coverage and decisions of rules to one HTML file that
+//! needs no server.
 
 use super::term::Term;
 use super::{CliError, Status};

@@ -1,4 +1,4 @@
-//! `rulec run`: a decision for every message of a stream of JSON lines.
+//! `rulec run`: makes a decision for every message of a stream of JSON lines.
 
 #[cfg(feature = "columns")]
 use super::columns::Answering;
@@ -75,13 +75,13 @@ struct Decided<'a> {
     line: u64,
     #[serde(flatten)]
     decision: &'a Decision,
-    /// Why no answer of a language model was of use.
+    /// Why no answer of a language model could be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
-    /// The conditions of a choice that were left out.
+    /// The conditions of a choice that were skipped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<SkippedCondition>,
-    /// Why, for the user, where the rules say that the user is to see it.
+    /// The reason for the decision, if the rules say that the user should see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Fine })
 }
 
-/// Decides with columns on one side or both: by columns where an answer is a decision and nothing else.
+/// Decides if the input or the output is columnar. Plain decisions are made directly on the
+/// columns.
 #[cfg(feature = "columns")]
 fn columns<W: Worker>(
     args: &Args,
@@ -162,9 +163,9 @@ struct Decider<'a> {
     rules: &'a Rules,
     entry: Entry<'a>,
     session: Session,
-    /// Finds intent flows behind the patterns, when there are any.
+    /// Finds intent flows if no keyword pattern matches, if the rules have intent flows.
     matcher: Option<&'a FlowMatcher>,
-    /// The question, when a language model is asked.
+    /// The question for a language model, if the entry asks one.
     question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,
@@ -209,27 +210,29 @@ impl Worker for Decider<'_> {
     }
 }
 
-/// A decision's line, when it is nothing but that. What [`Decided`] would write, with fewer steps.
+/// Writes the line of a plain decision. The result is the same as serializing [`Decided`], but
+/// faster.
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"{\"line\":");
     out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());
     let at = out.len();
     decision.write_json(out);
     out.push(b'\n');
-    // Its own first brace makes way for the comma.
+    // The first `{` of the decision is replaced by a comma.
     if let Some(brace) = out.get_mut(at) {
         *brace = b',';
     }
 }
 
-/// The entry to decide by. Rules without a route outside their tables are no mistake, but deciding
-/// by nothing is. A choice, a router or the flows need no name where nothing else could be meant.
+/// Returns the entry to decide with. Without a name, this is the routes outside all tables, or else
+/// the only choice, router or set of flows. Returns an error if there is no entry or the choice is
+/// ambiguous.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.in_words().clone())),
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
-            // A choice that asks a language model is meant where there is nothing else.
+            // A choice that asks a language model is the default only if there is no other entry.
             let asks = |name: &&str| Question::new(rules, name).is_ok();
             if !entries.iter().all(asks) {
                 entries.retain(|name| !asks(name));

@@ -1,5 +1,5 @@
-//! `rulec schema`: the JSON Schema of payload kinds, what a new version of them breaks, and the other way round an `input`
-//! block from samples or a JSON Schema.
+//! `rulec schema`: prints the JSON Schema of payload kinds, or the breaking changes since an older
+//! version. With `--from`, it prints an `input` block derived from samples or from a JSON Schema.
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
@@ -68,7 +68,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Tells what the new rules may refuse that the old ones accepted.
+/// Prints what the new rules may reject although the old rules accepted it.
 fn compare(old: &Rules, new: &Rules, kind: Option<&str>, out: &mut Out) -> Result<Status, CliError> {
     if let Some(kind) = kind {
         payload::schema(old, kind).map_err(|error| CliError::usage(error.in_words()))?;

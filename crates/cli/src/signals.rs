@@ -1,5 +1,6 @@
-//! Ending when the system asks for it. A stream that is told to end (SIGTERM, SIGINT) reads no further; what was read is
-//! answered, and the exit status names the signal. Whoever asks twice does not wait. Other verbs end at once, as programs do.
+//! Shutdown on signals. On SIGTERM or SIGINT, a stream stops reading, answers everything already
+//! read, and reports the signal in the exit status. A second signal ends the process at once. Other
+//! subcommands end at the first signal.
 
 #[cfg(unix)]
 pub use unix::{Input, Readable, caught, refuse_large_files};
@@ -9,7 +10,7 @@ pub use elsewhere::{Input, Readable, caught, refuse_large_files};
 
 use std::fmt;
 
-/// The error of a reader that is told to end.
+/// The error of a reader that was stopped by a signal.
 #[derive(Debug)]
 pub struct Stopped;
 
@@ -36,38 +37,40 @@ mod unix {
 
     static CAUGHT: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-    /// Returns the signal that told a stream to end.
+    /// Returns the signal that stopped a stream, if any.
     pub fn caught() -> Option<u8> {
         u8::try_from(CAUGHT.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }
 
-    /// Has writing beyond the size that files may have fail, as it does on a full disk, rather than end the program.
+    /// Makes writes beyond the file size limit fail like writes to a full disk, instead of ending
+    /// the process.
     pub fn refuse_large_files() {
         let _ = flag::register(SIGXFSZ, Arc::default());
     }
 
-    /// Something to read that can be waited for.
+    /// An input that can be polled.
     pub trait Readable: Read + AsFd + Send {}
 
     impl<R: Read + AsFd + Send> Readable for R {}
 
-    /// An input whose reading ends when a signal says so, even while it waits.
+    /// An input whose reads fail with [`Stopped`] after a signal, even while waiting for data.
     pub struct Input {
         inner: Box<dyn Readable>,
-        /// Readable when a signal has come.
+        /// Becomes readable when a signal arrives.
         wake: UnixStream,
     }
 
     impl Input {
-        /// Listens to the signals from now on.
+        /// Creates the input and begins to listen for signals.
         ///
         /// # Errors
-        /// When the system does not let it.
+        /// If the signal handlers or the socket pair cannot be created.
         pub fn new(inner: Box<dyn Readable>) -> io::Result<Self> {
             let (wake, waker) = UnixStream::pair()?;
             let asked = Arc::new(AtomicBool::new(false));
             for signal in [SIGTERM, SIGINT] {
-                // In that order: the first signal finds that none was before.
+                // The order of registration matters: at the first signal, the conditional handler
+                // must see the flag still unset.
                 flag::register_conditional_default(signal, Arc::clone(&asked))?;
                 flag::register(signal, Arc::clone(&asked))?;
                 flag::register_usize(signal, Arc::clone(&CAUGHT), signal.unsigned_abs() as usize)?;
@@ -85,7 +88,7 @@ mod unix {
             ];
             match poll(&mut places, None) {
                 Ok(_) if !places[1].revents().is_empty() => Err(io::Error::other(Stopped)),
-                // What cannot be waited for is there at once.
+                // Inputs that cannot be polled can be read at once.
                 Ok(_) | Err(Errno::INVAL) => self.inner.read(buffer),
                 Err(error) => Err(error.into()),
             }
@@ -107,7 +110,7 @@ mod elsewhere {
 
     pub fn refuse_large_files() {}
 
-    /// An input as it is.
+    /// An input without signal handling.
     pub struct Input(Box<dyn Readable>);
 
     impl Input {

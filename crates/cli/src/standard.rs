@@ -1,5 +1,5 @@
-//! Standard input and output as the program was given them. What is closed is an error for whoever uses it: Rust
-//! opens `/dev/null` in its place, where answers would be lost and there are no messages.
+//! Standard input and output. If a standard stream was closed at program start, using it is an
+//! error. Rust would replace it with `/dev/null`, which drops answers and provides no messages.
 
 use super::CliError;
 use super::language::tell;
@@ -7,7 +7,7 @@ use rulec_base::message;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Standard input, which can be read but once.
+/// Returns standard input. Only one caller can get it; a second call is an error.
 pub fn input() -> Result<io::Stdin, CliError> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if was_closed(0) {
@@ -21,12 +21,12 @@ pub fn input() -> Result<io::Stdin, CliError> {
     }
 }
 
-/// The name of standard input, in the language of this run.
+/// Returns the localized name of standard input.
 pub fn name() -> String {
     tell(&message!("standard input")).into_owned()
 }
 
-/// All that comes on standard input, or one byte more than so many.
+/// Reads all of standard input, or `limit + 1` bytes if there are more than `limit`.
 pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     match input()?.lock().take(limit + 1).read_to_end(&mut bytes) {
@@ -35,8 +35,8 @@ pub fn read(limit: u64) -> Result<Vec<u8>, CliError> {
     }
 }
 
-/// Standard output. It is written to directly: by way of `std::io::Stdout` an output that is open only for reading
-/// would take everything without a word.
+/// Returns standard output as a plain file. `std::io::Stdout` would silently ignore write errors if
+/// the output is open only for reading.
 pub fn output() -> Box<dyn Write + Send> {
     if was_closed(1) {
         return Box::new(Closed);
@@ -48,7 +48,7 @@ pub fn output() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// An output that takes nothing.
+/// An output that rejects all writes.
 struct Closed;
 
 impl Write for Closed {
@@ -76,7 +76,7 @@ mod linux {
 
     static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
-    /// True when standard input (0) or output (1) was closed when the program began.
+    /// True if standard input (0) or output (1) was closed when the program began.
     pub(super) fn was_closed(number: usize) -> bool {
         CLOSED[number].load(Ordering::Relaxed)
     }
@@ -88,8 +88,8 @@ mod linux {
         }
     }
 
-    // Rust's runtime fills the gaps before `main` begins, so this has to run even earlier. It needs none of what
-    // the runtime sets up.
+    // Rust's runtime reopens closed standard streams before `main`, so this function must run even
+    // earlier. It needs nothing that the runtime sets up.
     #[allow(unsafe_code, reason = "the section of functions that the loader calls first has no safe name")]
     #[unsafe(link_section = ".init_array")]
     #[used]

@@ -1,5 +1,5 @@
-//! Answering every line of a stream on several threads ([`turns`]), the answers in the order of the lines. Before the
-//! writer waits for more, what was answered is handed over.
+//! Answers every line of a stream on several threads ([`turns`]), in the order of the lines. Before
+//! waiting for more input, all finished answers are flushed.
 
 use super::CliError;
 use super::compiled::is_artifact;
@@ -46,7 +46,7 @@ pub struct StreamArgs {
     jobs: usize,
 }
 
-/// The most threads that may be asked for: far more than help, and far less than a system can start.
+/// Maximum number of threads: far more than is useful, and far fewer than a system can start.
 const MAX_JOBS: usize = 1024;
 
 fn jobs(text: &str) -> Result<usize, String> {
@@ -63,17 +63,17 @@ fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The stream, its name, and its size when known.
+/// The input stream, its name, and its size if known.
 pub type Input<R> = (R, String, Option<u64>);
 
-/// A worker answers the lines it is given.
+/// A worker that answers lines.
 pub trait Worker: Send {
-    /// Writes the answer to a message, with its line break. What is no message is refused, and its
-    /// line written by the stream; so is that of a message at which the worker panics.
+    /// Writes the answer to a message, including the line break. Returns an error if the line is
+    /// not a message. The caller then writes the error line, also if the worker panics.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 }
 
-/// The line of what is no message.
+/// The output line for an input line that is not a message.
 #[derive(Serialize)]
 struct Refused<'a> {
     line: u64,
@@ -84,7 +84,7 @@ struct Refused<'a> {
 struct BadMessage<'a> {
     code: Code,
     message: Cow<'a, str>,
-    /// The character of the line, from 1.
+    /// The column of the error in characters, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<usize>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -107,7 +107,7 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
         io::ErrorKind::NotFound => files::unreadable(&name, &message!("there is no such file")),
         _ => files::unreadable(&name, &error),
     };
-    // A stream may be a pipe too: whoever writes it is waited for.
+    // The path may also be a named pipe; opening it waits for the writer.
     let file = File::open(path).map_err(refused)?;
     let metadata = file.metadata().map_err(refused)?;
     if is_artifact(path) {
@@ -119,8 +119,9 @@ pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>
     Ok((Box::new(file), name, metadata.is_file().then_some(metadata.len())))
 }
 
-/// Reads the messages of a file of JSON lines, or of standard input, one by one, with the number of each line. What is no
-/// object is told with its line, and the rest goes on; returns how many these were. Blank lines are skipped.
+/// Reads the messages of a JSON lines file, or of standard input, with their line numbers. Lines
+/// that are not objects are reported and skipped. Returns the number of such lines. Blank lines are
+/// ignored.
 pub fn objects(
     input: &Path,
     term: &Term,
@@ -148,25 +149,26 @@ pub fn objects(
 }
 
 pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
-    // Writing to memory cannot fail, and the values have text keys only.
+    // Writing to memory cannot fail, and all map keys are strings.
     let _ = serde_json::to_writer(&mut *out, value);
     out.push(b'\n');
 }
 
 impl StreamArgs {
-    /// The file that was named.
+    /// Returns the named file, if any.
     pub fn path(&self) -> Option<&Path> {
         self.input.as_deref()
     }
 
-    /// Opens the stream, which ends where a signal says so.
+    /// Opens the stream. A signal ends the stream.
     pub fn open(&self, term: &Term) -> Result<Input<signals::Input>, CliError> {
         let (input, name, size) = open(self.path(), term)?;
         Ok((signals::Input::new(input).map_err(CliError::foreign)?, name, size))
     }
 
-    /// Answers every message of the stream with a line of its own, until the stream or the output ends, or a signal ends it.
-    /// Returns the workers, with what they have counted, and the number of lines that are no message.
+    /// Answers every message of the stream with one line. Stops at the end of the stream, when the
+    /// output closes, or at a signal. Returns the workers, with their counts, and the number of
+    /// lines that are not messages.
     pub fn answer<W: Worker>(
         &self,
         term: &Term,
@@ -193,19 +195,19 @@ impl StreamArgs {
         Ok((workers, refused))
     }
 
-    /// The number of threads that are to answer an input of that size.
+    /// Returns the number of threads for an input of this size.
     pub fn workers(&self, size: Option<u64>) -> usize {
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
             jobs => jobs,
         };
-        // A short file is not worth many threads.
+        // Small inputs do not benefit from many threads.
         let parts = size.map_or(usize::MAX, |size| usize::try_from(size >> 16).unwrap_or(usize::MAX));
         jobs.min(parts.saturating_add(1))
     }
 }
 
-/// The answers to a chunk, and the number of its lines that are no message.
+/// The answers to a chunk, and the number of its lines that are not messages.
 pub type Answers = (Vec<u8>, usize);
 
 /// Answers the lines of a chunk.
@@ -221,7 +223,8 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Answers a message, or refuses one that is none or too long to be read; returns true when it was answered.
+/// Answers one message. Writes an error line if `message` is invalid or `None`, which means too
+/// long. Returns whether the message was answered.
 pub fn answer_one(
     worker: &mut impl Worker,
     number: u64,
@@ -230,7 +233,7 @@ pub fn answer_one(
 ) -> bool {
     let before = answers.len();
     let answered = match message {
-        // What a panic leaves behind is not used again: the counts of this message, and what it had written.
+        // After a panic, the partial output and the counts of this message are discarded.
         Some(message) => mistake::caught(|| worker.answer(number, message, answers)),
         None => Ok(Err(JsonError::too_long())),
     };
@@ -257,7 +260,7 @@ pub fn answer_one(
     false
 }
 
-/// Writes the answers in their turn, until there are no more or nobody reads them.
+/// Writes the answers in input order until there are no more or the reader has closed the output.
 fn write(out: &mut Out, turns: &Turns<Answers>) -> Result<usize, CliError> {
     let mut all_refused = 0;
     while let Some((answers, refused)) = turns.next(|| out.flush())? {
@@ -290,7 +293,7 @@ mod tests {
         }
     }
 
-    /// One message took the answers of all lines behind it along.
+    /// Regression test: a panic on one message also lost the answers of all later lines.
     #[test]
     fn a_panic_costs_its_own_line_alone() {
         mistake::listen();

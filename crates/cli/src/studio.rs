@@ -1,5 +1,5 @@
-//! `rulec studio`: rules, decisions and logs in a browser. The server is in `rulec-studio`, a feature of this program since its
-//! page is built with Node.
+//! `rulec studio`: shows rules, decisions and logs in a browser. The server is in `rulec-studio`.
+//! It is an optional feature, because its page is built with Node.
 
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -44,7 +44,7 @@ pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
     Err(missing())
 }
 
-/// That the program was built without the studio.
+/// Returns the error for a program that was built without the studio.
 #[cfg(not(feature = "studio"))]
 pub fn missing() -> CliError {
     CliError::usage(rulec_base::message!(
@@ -65,7 +65,8 @@ mod with {
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
 
-    /// The rule sets and files that were named. Files of a folder that others of it import are shown as part of those.
+    /// Returns the options with the named rule files. Files that another file of their folder
+    /// imports are part of that file's rule set.
     pub fn options(paths: &[PathBuf], root: Option<&Path>) -> Result<Options, CliError> {
         let compiled = files::compile(paths, root)?;
         let mut options = Options { language: language::chosen(), ..Options::default() };
@@ -113,17 +114,17 @@ mod with {
             };
             server.run(stopped).await.map_err(CliError::foreign)
         })?;
-        // A replay that still runs holds up nothing.
+        // Shutdown does not wait for a running replay.
         runtime.shutdown_background();
         Ok(Status::Fine)
     }
 
-    /// Opens the browser, where there is one; the address is printed anyway.
+    /// Opens a browser if possible. The address is printed in any case.
     fn open(address: &str) {
         let (program, first): (&str, &[&str]) = match std::env::consts::OS {
             "macos" => ("open", &[]),
             "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
-            // Without a screen there is no browser to open.
+            // Without a display, no browser can be opened.
             _ if ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none()) => return,
             _ => ("xdg-open", &[]),
         };

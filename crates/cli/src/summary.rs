@@ -1,4 +1,4 @@
-//! The one line that ends a run: how many messages went where.
+//! The summary line at the end of a run: how many messages each route received.
 
 use super::language::counted;
 use rulec::{Decision, Message, Rules};
@@ -8,20 +8,20 @@ use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{FLOWS, ROUTES, TableId};
 use std::collections::HashMap;
 
-/// The most counts shown; the rest is added up.
+/// Maximum number of counts shown; the others are added up.
 const SHOWN: usize = 12;
 
 #[derive(Clone, Default)]
 pub struct Summary {
-    /// Decisions by what was chosen.
+    /// Number of decisions per chosen rule or default.
     chosen: HashMap<Chosen, usize>,
-    /// Flows that were found by what a message means, by their names.
+    /// Number of flows found by meaning, by flow name.
     meant: HashMap<String, usize>,
     none: usize,
     breaches: usize,
-    /// Decisions that went beyond a limit.
+    /// Number of decisions that exceeded a limit.
     exceeded: usize,
-    /// Decisions in which a host function failed.
+    /// Number of decisions in which a host function failed.
     failures: usize,
 }
 
@@ -36,7 +36,7 @@ impl Summary {
         self.failures += usize::from(!decision.failures().is_empty());
     }
 
-    /// Counts a message that no pattern of a flow fits, with the intent flow it means.
+    /// Counts a message that matches no keyword pattern, with the intent flow found for it.
     pub fn meant(&mut self, name: Option<&str>) {
         match name {
             Some(name) => *self.meant.entry(name.to_owned()).or_default() += 1,
@@ -57,14 +57,14 @@ impl Summary {
         self.failures += other.failures;
     }
 
-    /// The line, when so many lines were no message. Rules come in the order they are tried, each table's
-    /// default after its routes.
+    /// Formats the summary. `errors` is the number of lines that were not messages. Rules are
+    /// listed in evaluation order, with the default of each table after its routes.
     pub fn render(&self, rules: &Rules, errors: usize) -> Message {
         let program = rules.program();
         let mut counts: Vec<(Message, usize)> = Vec::new();
         for (id, table) in program.tables.iter().enumerate() {
             let rules = table.order.iter().map(|id| Chosen::Rule(*id));
-            // The patterns of a flow are rules of one name.
+            // All keyword patterns of a flow are rules with the name of the flow.
             let mut seen: HashMap<&str, usize> = HashMap::new();
             for chosen in rules.chain([Chosen::Default(TableId(id as u32))]) {
                 let Some(&count) = self.chosen.get(&chosen) else { continue };
@@ -114,7 +114,7 @@ impl Summary {
     }
 }
 
-/// Keeps the greatest counts in their order; how many others there were, and their sum.
+/// Keeps the largest counts in their order. Returns the number and sum of the others, if any.
 fn keep_greatest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= SHOWN {
         return None;

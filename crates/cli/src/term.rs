@@ -1,4 +1,4 @@
-//! Standard output and standard error, as a good citizen of pipes and terminals uses them.
+//! Standard output and standard error, with correct handling of pipes and terminals.
 
 use super::CliError;
 use super::language::tell;
@@ -30,10 +30,10 @@ pub enum Format {
     Json,
 }
 
-/// The columns that reports are laid out for when the terminal does not tell.
+/// Assumed terminal width in columns, if it is unknown.
 const DEFAULT_WIDTH: usize = 100;
 
-/// The terminal as the user wants it treated.
+/// The colour settings of the terminal.
 pub struct Term {
     color: Color,
 }
@@ -63,18 +63,18 @@ impl Term {
         }
     }
 
-    /// The columns of the terminal; `None` into a pipe, where nothing is wrapped.
+    /// Returns the width of the terminal in columns. `None` for a pipe, where text is not wrapped.
     pub fn width(&self, terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))
     }
 
-    /// Says something of one line on standard error. Nobody may be listening, and that is no failure.
+    /// Prints a one-line message on standard error. Write errors are ignored.
     pub fn say(&self, text: &Message) {
         self.styled(&on_one_line(&tell(text)));
     }
 
-    /// Says what is made fit for a terminal already, such as what holds colours.
+    /// Prints text that is already safe for a terminal, such as coloured text, on standard error.
     pub fn styled(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
@@ -93,17 +93,17 @@ impl Term {
     }
 }
 
-/// `text` in a terminal's colour or weight, when wanted.
+/// Returns `text` with a terminal colour or weight, if `color` is true.
 pub fn paint(color: bool, code: &str, text: &str) -> String {
     if color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Standard output, buffered. When its reader has gone away (`rulec run … | head`), what is written
-/// goes nowhere and the program ends quietly.
+/// Buffered standard output. If the reader has closed the pipe (`rulec run … | head`), further
+/// output is discarded and the program ends without an error.
 pub struct Out {
     inner: BufWriter<Box<dyn Write>>,
     closed: bool,
-    /// True when a terminal shows it.
+    /// Whether standard output is a terminal.
     terminal: bool,
 }
 
@@ -112,7 +112,7 @@ impl Out {
         Out { terminal: io::stdout().is_terminal(), ..Out::to(super::standard::output()) }
     }
 
-    /// Output that goes elsewhere.
+    /// Creates an output that writes to another destination.
     pub fn to(output: Box<dyn Write>) -> Self {
         Out { inner: BufWriter::with_capacity(64 << 10, output), closed: false, terminal: false }
     }
@@ -121,17 +121,17 @@ impl Out {
         self.closed
     }
 
-    /// Writes what is no text to read but data, as it is.
+    /// Writes raw data unchanged.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.attempt(|inner| inner.write_all(bytes))
     }
 
-    /// Writes what is one line, whatever the texts in it hold.
+    /// Writes exactly one line; line breaks and control characters in the text are escaped.
     pub fn line(&mut self, text: &str) -> Result<(), CliError> {
         self.styled(&on_one_line(text))
     }
 
-    /// Writes a line of words, in the language of this run.
+    /// Writes a localized message as one line.
     pub fn tell(&mut self, message: &Message) -> Result<(), CliError> {
         self.line(&tell(message))
     }
@@ -141,7 +141,8 @@ impl Out {
         self.styled(&printable(text))
     }
 
-    /// Writes a text for other programs. A terminal is shown it made fit, anything else gets it as it is.
+    /// Writes a text for other programs. It is made safe if the output is a terminal, and unchanged
+    /// otherwise.
     pub fn source(&mut self, text: &str) -> Result<(), CliError> {
         match self.terminal {
             true => self.write(printable(text).as_bytes()),
@@ -149,13 +150,13 @@ impl Out {
         }
     }
 
-    /// Writes what is made fit for a terminal already, such as what holds colours.
+    /// Writes a line that is already safe for a terminal, such as coloured text.
     pub fn styled(&mut self, text: &str) -> Result<(), CliError> {
         self.write(text.as_bytes())?;
         self.write(b"\n")
     }
 
-    /// Writes a value as JSON laid out for people.
+    /// Writes a value as pretty-printed JSON.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value);
         let text =
@@ -163,7 +164,7 @@ impl Out {
         self.json_line(&text)
     }
 
-    /// Writes lines of JSON. For a terminal as [`Out::json_line`] does, else as they are.
+    /// Writes lines of JSON: escaped for a terminal as by [`Out::json_line`], otherwise unchanged.
     pub fn answers(&mut self, lines: &[u8]) -> Result<(), CliError> {
         match std::str::from_utf8(lines) {
             Ok(text) if self.terminal => self.write(escaped(text).as_bytes()),
@@ -171,7 +172,8 @@ impl Out {
         }
     }
 
-    /// Writes JSON; what would steer a terminal stands in its strings alone, and is escaped as they have it.
+    /// Writes JSON. Control characters can only be inside its strings, where they are escaped the
+    /// JSON way.
     pub fn json_line(&mut self, json: &str) -> Result<(), CliError> {
         self.styled(&escaped(json))
     }
@@ -188,7 +190,7 @@ impl Out {
             return Ok(());
         }
         let Err(error) = write(&mut self.inner) else { return Ok(()) };
-        // What could not be written now cannot be written on the way out either.
+        // After an error, no further writes are attempted, not even at exit.
         self.closed = true;
         match error.kind() {
             io::ErrorKind::BrokenPipe => Ok(()),
@@ -197,7 +199,7 @@ impl Out {
     }
 }
 
-/// JSON with what would steer a terminal escaped.
+/// Escapes control characters in JSON.
 fn escaped(json: &str) -> Cow<'_, str> {
     let stays = |c: char| c == '\n' || !steers(c);
     if json.chars().all(stays) {
@@ -214,7 +216,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// A number with a comma between each three digits.
+/// Formats a number with a comma between groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits
@@ -230,7 +232,8 @@ pub fn grouped(number: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Answers to a terminal turned its writing around: JSON escapes no more than the first 32 controls.
+    /// Regression test: answers reversed the text direction of the terminal, because JSON escapes
+    /// only the first 32 control characters.
     #[test]
     fn answers_steer_no_terminal_and_stay_as_they_are_elsewhere() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -139,7 +139,7 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
                 tally.add(compiled, &outcomes);
                 write(args.format, compiled, &outcomes, term, out)?;
             }
-            // A fragment that only its importers complete, and that tests nothing itself.
+            // The file is only a part of its importers, and contains no tests.
             Err(_) if *imported && !tests_something(compiled) => {}
             Err(_) => {
                 tally.unreadable |= compiled.is_unreadable();
@@ -173,7 +173,7 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
     })
 }
 
-/// The outcomes of the tests of each file, the files on several threads.
+/// Runs the tests of the files on several threads. Returns the outcomes per file.
 fn outcomes(compiled: &[(Compiled, bool)]) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
@@ -201,7 +201,8 @@ fn write(
     Ok(())
 }
 
-/// Tells what the tests reached, where that was asked for. What people read goes beside results for programs.
+/// Reports the coverage of the tests if requested. With a format for programs, the text goes to
+/// standard error.
 fn covered(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) -> Result<(), CliError> {
     if !args.coverage && args.coverage_html.is_none() && args.coverage_lcov.is_none() {
         return Ok(());
@@ -329,7 +330,7 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     Ok(())
 }
 
-/// The spaces behind the word for how a test ended.
+/// Returns the spaces after the word for the result of a test.
 fn padding(word: &Message) -> String {
     " ".repeat(8_usize.saturating_sub(width(&tell(word))))
 }

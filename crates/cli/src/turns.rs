@@ -1,8 +1,8 @@
-//! Work for several threads, whose results come in the order of the work.
+//! Runs jobs on several threads and returns the results in the order of the jobs.
 //!
-//! One thread reads the work that is there, workers do it, and the caller's thread takes the results in their turn. Few
-//! pieces may be under way ([`AHEAD`]), so that memory is bounded by the number of workers, and whoever takes the
-//! results slowly holds up the reading as well.
+//! One thread reads jobs, workers run them, and the caller's thread takes the results in order. The
+//! number of jobs in progress is limited ([`AHEAD`]). Memory is therefore bounded by the number of
+//! workers, and a slow consumer also slows down the reader.
 
 use super::CliError;
 use rulec_base::message;
@@ -11,21 +11,21 @@ use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// The pieces that may be under way, for each worker.
+/// Maximum number of jobs in progress per worker.
 const AHEAD: usize = 2;
 
-/// Work to be done, and where the result goes.
+/// A job, and the channel for its result.
 type Job<J, A> = (J, SyncSender<A>);
 
-/// The result of a piece of work when it is there, or why there is no more work.
+/// The future result of a job, or the error that ended the reading.
 type Turn<A> = Result<Receiver<A>, CliError>;
 
-/// The results, in the order of the work.
+/// The results, in the order of the jobs.
 pub struct Turns<A>(Receiver<Turn<A>>);
 
 impl<A> Turns<A> {
-    /// The next result; `None` when there are no more. Before it waits for work that is not there yet, what was taken
-    /// so far is handed over.
+    /// Returns the next result, or `None` if there are no more. Calls `hand_over` before waiting,
+    /// so that the results taken so far can be flushed.
     pub fn next(&self, hand_over: impl FnOnce() -> Result<(), CliError>) -> Result<Option<A>, CliError> {
         let turn = match self.0.try_recv() {
             Err(TryRecvError::Empty) => {
@@ -34,15 +34,17 @@ impl<A> Turns<A> {
             }
             turn => turn.ok(),
         };
-        // A worker that is gone gives no result; why goes on when all threads have ended.
+        // If a worker thread panicked, there is no result. The panic continues when all threads
+        // have ended.
         Ok(turn.transpose()?.and_then(|result| result.recv().ok()))
     }
 }
 
-/// Reads work until there is no more or nobody wants any more results, has the workers do it, and takes the results.
+/// Reads jobs until there are no more or the consumer stops. The workers run the jobs, and `take`
+/// consumes the results.
 ///
 /// # Errors
-/// When no thread can be started, and those of reading and taking.
+/// If no thread can be started, or if reading or consuming fails.
 pub fn run<J: Send, A: Send, W: Send, R>(
     workers: &mut [W],
     read: impl FnMut() -> Result<Option<J>, CliError> + Send,
@@ -59,7 +61,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
             let thread = thread::Builder::new().name(format!("rulec-{}", number + 1));
             match thread.spawn_scoped(scope, move || until_done(worker, queue, work)) {
                 Err(error) if number == 0 => return Err(failed(error)),
-                // Without another thread it only takes longer.
+                // With fewer threads the run only takes longer.
                 Err(_) => break,
                 Ok(_) => {}
             }
@@ -70,7 +72,7 @@ pub fn run<J: Send, A: Send, W: Send, R>(
     })
 }
 
-/// Hands out work until there is no more or nobody wants any more results.
+/// Sends jobs to the workers until there are no more or the consumer stops.
 fn hand_out<J, A>(
     mut read: impl FnMut() -> Result<Option<J>, CliError>,
     turns: SyncSender<Turn<A>>,
@@ -91,12 +93,12 @@ fn hand_out<J, A>(
     }
 }
 
-/// Does work until there is no more.
+/// Runs jobs until there are no more.
 fn until_done<J, A, W>(worker: &mut W, queue: &Mutex<Receiver<Job<J, A>>>, work: impl Fn(&mut W, J) -> A) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((job, result)) = job else { break };
-        // Whoever takes the results may have ended.
+        // The consumer may have stopped already.
         let _ = result.send(work(worker, job));
     }
 }

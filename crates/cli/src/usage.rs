@@ -1,7 +1,8 @@
-//! Wrong usage, told in the language of this run: in English in clap's own words, else by what clap knows of the mistake.
+//! Usage errors in the language of this run. English uses clap's own text; other languages use the
+//! details that clap provides.
 //!
-//! The pages of `--help` are English: clap writes a part of their words itself (values, defaults, headings), and offers no
-//! way to say these otherwise, so that pages of ours would be half in one language and half in another.
+//! The `--help` pages are always English. clap writes some of their words itself (values, defaults,
+//! headings) and cannot localize them, so that localized pages would mix two languages.
 
 use super::language::tell;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -10,7 +11,8 @@ use rulec_base::diag::listed;
 use rulec_base::message;
 use std::error::Error as _;
 
-/// The mistake, what may have been meant, and how the verb is used; `None` where clap's words must do.
+/// Returns the localized error with suggestions and usage. `None` if only clap's own text is
+/// available.
 pub fn told(error: &clap::Error) -> Option<String> {
     let quoted = |kind| match error.get(kind)? {
         ContextValue::Strings(texts) => {
@@ -29,7 +31,7 @@ pub fn told(error: &clap::Error) -> Option<String> {
         ErrorKind::ValueValidation => {
             let mistake = message!("{} is no value of {}", value()?, argument()?);
             match error.source() {
-                // A range is told by clap itself.
+                // For a range, clap provides the text.
                 Some(why) => match why.to_string().split_once(" is not in ") {
                     Some((_, range)) => message!("{mistake}: it must lie in {range}"),
                     None => message!("{mistake}: {}", why.to_string()),
@@ -75,7 +77,7 @@ pub fn told(error: &clap::Error) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// A fact that clap knows of a mistake, as text.
+/// Returns a detail of the error as text.
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),

@@ -1,5 +1,5 @@
-//! Waiting until a file changes. The files are looked at a few times a second: that works on every file system, and needs
-//! no more than their times.
+//! Waits until a file changes. The files are polled a few times a second. Polling works on every
+//! file system, and needs only the modification times.
 
 use super::compiled::Compiled;
 use super::files;
@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// So often the files are looked at.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// The time of its last change and the length of each file; none where there is no such file.
+/// The modification time and length of each file. `None` if the file does not exist.
 type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
-/// The files that are watched: those named, all rules below the folders named, and what lies beside what they import.
+/// The watched files: the named files, all rules below the named folders, and the files in the
+/// folders of all imports.
 pub struct Watch<'a> {
     paths: &'a [PathBuf],
-    /// Files that are written, which may lie beside the others.
+    /// Output files, which may be in the watched folders.
     written: Vec<&'a Path>,
     folders: Vec<PathBuf>,
     before: Stamps,
@@ -29,12 +30,12 @@ impl<'a> Watch<'a> {
         Watch { paths, written, folders: Vec::new(), before: Stamps::new() }
     }
 
-    /// Notes how the files are before they are read.
+    /// Records the state of the files before they are read.
     pub fn begin(&mut self) {
         self.before = self.stamps();
     }
 
-    /// Watches the folders of all files that were read, where their lists lie as well.
+    /// Watches the folders of all files that were read. Their list files are there, too.
     pub fn add(&mut self, compiled: &[(Compiled, bool)]) {
         for (compiled, _) in compiled {
             for (id, _) in compiled.sources().iter() {
@@ -48,10 +49,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Waits until a file is another than when it was read, or is new.
+    /// Waits until a file differs from when it was read, or is new.
     pub fn wait(&self) {
         let mut now = self.stamps();
-        // What is watched since is no change.
+        // A file that is only watched since the last run is not a change.
         let known =
             |stamps: &Stamps| self.before.keys().all(|path| stamps.get(path) == self.before.get(path));
         let first = now.clone();
@@ -75,7 +76,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// `./a` and `a`.
+/// True if two paths are equal except for a leading `./`.
 fn same_place(one: &Path, other: &Path) -> bool {
     let plain = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
     plain(one) == plain(other)

@@ -1,4 +1,4 @@
-//! `rulec why`: one decision, and how it came about.
+//! `rulec why`: explains one decision.
 
 use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
@@ -76,10 +76,10 @@ struct Explained<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[Breach]>::is_empty")]
     breaches: &'a [Breach],
-    /// The question to a language model.
+    /// The question for a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
-    /// Why no answer of it is of use.
+    /// Why no answer of the language model could be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
 }
@@ -135,7 +135,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// Says of a payload which rules it breaks.
+/// Prints which rules a payload violates.
 fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
     let payload = args.message.read()?;
     let broken = judge.why(&payload);
@@ -163,7 +163,7 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
     Ok(Status::Fine)
 }
 
-/// The layout of a tree on standard output.
+/// Returns the options for rendering a tree on standard output.
 pub fn options(term: &Term) -> RenderOptions {
     let mut options =
         RenderOptions { color: term.color_out(), language: language(), ..RenderOptions::default() };
@@ -174,7 +174,7 @@ pub fn options(term: &Term) -> RenderOptions {
 }
 
 impl MessageArgs {
-    /// The message.
+    /// Builds the message from the options.
     pub fn read(&self) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
             return files::input_object(text, refused).map(Json::Object);

@@ -1,4 +1,4 @@
-//! `rulec why-not`: what would have to change for a message to lead to a route.
+//! `rulec why-not`: shows what would have to change for a message to reach a route.
 
 use super::files::RulesArgs;
 use super::run::entry;
@@ -53,7 +53,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Fine)
 }
 
-/// The lines of the answer.
+/// Returns the lines of the answer.
 fn sentence(found: &WhyNot) -> Vec<Message> {
     let route = on_one_line(&found.route);
     let taken = match &found.taken_by {

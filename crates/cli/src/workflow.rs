@@ -1,4 +1,5 @@
-//! `rulec workflow run`: a workflow of a rules file, run with the kinds of nodes that need no program of their own.
+//! `rulec workflow run`: runs a workflow of a rules file, with the node kinds that need no
+//! embedding program.
 
 use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
@@ -96,7 +97,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if report.is_complete() { Status::Fine } else { Status::Errors })
 }
 
-/// The workflow of that name, or the only one.
+/// Returns the workflow with this name, or the only one.
 pub fn named<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
     let program = rules.program();
     let known = || {
@@ -149,7 +150,7 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
     })
 }
 
-/// Registers the kinds that call the outside.
+/// Registers the node kinds that make network calls.
 #[cfg(feature = "http")]
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};

@@ -1,4 +1,4 @@
-//! Measures how long an editor waits for diagnostics after a key is pressed in a file of 2,000 routes:
+//! Measures how long an editor waits for diagnostics after a keystroke in a file of 2,000 routes:
 //! `cargo run --release -p rulec-lsp --example keystroke`.
 
 use lsp_server::{Connection, Message, Notification, Request};

@@ -1,4 +1,4 @@
-//! Each kind of request, answered from the analysis of the file it is about.
+//! Handlers for each kind of request. Each answer comes from the analysis of the requested file.
 
 use super::capabilities::{RUN_TEST, token_type};
 use super::findings;
@@ -13,7 +13,7 @@ use rulec_syntax::format;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Why a request cannot be answered, as a sentence for the author.
+/// Why a request cannot be answered, as a message for the user.
 pub struct Refusal(pub Message);
 
 pub type Answer<T> = Result<T, Refusal>;
@@ -77,7 +77,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
     Ok(Some(CompletionResponse::Array(items.collect())))
 }
 
-/// The symbol at a place, with where it is asked from.
+/// Returns the symbol at a position, and the resolved position of the request.
 fn symbol(workspace: &Workspace, at: &TextDocumentPositionParams) -> Option<(Place, SymbolId)> {
     let at = place(workspace, at)?;
     let found = at.known.analysis.index.at(at.file, at.offset)?;
@@ -164,7 +164,7 @@ fn symbol_kind(kind: Kind) -> SymbolKind {
 fn outline(lines: &Lines<'_>, entry: &Entry) -> DocumentSymbol {
     let inner: Vec<DocumentSymbol> = entry.inner.iter().map(|inner| outline(lines, inner)).collect();
     DocumentSymbol {
-        // A name must not be empty.
+        // The protocol does not allow an empty name.
         name: if entry.name.trim().is_empty() { "?".to_owned() } else { entry.name.clone() },
         detail: Some(entry.kind.word().to_owned()),
         kind: symbol_kind(entry.kind),
@@ -187,7 +187,7 @@ pub fn document_symbols(
     }))
 }
 
-/// The most symbols that are told of a workspace.
+/// Maximum number of symbols returned for a workspace search.
 const MAX_SYMBOLS: usize = 500;
 
 pub fn workspace_symbols(
@@ -230,7 +230,7 @@ pub fn semantic_tokens(
     let lines = known.lines(file);
     let (mut data, mut last) = (Vec::new(), Position { line: 0, character: 0 });
     for token in tokens::coloured(file, text, &known.analysis.index) {
-        // A token of several lines is told line by line.
+        // The protocol has no tokens that span lines, so such a token is reported line by line.
         let mut start = token.span.start;
         for part in text[token.span.range()].split_inclusive('\n') {
             let at = lines.position(start);
@@ -262,7 +262,7 @@ pub fn folds(workspace: &Workspace, params: FoldingRangeParams) -> Answer<Option
         let (start, end) = (lines.position(fold.start).line, lines.position(fold.end).line);
         FoldingRange {
             start_line: start,
-            // The line of a closing bracket stays.
+            // The line of a closing bracket stays visible.
             end_line: if fold.comment { end } else { end.saturating_sub(1).max(start) },
             kind: fold.comment.then_some(FoldingRangeKind::Comment),
             ..FoldingRange::default()
@@ -319,12 +319,12 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let uri = params.text_document.uri.to_string();
     let lens = |lens: rulec_ide::hints::Lens| {
-        // A lens without a command of its own says something; the command is empty then.
+        // A lens without a test only shows text; its command is empty.
         let (command, arguments) = match lens.test {
             Some(name) => (RUN_TEST.to_owned(), Some(vec![uri.clone().into(), name.into()])),
             None => (String::new(), None),
         };
-        // A title is no Markdown.
+        // A title is plain text, not Markdown.
         let title = lens.text.told_in(known.language).replace('`', "");
         let command = Some(Command { title, command, arguments });
         CodeLens { range: known.range(lens.span), command, data: None }
@@ -346,7 +346,7 @@ pub fn diagnostics(
     Ok(DocumentDiagnosticReportResult::Report(DocumentDiagnosticReport::Full(report)))
 }
 
-/// The text laid out: one edit, of what differs.
+/// Formats the document. Returns one edit that covers the differing part.
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let old = known.analysis.text(file);
@@ -362,7 +362,7 @@ pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer
     Ok(Some(vec![TextEdit { range, new_text: new[start..new.len() - end].to_owned() }]))
 }
 
-/// Runs a test; the answer says how it ended.
+/// Runs a test and returns its result.
 pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Option<serde_json::Value>> {
     let mut texts = params.arguments.iter().map(|argument| argument.as_str());
     let (RUN_TEST, Some(Some(uri)), Some(Some(name))) = (params.command.as_str(), texts.next(), texts.next())

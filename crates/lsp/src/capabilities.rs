@@ -1,12 +1,12 @@
-//! The abilities of the server, as it tells the editor when it starts.
+//! The capabilities that the server reports to the editor at startup.
 
 use ls_types::*;
 use rulec_ide::tokens::Class;
 
-/// The command that runs a test: the document's URI and the test's name are its arguments.
+/// The command that runs a test. Its arguments are the document's URI and the name of the test.
 pub const RUN_TEST: &str = "rulec.runTest";
 
-/// The kinds of tokens, in the order of [`Class`].
+/// The types of semantic tokens, in the order of [`Class`].
 fn token_types() -> Vec<SemanticTokenType> {
     vec![
         SemanticTokenType::COMMENT,
@@ -25,7 +25,7 @@ fn token_types() -> Vec<SemanticTokenType> {
     ]
 }
 
-/// The number of a kind of token, and its modifiers.
+/// Returns the protocol's token type and token modifiers of a class.
 pub fn token_type(class: Class, declares: bool) -> (u32, u32) {
     let documents = class == Class::Documentation;
     (class as u32, u32::from(declares) | u32::from(documents) << 1)
@@ -69,8 +69,8 @@ pub fn capabilities() -> ServerCapabilities {
                 ..SemanticTokensOptions::default()
             },
         )),
-        // Diagnostics are told unasked. An editor that were told of a provider too would show each twice; one that asks all
-        // the same is answered.
+        // The server pushes diagnostics. If it also advertised pulling, some editors would show
+        // each diagnostic twice. Pull requests are answered anyway.
         diagnostic_provider: None,
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {

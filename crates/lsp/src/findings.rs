@@ -1,4 +1,4 @@
-//! Diagnostics in the protocol's form.
+//! Converts diagnostics to the protocol's form.
 
 use super::workspace::Known;
 use ls_types::{
@@ -9,20 +9,20 @@ use rulec::{Code, FileId, Language, Message, Severity};
 use rulec_base::message;
 use rulec_config::Refused;
 
-/// The findings of compiling about a file, and those of the analysis. What is about no place stands at the
-/// beginning of the main file, the first one.
+/// Returns the compile diagnostics and the analysis findings for a file. Diagnostics without a span
+/// are placed at the start of the main file, which is the first one.
 pub fn of_file(known: &Known, file: FileId) -> Vec<Diagnostic> {
     let mut all = of_compiling(known, file);
     all.extend(of_analysis(known, file));
     all
 }
 
-/// The findings of compiling about a file.
+/// Returns the compile diagnostics for a file.
 pub fn of_compiling(known: &Known, file: FileId) -> Vec<Diagnostic> {
     about(known, file, known.analysis.diagnostics.iter())
 }
 
-/// The findings of the analysis about a file.
+/// Returns the analysis findings for a file.
 pub fn of_analysis(known: &Known, file: FileId) -> Vec<Diagnostic> {
     about(known, file, known.findings().iter().map(|finding| &finding.diagnostic))
 }
@@ -67,7 +67,7 @@ pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
     }
 }
 
-/// The fault of a settings file, at its place.
+/// Returns the error of a settings file, at its position.
 pub fn of_settings(refused: &Refused, language: Language) -> Diagnostic {
     let at = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
     let (line, column) = (refused.line.saturating_sub(1), refused.column.saturating_sub(1));

@@ -1,21 +1,22 @@
-//! Findings of the last analysis, which are shown until the next one stands. An analysis takes longer than compiling, so after
-//! an edit or a save its findings would vanish and come back a moment later.
+//! The findings of the last analysis, shown until the next analysis is complete. An analysis takes
+//! longer than compiling. Without this, findings would disappear after each edit or save and
+//! reappear a moment later.
 
 use ls_types::{Diagnostic, Uri};
 
-/// The findings of an analysis about a document, and its text then.
+/// The analysis findings for a document, and the analysed text.
 pub struct Kept {
     text: String,
     found: Vec<Diagnostic>,
 }
 
-/// The lines that two texts have in common.
+/// The lines that two texts have in common at their start and end.
 struct Common {
-    /// Those at the beginning.
+    /// Number of equal lines at the start.
     before: u32,
-    /// The first line of those at the end, in the earlier text.
+    /// The first of the equal lines at the end, as a line number in the earlier text.
     behind: u32,
-    /// The number of lines that the later text has more than the earlier.
+    /// Number of lines by which the later text is longer than the earlier text. May be negative.
     moved: i64,
 }
 
@@ -33,7 +34,7 @@ impl Common {
         }
     }
 
-    /// Moves a range to where its lines stand in the later text; false when they are not the same there.
+    /// Moves a range to its position in the later text. Returns false if its lines have changed.
     fn moves(&self, range: &mut ls_types::Range) -> bool {
         if range.end.line < self.before {
             return true;
@@ -53,7 +54,8 @@ impl Kept {
         Kept { text: text.to_owned(), found }
     }
 
-    /// The findings about a later text of the document: those of which each place that they name in it is the same still.
+    /// Returns the findings that are still valid for a later text of the document. A finding is
+    /// valid if the lines of all its ranges in the document are unchanged.
     pub fn in_text(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
         let common = Common::of(&self.text, text);
         let still = |found: &Diagnostic| {
@@ -76,7 +78,7 @@ mod tests {
         Range { start: Position { line: number, character: 1 }, end: Position { line: number, character: 2 } }
     }
 
-    /// A finding about a line, which names another.
+    /// Creates a finding about line `at` that also refers to line `related`.
     fn finding(at: u32, related: u32, uri: &Uri) -> Diagnostic {
         let location = Location { uri: uri.clone(), range: line(related) };
         let related = DiagnosticRelatedInformation { location, message: String::new() };

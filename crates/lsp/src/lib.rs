@@ -1,13 +1,14 @@
-//! The language server: what editors ask by the Language Server Protocol, answered by `rulec`'s `ide`. Everything that is
-//! known of rules is found out there; here are open documents, the workspace, and the protocol's forms.
+//! The language server: answers requests of the Language Server Protocol with the `rulec-ide`
+//! crate. All analysis happens there. This crate handles open documents, the workspace, and the
+//! types of the protocol.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `lines` | places as the protocol counts them: lines, and 16-bit units in a line |
-//! | `workspace` | open documents before those on disk, which file a fragment belongs to, analyses |
-//! | `answers` | each kind of request |
-//! | `kept` | findings of the last analysis, until the next one stands |
-//! | `server` | the loop: messages in, answers and diagnostics out |
+//! | `lines` | positions as the protocol counts them: lines, and UTF-16 code units in a line |
+//! | `workspace` | files (open documents first), the main file of each fragment, analyses |
+//! | `answers` | one handler for each kind of request |
+//! | `kept` | findings of the last analysis, shown until the next one is complete |
+//! | `server` | the main loop: receives messages, sends answers and diagnostics |
 
 mod answers;
 mod capabilities;

@@ -1,17 +1,17 @@
-//! Places as the protocol counts them: the line from 0, and in the line 16-bit units of the text. A place that a text has not is
-//! the nearest one that it has.
+//! Positions as the protocol counts them: the line from 0, and UTF-16 code units within the line. A
+//! position outside the text is moved to the nearest valid position.
 
 use ls_types::{Position, Range};
 use std::ops;
 use std::rc::Rc;
 
-/// The starts of a text's lines.
+/// A text with the byte offsets of its line starts.
 pub struct Lines<'t> {
     text: &'t str,
     starts: Rc<[u32]>,
 }
 
-/// The start of each line of a text.
+/// Returns the byte offset of the start of each line.
 pub fn starts(text: &str) -> Rc<[u32]> {
     let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, next)| next);
     std::iter::once(0).chain(breaks).collect()
@@ -22,19 +22,19 @@ impl<'t> Lines<'t> {
         Lines::at(text, starts(text))
     }
 
-    /// The lines of a text whose starts are known.
+    /// Creates an instance from known line starts.
     pub fn at(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
         Lines { text, starts }
     }
 
-    /// The text of a line, its line break included.
+    /// Returns the text of a line, including its line break.
     fn line(&self, line: usize) -> &'t str {
         let start = self.starts.get(line).map_or(self.text.len(), |start| *start as usize);
         let end = self.starts.get(line + 1).map_or(self.text.len(), |end| *end as usize);
         &self.text[start..end]
     }
 
-    /// The byte at a position.
+    /// Returns the byte offset of a position.
     pub fn offset(&self, position: Position) -> u32 {
         let Some(start) = self.starts.get(position.line as usize) else { return self.text.len() as u32 };
         let line = self.line(position.line as usize).trim_end_matches(['\n', '\r']);
@@ -48,7 +48,7 @@ impl<'t> Lines<'t> {
         start + line.len() as u32
     }
 
-    /// The position of a byte.
+    /// Returns the position of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
         let within = self.line(line);
@@ -76,7 +76,7 @@ mod tests {
             assert_eq!(lines.position(offset), position);
             assert_eq!(lines.offset(position), offset);
         }
-        // Inside a character, behind a line, behind the text.
+        // Inside a character, past the end of a line, past the end of the text.
         assert_eq!(lines.offset(at(0, 2)), 1);
         assert_eq!(lines.offset(at(0, 99)), 8);
         assert_eq!(lines.offset(at(9, 9)), 12);

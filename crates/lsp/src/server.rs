@@ -1,6 +1,6 @@
-//! The loop: messages in, answers and diagnostics out. One message is worked on at a time, so that an answer is about the
-//! texts as they were when it was asked; diagnostics of compiling come as soon as no message waits, those of the analysis
-//! when nobody has typed for a moment.
+//! The main loop: receives messages, sends answers and diagnostics. Messages are processed one at a
+//! time, so that each answer matches the text at the time of its request. Compile diagnostics are
+//! sent as soon as no message is waiting; analysis findings are sent after a pause in typing.
 
 use super::answers::{self, Answer};
 use super::capabilities::capabilities;
@@ -24,39 +24,39 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The pause in typing after which rules are analysed.
+/// How long typing must pause before the rules are analysed.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Why a server ended before it was told to.
+/// Why the server ended before the editor shut it down.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The editor does not speak the protocol, or has gone.
+    /// The editor violated the protocol, or the connection was lost.
     #[error("the editor broke the protocol: {0}")]
     Protocol(#[from] ProtocolError),
-    /// Standard input or output failed.
+    /// Reading standard input or writing standard output failed.
     #[error("standard input or output failed: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Serves the editor at standard input and output, until it says to stop. Findings are told in the language that is given,
-/// else in the editor's.
+/// Serves an editor over standard input and output until the editor shuts the server down.
+/// Diagnostics are in the given language, or else in the editor's language.
 ///
 /// # Errors
-/// When the editor breaks the protocol, or standard input or output fails.
+/// If the editor violates the protocol, or if standard input or output fails.
 pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection, language);
-    // The writer ends when nobody can write to it any more.
+    // The writer thread ends when all senders are dropped.
     drop(connection);
     threads.join()?;
     served
 }
 
-/// Serves the editor at the other end of a connection, as [`stdio`] does.
+/// Serves the editor at the other end of a connection, like [`stdio`].
 ///
 /// # Errors
-/// When the editor breaks the protocol.
+/// If the editor violates the protocol.
 pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), ServeError> {
     let (id, params) = connection.initialize_start()?;
     let result = InitializeResult {
@@ -80,25 +80,25 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     server.run()
 }
 
-/// The language that the editor shows itself in, where findings can be told in it.
+/// Returns the language of the editor if messages exist in that language, otherwise the default.
 fn language_of(locale: Option<&str>) -> Language {
     locale.and_then(Language::of_locale).unwrap_or_default()
 }
 
-/// True for an editor that tells of files on disk when it is asked to.
+/// True if the editor can notify the server of file changes on disk.
 fn can_watch(editor: &ClientCapabilities) -> bool {
     let workspace = editor.workspace.as_ref();
     let watched = workspace.and_then(|workspace| workspace.did_change_watched_files);
     watched.and_then(|watched| watched.dynamic_registration) == Some(true)
 }
 
-/// True for an editor that asks for code lenses anew when it is told to.
+/// True if the server can ask the editor to request code lenses again.
 fn can_refresh(editor: &ClientCapabilities) -> bool {
     let lenses = editor.workspace.as_ref().and_then(|workspace| workspace.code_lens.as_ref());
     lenses.and_then(|lenses| lenses.refresh_support) == Some(true)
 }
 
-/// The folders that the editor has open.
+/// Returns the folders that are open in the editor.
 #[allow(deprecated, reason = "older editors tell their folder in a field that is no longer used")]
 fn folders(params: InitializeParams) -> Vec<PathBuf> {
     match params.workspace_folders {
@@ -107,28 +107,28 @@ fn folders(params: InitializeParams) -> Vec<PathBuf> {
     }
 }
 
-/// The diagnostics that the editor has not been told.
+/// Which diagnostics have not been sent to the editor yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stale {
     No,
-    /// Those of compiling have been told.
+    /// Only analysis findings; the compile diagnostics have been sent.
     Analysis,
     All,
 }
 
-/// Diagnostics, and the version of the open document that they are about.
+/// Diagnostics, and the version of the open document to which they belong.
 type Told = (Option<i32>, Vec<ls_types::Diagnostic>);
 
 struct Server<'c> {
     connection: &'c Connection,
     workspace: Workspace,
-    /// The diagnostics that the editor was told last, by document.
+    /// The diagnostics that were last sent to the editor, by document URI.
     told: BTreeMap<String, Told>,
-    /// The findings of the last analysis, by document.
+    /// The findings of the last analysis, by document URI.
     kept: BTreeMap<String, Kept>,
-    /// True when the editor can be told to ask for code lenses anew.
+    /// Whether the server can ask the editor to request code lenses again.
     refreshes: bool,
-    /// The times that it was.
+    /// Number of such requests so far.
     refreshed: u32,
     stale: Stale,
 }
@@ -151,7 +151,7 @@ impl Server<'_> {
                 }
             };
             match message {
-                // The editor has gone.
+                // The editor closed the connection.
                 None => return Ok(()),
                 Some(Message::Request(request)) => {
                     if self.connection.handle_shutdown(&request)? {
@@ -166,7 +166,7 @@ impl Server<'_> {
         }
     }
 
-    /// Asks to be told of files that change on disk: rules, the lists they read, and settings.
+    /// Asks the editor to report changes on disk of rules, list files and settings.
     fn watch(&self) {
         let watchers = ["**/*.rules", "**/*.txt", "**/rulec.toml"].map(|glob| json!({ "globPattern": glob }));
         let method = notification::DidChangeWatchedFiles::METHOD;
@@ -177,12 +177,12 @@ impl Server<'_> {
         self.send(Message::Request(Request::new("files".to_owned().into(), method, params)));
     }
 
-    /// Sends a message. An editor that has gone is found out when it is read from.
+    /// Sends a message. A lost connection is detected at the next read.
     fn send(&self, message: Message) {
         let _ = self.connection.sender.send(message);
     }
 
-    /// Answers a request. A panic costs its own answer.
+    /// Answers a request. A panic affects only this answer.
     fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
@@ -248,7 +248,7 @@ impl Server<'_> {
         }
     }
 
-    /// Takes in what the editor tells of its documents.
+    /// Handles a notification of the editor about its documents.
     fn note(&mut self, notification: Notification) {
         match notification.method.as_str() {
             notification::DidOpenTextDocument::METHOD => {
@@ -290,12 +290,12 @@ impl Server<'_> {
         }
     }
 
-    /// Tells the diagnostics of the open documents and of the files that they are judged with, where they have changed.
+    /// Sends changed diagnostics of the open documents and of the files in the same rule sets.
     fn publish(&mut self) {
         let analysed = self.stale == Stale::Analysis;
         self.stale = if analysed { Stale::No } else { Stale::Analysis };
         let found = catch_unwind(AssertUnwindSafe(|| self.found(analysed)));
-        // A panic leaves the editor with what it was told last.
+        // After a panic, the editor keeps the diagnostics that were last sent.
         let Ok((mut found, kept)) = found else { return };
         if analysed {
             self.kept = kept;
@@ -303,7 +303,8 @@ impl Server<'_> {
         let gone: Vec<String> = self.told.keys().filter(|uri| !found.contains_key(*uri)).cloned().collect();
         found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
         for (uri, diagnostics) in found {
-            // Of an open document each version is told of; else what has changed.
+            // For an open document, diagnostics are sent for each version; for other files, only if
+            // they changed.
             let Ok(address) = uri.parse::<Uri>() else { continue };
             let version = self.workspace.documents().find(|(_, document)| document.uri == address);
             let version = version.map(|(_, document)| document.version);
@@ -320,7 +321,7 @@ impl Server<'_> {
             let method = notification::PublishDiagnostics::METHOD.to_owned();
             self.send(Message::Notification(Notification::new(method, params)));
         }
-        // Lenses say what hides a route, which an edit of another file may have changed.
+        // A lens can show which route hides another one. An edit of another file may change this.
         if analysed && self.refreshes {
             self.refreshed += 1;
             let method = request::CodeLensRefresh::METHOD.to_owned();
@@ -329,7 +330,8 @@ impl Server<'_> {
         }
     }
 
-    /// The diagnostics by document; once they are analysed, also what is kept of that. Until then what was kept stands.
+    /// Returns the diagnostics by document URI. After an analysis, also returns its findings to
+    /// keep; before the analysis, the kept findings are included.
     fn found(&self, analysed: bool) -> (BTreeMap<String, Vec<ls_types::Diagnostic>>, BTreeMap<String, Kept>) {
         let (mut all, mut mains, mut kept) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let mut of_file = |known: &Known, file, uri: &Uri| {

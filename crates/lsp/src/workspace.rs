@@ -1,5 +1,5 @@
-//! The files of the editor: open documents stand before those on disk. A file that others import is judged as a part of
-//! them, as `rulec check` judges a folder.
+//! The files of the editor. Open documents override files on disk. A file that other files import
+//! is analysed as part of them, as `rulec check` does for a folder.
 
 use super::lines::{self, Lines};
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-/// The most rule files of a workspace that are searched for imports.
+/// Maximum number of rule files of a workspace that are searched for imports.
 const MAX_FILES: usize = 2_000;
 
 /// An open document.
@@ -25,7 +25,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Puts a text in the place of a range, or of everything.
+    /// Replaces a range of the text, or the whole text if `range` is `None`.
     fn change(&mut self, range: Option<Range>, text: &str) {
         let Some(range) = range else {
             text.clone_into(&mut self.text);
@@ -37,25 +37,26 @@ impl Document {
     }
 }
 
-/// An analysis of a main file, as severe as the settings of its folder say: what they allow is not in it.
+/// The analysis of a main file, with the severities from the settings of its folder. Allowed
+/// warnings are removed.
 pub struct Known {
     pub analysis: Analysis,
     settings: Settings,
-    /// Why the settings cannot be used, which are the usual ones then.
+    /// The error if the settings are invalid. The default settings are then used.
     pub refused: Option<Refused>,
-    /// The language that findings are told in.
+    /// The language of the diagnostics.
     pub language: Language,
-    /// The folder that its files are named from.
+    /// The folder that file names are relative to.
     root: PathBuf,
     findings: OnceCell<Vec<Finding>>,
-    /// The starts of the lines of each file.
+    /// The line starts of each file.
     lines: Vec<OnceCell<Rc<[u32]>>>,
-    /// The address of each file, as the editor writes it where it is open.
+    /// The URI of each file. For an open document, exactly as the editor writes it.
     uris: Vec<Option<Uri>>,
 }
 
 impl Known {
-    /// The findings of the analysis, found out once.
+    /// Returns the findings of the analysis, which is computed once.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| {
             let options = AnalysisOptions::default().strict_ties(self.settings.strict_ties);
@@ -65,17 +66,17 @@ impl Known {
         })
     }
 
-    /// True for a warning that counts as an error here.
+    /// True for a warning that the settings raise to an error.
     pub fn is_denied(&self, code: Code) -> bool {
         self.settings.level(code) == Level::Deny
     }
 
-    /// The file of a path, where it has a part in this.
+    /// Returns the id of the file with this path, if it is part of this analysis.
     fn file(&self, path: &Path) -> Option<FileId> {
         self.analysis.file(&name_in(&self.root, path)?)
     }
 
-    /// The path of one of its files.
+    /// Returns the path of a file of this analysis.
     pub fn path(&self, file: FileId) -> PathBuf {
         self.root.join(self.analysis.sources.get(file).map_or("", |file| &file.name))
     }
@@ -88,7 +89,7 @@ impl Known {
         self.lines(span.file).range(span.range())
     }
 
-    /// The lines of one of its files.
+    /// Returns the lines of a file of this analysis.
     pub fn lines(&self, file: FileId) -> Lines<'_> {
         let text = self.analysis.text(file);
         match self.lines.get(file.0 as usize) {
@@ -98,7 +99,7 @@ impl Known {
     }
 }
 
-/// A place that a request is about.
+/// The resolved position of a request.
 pub struct Place {
     pub known: Rc<Known>,
     pub file: FileId,
@@ -108,12 +109,12 @@ pub struct Place {
 #[derive(Default)]
 pub struct Workspace {
     folders: Vec<PathBuf>,
-    /// The language that findings are told in.
+    /// The language of the diagnostics.
     language: Language,
     settings: RefCell<Found>,
     open: BTreeMap<PathBuf, Document>,
     analyses: RefCell<HashMap<PathBuf, Rc<Known>>>,
-    /// The files that each rule file of a folder imports.
+    /// The imports of each rule file. `None` until computed.
     imports: RefCell<Option<BTreeMap<PathBuf, Vec<PathBuf>>>>,
 }
 
@@ -122,12 +123,12 @@ impl Workspace {
         Workspace { folders, language, ..Workspace::default() }
     }
 
-    /// The language that the author is told things in.
+    /// Returns the language of messages to the user.
     pub fn language(&self) -> Language {
         self.language
     }
 
-    /// Takes folders away and puts others in.
+    /// Removes and adds workspace folders.
     pub fn change_folders(&mut self, gone: &[PathBuf], new: impl IntoIterator<Item = PathBuf>) {
         self.folders.retain(|folder| !gone.contains(folder));
         self.folders.extend(new);
@@ -144,7 +145,7 @@ impl Workspace {
         self.forget();
     }
 
-    /// Changes a document. What is known of files that have no part in it stays.
+    /// Changes a document. Only analyses that contain the document are discarded.
     pub fn change(&mut self, uri: &Uri, version: i32, changes: &[TextDocumentContentChangeEvent]) {
         let path = path_of(uri);
         let Some(document) = self.open.get_mut(&path) else { return };
@@ -156,19 +157,19 @@ impl Workspace {
         self.analyses.get_mut().retain(|_, known| known.file(&path).is_none());
     }
 
-    /// Forgets what is known: files have changed.
+    /// Discards all cached results, because files have changed.
     pub fn forget(&mut self) {
         self.analyses.get_mut().clear();
         *self.settings.get_mut() = Found::default();
         *self.imports.get_mut() = None;
     }
 
-    /// The open documents.
+    /// Returns the open documents.
     pub fn documents(&self) -> impl Iterator<Item = (&Path, &Document)> {
         self.open.iter().map(|(path, document)| (path.as_path(), document))
     }
 
-    /// The analysis that a file is judged by, and the file in it.
+    /// Returns the analysis to use for a file, and the id of the file in it.
     pub fn known(&self, path: &Path) -> Option<(Rc<Known>, FileId)> {
         let main = self.main_of(path);
         let judged = self.analysis(&main);
@@ -180,14 +181,14 @@ impl Workspace {
         Some((own, file))
     }
 
-    /// The place that a request is about.
+    /// Returns the resolved position of a request.
     pub fn place(&self, uri: &Uri, position: Position) -> Option<Place> {
         let (known, file) = self.known(&path_of(uri))?;
         let offset = known.lines(file).offset(position);
         Some(Place { known, file, offset })
     }
 
-    /// The analyses of all rule files, for what is asked of the whole workspace.
+    /// Returns the analyses of all rule files, for requests about the whole workspace.
     pub fn all(&self) -> Vec<Rc<Known>> {
         let files: BTreeSet<PathBuf> = self.with_imports(|imports| imports.keys().cloned().collect());
         let mains: BTreeSet<PathBuf> =
@@ -219,14 +220,16 @@ impl Workspace {
         known
     }
 
-    /// The folder that the imports of a file may not leave: the workspace's, or its own.
+    /// Returns the root folder for the imports of a file: the outermost workspace folder that
+    /// contains the file, or the file's own folder.
     fn root_of(&self, path: &Path) -> PathBuf {
         let around = self.folders.iter().filter(|folder| path.starts_with(folder));
         let widest = around.min_by_key(|folder| folder.components().count());
         widest.cloned().unwrap_or_else(|| path.parent().unwrap_or(Path::new("/")).to_owned())
     }
 
-    /// The file that a file is judged as a part of: one that imports it and that none imports, the first by name.
+    /// Returns the main file with which a file is analysed: a direct or indirect importer that no
+    /// file imports. If there are several, returns the first by path.
     fn main_of(&self, path: &Path) -> PathBuf {
         self.with_imports(|imports| {
             let importers = |path: &Path| {
@@ -267,7 +270,8 @@ impl Workspace {
     }
 }
 
-/// The rule files below a folder. Hidden folders are left out, and links not followed.
+/// Collects the rule files below a folder. Hidden folders are skipped, and links to folders are not
+/// followed.
 fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.flatten().collect();
@@ -287,7 +291,7 @@ fn collect(folder: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// The files that a text imports, as its statements say at the start of a line.
+/// Returns the files that a text imports with `import` statements at the start of a line.
 fn imported(text: &str, path: &Path) -> Vec<PathBuf> {
     let mut tokens = lex::tokens(text, 0).filter(|token| token.kind != TokenKind::White).peekable();
     let (mut found, mut begins) = (Vec::new(), true);
@@ -304,7 +308,7 @@ fn imported(text: &str, path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -317,13 +321,14 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// A path as it is named from a root.
+/// Returns a path relative to a root, with `/` separators.
 fn name_in(root: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components();
     Some(parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/"))
 }
 
-/// The path of a document; for one that has none, such as an unsaved one, a path that nothing else has.
+/// Returns the path of a document. A document without a path, such as an unsaved one, gets a unique
+/// path.
 pub fn path_of(uri: &Uri) -> PathBuf {
     match uri.to_file_path() {
         Some(path) if uri.as_str().starts_with("file:") => plain(&path),
@@ -331,7 +336,7 @@ pub fn path_of(uri: &Uri) -> PathBuf {
     }
 }
 
-/// True for what the settings do not allow.
+/// True unless the settings allow this warning.
 fn is_told(settings: &Settings, found: &Diagnostic) -> bool {
     found.is_error() || settings.level(found.code) != Level::Allow
 }
@@ -340,7 +345,7 @@ pub fn uri_of(path: &Path) -> Option<Uri> {
     Uri::from_file_path(path)
 }
 
-/// The files below a root: open documents before those on disk.
+/// The files below a root. Open documents override files on disk.
 struct Files<'w> {
     workspace: &'w Workspace,
     disk: Option<DiskLoader>,

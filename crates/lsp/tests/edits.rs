@@ -1,5 +1,5 @@
-//! Random edits: after each, the server that has seen them all answers like one that starts with the text.
-//! `RULEC_TIMES=70` tries seventy times as many as usual.
+//! Random edits: after each edit, a server that saw all edits must answer like a new server that
+//! opens the current text. `RULEC_TIMES=70` runs 70 times the usual number of edits.
 
 #[path = "../../../tests/support/random.rs"]
 #[allow(dead_code, reason = "edits use a part of it")]
@@ -27,7 +27,7 @@ payload pay rank 1 { name: string not blank
 test \"a refund\" { given text = \"refund\" expect refund }
 ";
 
-/// Pieces that are put in.
+/// Texts to insert.
 const PIECES: [&str; 16] = [
     "money",
     " and ",
@@ -94,7 +94,7 @@ impl Client {
     }
 }
 
-/// A place as the protocol counts it.
+/// Returns the protocol position of a byte offset.
 fn position(text: &str, offset: usize) -> Json {
     let before = &text[..offset];
     let line = before.matches('\n').count();
@@ -102,7 +102,8 @@ fn position(text: &str, offset: usize) -> Json {
     json!({ "line": line, "character": before[start..].encode_utf16().count() })
 }
 
-/// A place between two characters that an editor can be at: not inside a line break.
+/// Returns a random offset between two characters that an editor can address: never inside a line
+/// break.
 fn somewhere(text: &str, random: &mut Random) -> usize {
     let near = random.below(text.len() + 1);
     let fits = |at: &usize| {
@@ -111,7 +112,7 @@ fn somewhere(text: &str, random: &mut Random) -> usize {
     (0..=near).rev().find(fits).unwrap_or(0)
 }
 
-/// Each request, about a place.
+/// Returns one request of each kind, at this offset.
 fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
     let (document, position) = (json!({ "uri": URI }), position(text, at));
     let everything =
@@ -153,13 +154,13 @@ fn questions(text: &str, at: usize) -> Vec<(&'static str, Json)> {
 
 #[test]
 fn a_server_that_saw_every_edit_answers_like_a_fresh_one() {
-    // One run of edits, each upon what those before it left.
+    // A single run: each edit applies to the text that the previous edits produced.
     let seeds = trials::seeds(150);
     let (mut random, mut text) = (Random::new(seeds.start), BASE.to_owned());
     let mut client = Client::start(&text);
     for (version, _) in (1..).zip(seeds) {
         let (from, to) = (somewhere(&text, &mut random), somewhere(&text, &mut random));
-        // Most edits are small.
+        // Most edits only insert text.
         let (start, mut end) = (from.min(to), from.max(to));
         if random.below(4) > 0 || text.len() < BASE.len() / 2 {
             end = start;
@@ -182,7 +183,8 @@ fn a_server_that_saw_every_edit_answers_like_a_fresh_one() {
             let (method, params) = questions[random.below(questions.len())].clone();
             let (old, new) = (client.ask(method, params.clone()), fresh.ask(method, params));
             assert_eq!(old.get("result"), new.get("result"), "{method} after edit {version} of {text:?}");
-            // Only what cannot be done to such a text is refused.
+            // A request may fail only with the error code for requests that are impossible on this
+            // text.
             let refused = old["error"]["code"].as_i64().is_none_or(|code| code == -32803);
             assert!(refused && old["error"] == new["error"], "{method} after edit {version}: {old}");
         }

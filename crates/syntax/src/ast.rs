@@ -1,4 +1,4 @@
-//! The syntax tree: what the author wrote, with places, before any name or type is known.
+//! The syntax tree: the source text with spans, before names are resolved and types are checked.
 
 #![allow(missing_docs, reason = "most names say what they stand for")]
 
@@ -15,86 +15,88 @@ use rulec_base::diag::Code;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::operators::{Modifiers, Op};
 
-/// A name as written, without backquotes.
+/// An identifier as written, without its backquotes.
 pub type Ident = Spanned<String>;
 
-/// One statement with what stands before it.
+/// One statement with the doc comments and `allow` comments before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     pub kind: StatementKind,
-    /// From its first word to its end.
+    /// The span from the first word of the statement to its end.
     pub span: Span,
-    /// The text of the `##` lines before it, without the marks, joined by line feeds.
+    /// The text of the preceding `##` lines, without the `##`, joined by line feeds.
     pub docs: String,
-    /// The `# rulec: allow CODE reason` lines before it.
+    /// The preceding `# rulec: allow CODE reason` comments.
     pub allows: Vec<Allow>,
 }
 
 /// A `# rulec: allow W0123 reason` comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allow {
-    /// The silenced warning; `None` when the code is unknown or no warning.
+    /// The suppressed warning. `None` if the code is unknown or is not a warning.
     pub code: Option<Code>,
-    /// The whole comment.
+    /// The span of the whole comment.
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
-    /// `import "shared/words.rules"`
+    /// Syntax: `import "shared/words.rules"`.
     Import { path: Spanned<String> },
-    /// `input { text: string }`
+    /// Syntax: `input { text: string }`.
     Input { fields: Vec<Field> },
-    /// `handler file_handler(kind: string, limit?: int) requires permission "files"`
+    /// Syntax: `handler file_handler(kind: string, limit?: int) requires permission "files"`.
     Handler { name: Ident, params: Vec<Field>, requires: Vec<Spanned<String>> },
-    /// `list file_words = ["file", "files"]` or `list big = from "words.txt"`
+    /// Syntax: `list file_words = ["file", "files"]` or `list big = from "words.txt"`.
     List { name: Ident, source: ListSource },
-    /// `let trusted = ctx.user.role == "admin"`
+    /// Syntax: `let trusted = ctx.user.role == "admin"`.
     Let { name: Ident, value: Expr },
-    /// `def asks_to(verbs: list<string>) = text contains word any verbs`
+    /// Syntax: `def asks_to(verbs: list<string>) = text contains word any verbs`.
     Def { name: Ident, params: Vec<Field>, body: Expr },
-    /// `extern fn score(text: string) -> float`
+    /// Syntax: `extern fn score(text: string) -> float`.
     Extern { name: Ident, params: Vec<Field>, result: TypeExpr },
-    /// `settings { case: insensitive, normalize: nfkc }`
+    /// Syntax: `settings { case: insensitive, normalize: nfkc }`.
     Settings {
-        /// Each setting and its value, a word or a literal.
+        /// Each setting and its value; the value is an identifier or a literal.
         entries: Vec<(Ident, Expr)>,
     },
-    /// `type Order = { total: number }`
+    /// Syntax: `type Order = { total: number }`.
     Type { name: Ident, ty: TypeExpr },
-    /// `route NAME priority 10 when COND -> TARGET`
+    /// Syntax: `route NAME priority 10 when COND -> TARGET`.
     Route(Route),
-    /// `default -> TARGET`
+    /// Syntax: `default -> TARGET`.
     Default { target: Target },
-    /// `table NAME { route … default … }`
+    /// Syntax: `table NAME { route … default … }`.
     Table { name: Ident, statements: Vec<Statement> },
-    /// `test "name" { given text = "x"  expect route }`
+    /// Syntax: `test "name" { given text = "x"  expect route }`.
     Test(Test),
-    /// `choice NAME { branch ID all { COND; COND }  default branch ID }`
+    /// Syntax: `choice NAME { branch ID all { COND; COND }  default branch ID }`.
     Choice(Choice),
-    /// `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`
+    /// Syntax: `flow NAME "what it does" keyword exact ["hi"] -> "flow id"`.
     Flow(Flow),
-    /// `flow tool NAME "what it does" { endpoint: { url: "https://…" } }`
+    /// Syntax: `flow tool NAME "what it does" { endpoint: { url: "https://…" } }`.
     FlowTool(FlowTool),
-    /// `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`
+    /// Syntax: `router NAME(output) { when COND -> next[1]  otherwise -> next[0] loopback }`.
     Router(Router),
-    /// `workflow council { node draft echo -> review  node review vote { threshold: 0.6 } -> draft, done by verdict }`
+    /// Syntax: `workflow council { node draft echo -> review  node review vote { threshold: 0.6 }
+    /// -> draft, done by verdict }`
     Workflow(Workflow),
-    /// `intent refund { keywords ["refund"] examples ["I want my money back"] }`
+    /// Syntax: `intent refund { keywords ["refund"] examples ["I want my money back"] }`.
     Intent(Intent),
-    /// `entity order matches r"order (?<id>[0-9]+)"`
+    /// Syntax: `entity order matches r"order (?<id>[0-9]+)"`.
     Entity(Entity),
-    /// `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`
+    /// Syntax: `lexicon anger { "furious": 0.8, "annoyed": 0.4 }`.
     Lexicon(Lexicon),
-    /// `payload respond rank 9 { response: string not blank }`
+    /// Syntax: `payload respond rank 9 { response: string not blank }`.
     Payload(Payload),
-    /// `group node(kind: string) { … }`: rules that payloads include.
+    /// `group node(kind: string) { … }`: a named set of rules that payloads can include.
     Group(Group),
 }
 
 impl StatementKind {
-    /// The words a statement begins with, and its name: what edits call it by. An import is called by its path, and of
-    /// the kinds without a name, for which it is empty, a file or table has one.
+    /// Returns the keyword of the statement and its name, which together identify the statement for
+    /// edits. The name of an import is its path. The name is empty for statement kinds without a
+    /// name; a file or table contains at most one statement of each such kind.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
@@ -127,23 +129,23 @@ impl StatementKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub name: Ident,
-    /// The question to a language model, in place of conditions.
+    /// The question for a language model, used instead of conditions.
     pub question: Option<Spanned<String>>,
-    /// True when the user is to see what is chosen, and why.
+    /// Whether the choice and its reason should be shown to the user.
     pub to_user: bool,
     pub branches: Vec<Branch>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// The id that the decision answers with.
+    /// The id that the decision returns if this branch is chosen.
     pub id: Ident,
     pub default: Option<Span>,
-    /// Its meaning, for a language model.
+    /// What the branch means, as a hint for a language model.
     pub meaning: Option<Spanned<String>>,
-    /// True if one condition is enough.
+    /// Whether one true condition is enough; otherwise all conditions must be true.
     pub any: bool,
-    /// Its conditions; `None` without braces.
+    /// The conditions in braces. `None` if the branch has no braces.
     pub conditions: Option<Vec<Expr>>,
     pub locals: Locals,
     pub span: Span,
@@ -152,73 +154,74 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     pub name: Ident,
-    /// Its description, for a language model.
+    /// The description of the flow for a language model.
     pub description: Option<Spanned<String>>,
     pub trigger: Trigger,
-    /// The id that the decision answers with.
+    /// The id that the decision returns if this flow is chosen.
     pub id: Ident,
 }
 
-/// The tool by which all flows are executed.
+/// The tool that executes all flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTool {
     pub name: Ident,
-    /// Its description, for a language model.
+    /// The description of the tool for a language model.
     pub description: Option<Spanned<String>>,
-    /// Constants: where it calls, and what its parameter means.
+    /// Constant settings, such as the endpoint and the description of the tool's parameter.
     pub entries: Vec<(Ident, Expr)>,
 }
 
-/// The way messages find a flow.
+/// How a message triggers a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trigger {
-    /// `keyword exact [ … ]`
+    /// Syntax: `keyword exact [ … ]`.
     Keyword {
-        /// `exact`, `contains` or `regex`.
+        /// The match mode: `exact`, `contains` or `regex`.
         matching: Ident,
         patterns: Expr,
     },
-    /// `intent [ examples ] keywords [ … ]`
+    /// Syntax: `intent [ examples ] keywords [ … ]`.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Router {
     pub name: Ident,
-    /// The name of the node's output.
+    /// The name that the cases use for the output of the node.
     pub param: Ident,
-    /// Its cases; the one without condition is `otherwise`.
+    /// The cases. The case without a condition is `otherwise`.
     pub cases: Vec<RouterCase>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouterCase {
-    /// After `when`; `None` for `otherwise`.
+    /// The condition after `when`. `None` for `otherwise`.
     pub condition: Option<Expr>,
     pub locals: Locals,
-    /// `next`, `next[0]`, node names and ids, fields of the output that hold them.
+    /// The nodes that run next: `next`, `next[0]`, node names or ids, or fields of the output that
+    /// contain node names.
     pub destinations: Vec<Expr>,
     pub loopback: Option<Span>,
     pub span: Span,
 }
 
-/// A graph of nodes; it begins at the first.
+/// A graph of nodes. Execution starts at the first node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workflow {
     pub name: Ident,
-    /// `passthrough session, user_id`: fields that every node hands on.
+    /// `passthrough session, user_id`: fields that every node copies to its output.
     pub passthrough: Vec<Ident>,
     pub nodes: Vec<Node>,
 }
 
-/// `node NAME KIND { config } within 2s -> next, next by ROUTER`
+/// A node of a workflow: `node NAME KIND { config } within 2s -> next, next by ROUTER`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub id: Ident,
-    /// The name under which its processor is registered, or `parallel`.
+    /// The name under which the processor of the node is registered, or `parallel`.
     pub kind: Ident,
     pub config: Vec<(Ident, Expr)>,
-    /// The longest it may take, in seconds.
+    /// The time limit of the node, in seconds.
     pub within: Option<Spanned<Literal>>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,
@@ -227,9 +230,9 @@ pub struct Node {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListSource {
-    /// Written in place.
+    /// The elements, written in the statement itself.
     Elements(Expr),
-    /// `from "words.txt"`: one a line.
+    /// `from "words.txt"`: a file with one element per line.
     File(Spanned<String>),
 }
 
@@ -238,79 +241,82 @@ pub struct Route {
     pub name: Ident,
     pub priority: Option<Spanned<i64>>,
     pub disabled: Option<Span>,
-    /// After `when`.
+    /// The condition after `when`.
     pub condition: Expr,
     pub locals: Locals,
-    /// After `->`.
+    /// The target after `->`.
     pub target: Target,
 }
 
-/// The names that one rule gives to conditions and values: `where a = x > 3, b = y`.
+/// The local names of one rule with their values: `where a = x > 3, b = y`.
 pub type Locals = Vec<(Ident, Expr)>;
 
-/// The end that a decision leads to.
+/// The target of a route: a handler or another table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// `handler(name: expr) { metadata }`
+    /// Syntax: `handler(name: expr) { metadata }`.
     Handler {
         name: Ident,
-        /// Its arguments; `None` without parentheses.
+        /// The arguments. Empty if there are no parentheses.
         args: Vec<(Ident, Expr)>,
         /// The constants in braces.
         metadata: Vec<(Ident, Expr)>,
         span: Span,
     },
-    /// `goto TABLE`
+    /// Syntax: `goto TABLE`.
     Goto { table: Ident, span: Span },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// The name, which says what the test shows.
+    /// The name, which describes what the test checks.
     pub name: Spanned<String>,
-    /// `given ctx.count = 3`: a path and a constant.
+    /// `given ctx.count = 3`: each path with its constant value.
     pub given: Vec<(Vec<Ident>, Expr)>,
-    /// `given text, ctx.count`: the fields that each case gives a value.
+    /// `given text, ctx.count`: the fields that every case sets.
     pub columns: Vec<Vec<Ident>>,
-    /// One, or one for each case.
+    /// The expected results: one per case, or a single one if the test has no columns.
     pub expects: Vec<Expectation>,
 }
 
-/// `expect refunds -> refund_handler(amount: 5) for "refund please", 5`
+/// An expected result: `expect refunds -> refund_handler(amount: 5) for "refund please", 5`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`; empty where only what follows is expected.
+    /// The expected outcome: `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`.
+    /// Empty if only the parts after the path are expected.
     pub path: Vec<Ident>,
-    /// The rules a payload breaks: `expect KIND.reject "KIND.field.type" at "field"`.
+    /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
+    /// Each element is a rule id and an optional path.
     pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
-    /// Behind the arrow: a handler, or next nodes.
+    /// The expected handler or next nodes after `->`.
     pub then: Option<ExpectedThen>,
-    /// `score >= 0.6`
+    /// The expected score, such as `score >= 0.6`: operator and number.
     pub score: Option<(Spanned<String>, Spanned<Literal>)>,
-    /// The values of the columns, behind `for`.
+    /// The values of the columns, after `for`.
     pub values: Vec<Expr>,
     pub span: Span,
 }
 
-/// `-> refund_handler(amount: 5) { queue: "fast" }`, `-> debate, ballot loopback`
+/// An expected target: `-> refund_handler(amount: 5) { queue: "fast" }` or
+/// `-> debate, ballot loopback`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedThen {
-    /// A handler, or the next nodes.
+    /// The name of a handler, or the names of the next nodes.
     pub names: Vec<Ident>,
     pub args: Vec<(Ident, Expr)>,
     pub metadata: Vec<(Ident, Expr)>,
-    /// The word, where the way leads back.
+    /// The span of the word `loopback`, if present.
     pub loopback: Option<Span>,
 }
 
-/// A field of an `input` or record type, or a parameter.
+/// A field of an `input` type or record type, or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     pub name: Ident,
-    /// `?` after the name.
+    /// Whether `?` follows the name.
     pub optional: bool,
     pub ty: TypeExpr,
-    /// `@private` after the type.
+    /// Whether `@private` follows the type.
     pub private: bool,
 }
 
@@ -322,67 +328,67 @@ pub struct TypeExpr {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeKind {
-    /// `string`, `Order`.
+    /// A type name, such as `string` or `Order`.
     Name(String),
-    /// `list<T>`; `list` alone is `list<any>`.
+    /// `list<T>`. `list` without an element type means `list<any>`.
     List(Option<Box<TypeExpr>>),
-    /// `dict<T>`; `dict` alone is `dict<any>`.
+    /// `dict<T>`. `dict` without a value type means `dict<any>`.
     Dict(Option<Box<TypeExpr>>),
-    /// `{ field: T, field?: T }`
+    /// Syntax: `{ field: T, field?: T }`.
     Record(Vec<Field>),
 }
 
-/// An expression as written: values and conditions share one syntax.
+/// An expression as written. Values and conditions share one syntax.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,
-    /// Its place in the file, parentheses included.
+    /// The span of the expression, parentheses included.
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    /// `"text"`, `3`, `0.5`, `true`; units are already applied.
+    /// `"text"`, `3`, `0.5`, `true`. Units are already applied to numbers.
     Literal(Literal),
     Name(String),
-    /// `base.name`
+    /// Syntax: `base.name`.
     Field(Box<Expr>, Ident),
-    /// `base[index]`
+    /// Syntax: `base[index]`.
     Index(Box<Expr>, Box<Expr>),
-    /// `[a, b]`
+    /// Syntax: `[a, b]`.
     List(Vec<Expr>),
-    /// `{ key: value }`, in tests and metadata.
+    /// `{ key: value }`, allowed in tests and metadata.
     Record(Vec<(Ident, Expr)>),
-    /// `name(a, size: b)`
+    /// Syntax: `name(a, size: b)`.
     Call(Ident, Vec<Arg>),
-    /// `not x` or `-x`
+    /// Syntax: `not x` or `-x`.
     Unary(Spanned<Op>, Box<Expr>),
-    /// `a and b and c`, `a or b or c`, `a unless b unless c`: the operator over two or more operands, flat,
-    /// so that a long chain is no deep tree.
+    /// `a and b and c`, `a or b or c`, `a unless b unless c`: one operator with two or more
+    /// operands. The operands are a flat list, so that a long chain does not become a deep tree.
     Logic(Op, Vec<Expr>),
-    /// `if C then a else b`: the condition, then the two values.
+    /// `if C then a else b`: the condition, the first value and the second value.
     If(Box<[Expr; 3]>),
-    /// `a OP b`, where the operator is none of logic
+    /// `a OP b`, where the operator is not `and`, `or` or `unless`.
     Binary(Box<Binary>),
-    /// `x is missing`, `x is present`
+    /// Syntax: `x is missing`, `x is present`.
     Presence {
         operand: Box<Expr>,
-        /// [`Op::IsMissing`] or [`Op::IsPresent`] and where it stands.
+        /// [`Op::IsMissing`] or [`Op::IsPresent`] with its span.
         op: Spanned<Op>,
     },
-    /// `x as number`
+    /// Syntax: `x as number`.
     As(Box<Expr>, TypeExpr),
-    /// `3..10` or `3..=10`, right of `in` only.
+    /// `3..10` or `3..=10`; allowed only to the right of `in`.
     Range {
         start: Box<Expr>,
-        /// The last value, or the first past it.
+        /// The upper bound.
         end: Box<Expr>,
-        /// True if `end` is the last value.
+        /// Whether the upper bound belongs to the range.
         inclusive: bool,
     },
-    /// `all { c; c }`, `any { c; c }`, `none { c; c }`
+    /// Syntax: `all { c; c }`, `any { c; c }`, `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// `any x in L: C`, `all x in L: C`, `count x in L: C`
+    /// Syntax: `any x in L: C`, `all x in L: C`, `count x in L: C`.
     Quantifier {
         kind: QuantifierKind,
         var: Ident,
@@ -394,19 +400,19 @@ pub enum ExprKind {
 /// An argument of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arg {
-    /// The parameter it is for, where that is said; else the place says it.
+    /// The name of the parameter, for a named argument. `None` for a positional argument.
     pub name: Option<Ident>,
     pub value: Expr,
 }
 
-/// An operator between two operands.
+/// A binary operator with its two operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binary {
-    /// The operator and where it stands, `not` and modifiers before the right operand included.
+    /// The operator. Its span includes `not` and the modifiers before the right operand.
     pub op: Spanned<Op>,
-    /// True if `not` stands before it (`not contains`, `not in`).
+    /// Whether `not` precedes the operator (`not contains`, `not in`).
     pub negated: bool,
-    /// `word`, `any`, `ignoring case` and where they stand.
+    /// The modifiers `word`, `any`, `ignoring case` and their spans.
     pub modifiers: Modifiers,
     pub left: Expr,
     pub right: Expr,
@@ -419,24 +425,25 @@ pub enum BlockKind {
     None,
 }
 
-/// The quantifiers over a list's elements.
+/// The quantifiers over the elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantifierKind {
     Any,
     All,
-    /// For how many elements the condition holds.
+    /// Counts the elements for which the condition is true.
     Count,
 }
 
 /// A constant as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// Text with escapes resolved.
+    /// A string with its escapes resolved.
     String(String),
     Int(i64),
-    /// A number with a fraction or exponent.
+    /// A number with a fraction or an exponent.
     Float(f64),
     Bool(bool),
-    /// `null`, `none`, `nil` where a value is wanted; the checker says to write `is missing`.
+    /// `null`, `none` or `nil` where a value is expected. The checker suggests `is missing`
+    /// instead.
     Null,
 }

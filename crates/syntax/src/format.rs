@@ -1,17 +1,18 @@
-//! The formatter: one way to lay out a rules file, so that nobody discusses it and a change shows as what it is. It
-//! moves white space and nothing else. It works over the lossless tokens and the outline that the parser gives, so it
-//! has no grammar of its own; what cannot be read stays exactly as it stands.
+//! The formatter. It applies one fixed style to a rules file, so that changes show up as small
+//! diffs. It changes only white space. It uses the lossless tokens and the outline of the parser,
+//! so it needs no grammar of its own. Statements that do not parse keep their text.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `gap` | what stands between two tokens: spaces, line breaks, comments |
-//! | `build` | a statement as events: tokens, places where a line may break, groups |
-//! | `block` | brackets and what is in them |
+//! | `gap` | the text between two tokens: spaces, line breaks, comments |
+//! | `build` | converts a statement into events: tokens, possible line breaks, groups |
+//! | `block` | brackets and their contents |
 //! | `item` | the items of payloads and groups |
-//! | `layout` | which groups stand on one line, and the writing of the lines |
+//! | `layout` | decides which groups fit on one line, and writes the lines |
 //!
-//! The style: two spaces for each level, at most 100 columns. What the author wrote over several lines stays so, at all
-//! its places alike; what does not fit is broken from the outside in; plain lists fill their lines.
+//! The style indents two spaces per level and limits lines to 100 columns. A group that the author
+//! wrote over several lines stays broken, at all of its possible line breaks. A group that does not
+//! fit is broken from the outside in. Plain lists fill their lines.
 
 mod block;
 mod build;
@@ -29,37 +30,39 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Columns of a line, as far as the text can be broken.
+/// Maximum columns per line, as far as the text can be broken.
 const WIDTH: usize = 100;
-/// Columns of a level.
+/// Columns of indentation per level.
 const STEP: usize = 2;
 
-/// A text laid out.
+/// The result of formatting a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Formatted {
-    /// The text.
+    /// The formatted text.
     pub text: String,
-    /// The lines of the old text, from 1, at which statements with errors begin, which stay as they are.
+    /// Line numbers (from 1) in the old text at which statements with errors begin. These
+    /// statements keep their text.
     pub left: Vec<usize>,
 }
 
-/// The formatter's own mistake: the text would no longer say the same.
+/// An internal error of the formatter: the formatted text would have a different meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 pub struct Changed {
-    /// The line of the old text, from 1.
+    /// Line number in the old text, from 1.
     pub line: usize,
 }
 
 impl Changed {
-    /// The mistake, which each language has its own words for.
+    /// Returns the error as a message that can be localized.
     pub fn in_words(&self) -> Message {
         message!("formatting would change what it says at line {}", self.line)
     }
 }
 
-/// Lays out a rules file. Formatting what comes out changes nothing more. A file with statements that cannot be read stays as
-/// it stands where laying it out would change what its statements are.
+/// Formats a rules file. Formatting the result again changes nothing. If a file contains statements
+/// that do not parse, and formatting would change where statements begin, the whole file stays
+/// unchanged.
 pub fn format(text: &str) -> Result<Formatted, Changed> {
     let before = outline(text);
     let mut file = File { gaps: Gaps::new(text, &before.tokens), outline: &before, left: Vec::new() };
@@ -71,7 +74,8 @@ pub fn format(text: &str) -> Result<Formatted, Changed> {
     let left = file.left.iter().map(|token| line(text, &before.tokens, *token)).collect();
     match difference(text, &before, &formatted) {
         None => Ok(Formatted { text: formatted, left }),
-        // Brackets that are not closed leave columns to say where statements begin, and laying them out changes columns.
+        // With unclosed brackets, columns decide where statements begin, and formatting changes
+        // columns.
         Some(_) if !left.is_empty() => Ok(Formatted { text: text.to_owned(), left }),
         Some(token) => Err(Changed { line: line(text, &before.tokens, token) }),
     }
@@ -82,7 +86,7 @@ fn line(text: &str, tokens: &[Token], token: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..until]).count() + 1
 }
 
-/// The number of a token near which two texts are not the same tokens, comments and statements.
+/// Returns the index of a token near the first difference in tokens, comments or statements.
 fn difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
     let after = outline(formatted);
     let (old, new) = (&before.tokens, &after.tokens);
@@ -106,20 +110,20 @@ fn difference(text: &str, before: &Outline, formatted: &str) -> Option<usize> {
 struct File<'a> {
     gaps: Gaps<'a>,
     outline: &'a Outline,
-    /// The tokens at which statements begin that are left as they stand.
+    /// The first tokens of the statements that keep their text.
     left: Vec<usize>,
 }
 
 impl File<'_> {
-    /// Writes statements one behind the other, and what lies between them; `next` is the first token that has not been
-    /// written. Returns the first token behind them.
+    /// Writes consecutive statements and the tokens between them. `next` is the first token that
+    /// has not been written. Returns the first token after the statements.
     fn pieces(&mut self, pieces: &[Piece], mut next: usize, indent: usize, writer: &mut Writer<'_>) -> usize {
         let from = next;
         for piece in pieces {
             next = self.loose(next..piece.tokens.start, indent, writer);
             let start = piece.tokens.start;
             if !piece.is_sound && start > 0 && self.gaps.lines(start) == 0 {
-                // At the start of a line it might be read otherwise.
+                // At the start of a line, the statement could parse differently.
                 writer.as_it_stands(&self.gaps, start);
             } else {
                 let place = if next == from && indent > 0 { Place::First } else { Place::Between };
@@ -154,7 +158,8 @@ impl File<'_> {
         end
     }
 
-    /// Writes tokens that belong to no statement where they stand: behind what is before them, or on a line of their own.
+    /// Writes tokens that belong to no statement. Each stays on the line of the previous token, or
+    /// on its own line.
     fn loose(&self, tokens: Range<usize>, indent: usize, writer: &mut Writer<'_>) -> usize {
         let end = tokens.end;
         for token in tokens {

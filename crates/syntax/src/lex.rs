@@ -1,6 +1,6 @@
-//! The lossless tokens of a file: every byte belongs to exactly one token, white space and comments
-//! included. They serve recovery (the split into statements), the checks on characters, and the
-//! formatter. The grammar in `grammar/rules.pest` reads a code of each.
+//! The lossless tokens of a file. Every byte belongs to exactly one token, white space and comments
+//! included. The tokens serve error recovery (splitting into statements), character checks and the
+//! formatter. The grammar in `grammar/rules.pest` reads one code character per token.
 
 use logos::Logos;
 use rulec_base::span::{FileId, Span};
@@ -9,19 +9,19 @@ use rulec_base::span::{FileId, Span};
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "some have one spelling, which says all")]
 pub enum TokenKind {
-    /// Spaces and tabs; also the wide space of Chinese and Japanese keyboards.
+    /// Spaces and tabs, and the wide space of Chinese and Japanese keyboards.
     #[regex("[ \t\r\u{0B}\u{0C}\u{A0}\u{3000}]+")]
     White,
     #[token("\n")]
     Newline,
     /// The byte order mark at the start of a file.
     Bom,
-    /// `# …` to the end of the line.
+    /// `# …` up to the end of the line.
     #[regex("#[^\n]*", allow_greedy = true)]
     Comment,
-    /// `## …`: documents the statement that follows.
+    /// `## …`: documents the next statement.
     DocComment,
-    /// `// …`: no comment of this language, but read as one once it is reported.
+    /// `// …`: not a comment of this language. It is reported, then treated as a comment.
     #[regex("//[^\n]*", allow_greedy = true)]
     SlashComment,
     /// A word of Unicode letters, digits and `_`: a name, a keyword or an operator.
@@ -30,31 +30,32 @@ pub enum TokenKind {
     /// A name in backquotes.
     #[regex("`[^`\r\n]+`")]
     Quoted,
-    /// A number with its unit.
+    /// A number with its optional unit.
     #[regex(r"[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9][0-9_]*)?\p{XID_Continue}*")]
     Number,
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*""#)]
     String,
-    /// `r"…"`, `r#"…"#`; may span lines.
+    /// `r"…"`, `r#"…"#`; may span several lines.
     #[regex("r#*\"", raw_string)]
     RawString,
-    /// A string without its closing quote; ends with the line.
+    /// A string without a closing quote; ends at the end of the line.
     #[regex(r#""([^"\\\r\n]|\\[^\r\n])*\\?"#)]
     UnclosedString,
-    /// A raw string without its closing quote, ending with the line; or one with too many `#`.
+    /// A raw string with too many `#`, or without a closing quote. An unclosed one ends at the end
+    /// of the line.
     UnclosedRaw,
-    /// `'…'`: no string of this language.
+    /// `'…'`: not a valid string in this language.
     #[regex("'[^'\r\n]*'")]
     SingleQuoted,
-    /// A string in typographic quotes: no string of this language.
+    /// A string in typographic quotes: not valid in this language.
     #[regex("[“”„«「][^“”\"»」\r\n]*[“”»」]")]
     SmartQuoted,
-    /// `->`, and `=>` and `→`, which are reported and read as it.
+    /// `->`. Also `=>` and `→`, which are reported and treated as `->`.
     #[token("->")]
     #[token("=>")]
     #[token("→")]
     Arrow,
-    /// Symbols that are, or look like, operators; also `=`.
+    /// Operators, `=`, and symbols that look like operators.
     #[regex(r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=")]
     #[regex(r"[<>+\-*/%=!?&|^~]")]
     Operator,
@@ -80,14 +81,14 @@ pub enum TokenKind {
     Dot,
     #[token("@")]
     At,
-    /// A character that no statement can hold.
+    /// A character that is not allowed in any statement.
     Stray,
 }
 
-/// The most `#` a raw string may have at its ends; the grammar has an alternative for each.
+/// Maximum number of `#` on each side of a raw string. The grammar has one alternative per number.
 pub const MAX_HASHES: usize = 8;
 
-/// Finds the end of a raw string whose opening `r##"` has been read.
+/// Finds the end of a raw string after its opening `r##"`.
 fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
     let hashes = lexer.slice().len() - 2;
     let rest = lexer.remainder();
@@ -100,19 +101,19 @@ fn raw_string(lexer: &mut logos::Lexer<'_, TokenKind>) -> Result<(), ()> {
         }
         from = after;
     }
-    // Unclosed: for recovery it ends with the line.
+    // For recovery, an unclosed raw string ends at the end of the line.
     lexer.bump(rest.find(['\n', '\r']).unwrap_or(rest.len()));
     Err(())
 }
 
 impl TokenKind {
-    /// Returns true for white space and comments, which stand between any two tokens.
+    /// True for white space and comments, which may appear between any two tokens.
     pub fn is_trivia(self) -> bool {
         use TokenKind::{Bom, Comment, DocComment, Newline, SlashComment, White};
         matches!(self, White | Newline | Bom | Comment | DocComment | SlashComment)
     }
 
-    /// Returns true for what no statement can hold, which is reported as such.
+    /// True for tokens that are not allowed in any statement, and are reported as errors.
     pub fn is_unreadable(self) -> bool {
         use TokenKind::{SingleQuoted, SmartQuoted, Stray, UnclosedRaw, UnclosedString};
         matches!(self, Stray | UnclosedString | UnclosedRaw | SingleQuoted | SmartQuoted)
@@ -128,14 +129,14 @@ impl TokenKind {
         matches!(self, TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace)
     }
 
-    /// Returns true if an operand may end with it.
+    /// True if an operand may end with this token.
     pub fn ends_operand(self) -> bool {
         use TokenKind::{Number, Quoted, RawString, String, Word};
         matches!(self, Word | Quoted | Number | String | RawString) || self.closes()
     }
 }
 
-/// A piece of a file.
+/// A token: its kind and byte range in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "a kind and a range of bytes")]
 pub struct Token {
@@ -145,18 +146,19 @@ pub struct Token {
 }
 
 impl Token {
-    /// Its text in the file it was cut from.
+    /// Returns the text of the token. `file` must be the text that was tokenized.
     pub fn text(self, file: &str) -> &str {
         &file[self.start as usize..self.end as usize]
     }
 
-    /// Its place.
+    /// Returns the span of the token.
     pub fn span(self, file: FileId) -> Span {
         Span { file, start: self.start, end: self.end }
     }
 }
 
-/// The tokens of a file from a place on at which one begins; joined together they are the file again.
+/// Returns the tokens of a file from byte `from`, where a token must begin. Joined together, they
+/// are the rest of the file.
 pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Token> {
     let mut lexer = TokenKind::lexer(&text[from..]);
     std::iter::from_fn(move || {

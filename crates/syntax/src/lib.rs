@@ -1,4 +1,5 @@
-//! Text to syntax tree: tokens (lossless), the split into statements, the grammar, the tree; and back, the formatter.
+//! Converts text to a syntax tree, and formats and writes rule text. The stages are lossless
+//! tokens, splitting into statements, the grammar, and building the tree.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Reading a rule set's files: the main file, what it imports, and its list files, each once.
-//! Where bytes come from is a [`Loader`]'s business; this module only knows paths inside a root.
+//! Loads the files of a rule set: the main file, its imports and their list files, each file once.
+//! A [`Loader`] supplies the bytes; this module handles only paths inside a root folder.
 
 use crate::ast::{Ident, Statement, StatementKind};
 use crate::parse;
@@ -11,16 +11,16 @@ use rulec_base::span::{FileId, Span, Spanned};
 use std::collections::HashMap;
 use std::fmt;
 
-/// The most bytes a source or list file may have: 64 MiB.
+/// Maximum size of a source file or list file in bytes: 64 MiB.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// The most files that may import each other in one chain.
+/// Maximum length of a chain of imports.
 pub const MAX_IMPORT_DEPTH: usize = 64;
 
-/// The source of files. Paths are relative to the root, with `/` between their parts and
-/// without `.` and `..`.
+/// A source of files. Paths are relative to the root folder, use `/` as the separator, and contain
+/// no `.` or `..` parts.
 pub trait Loader {
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError>;
 }
 
@@ -30,20 +30,20 @@ pub trait Loader {
 pub enum LoadError {
     /// There is no such file.
     NotFound,
-    /// The path, or a link on it, leads out of the root.
+    /// The path, or a link in the path, leads out of the root folder.
     OutsideRoot,
     /// The file has this many bytes, more than [`MAX_FILE_BYTES`].
     TooLarge(u64),
-    /// It is a folder.
+    /// The path names a folder.
     Folder,
-    /// It is a pipe, a socket or a device, which may have no end.
+    /// The path names a pipe, socket or device, which may have no end.
     NotRegular,
-    /// Anything else, in the words of the operating system.
+    /// Any other error, with the message of the operating system.
     Unreadable(String),
 }
 
 impl LoadError {
-    /// The reason, in words.
+    /// Returns the reason as a message that can be localized.
     pub fn in_words(&self) -> Message {
         match self {
             LoadError::NotFound => message!("there is no such file"),
@@ -57,7 +57,7 @@ impl LoadError {
         }
     }
 
-    /// The code of a file that is there and cannot be read.
+    /// Returns the diagnostic code for a file that cannot be read.
     fn code(&self) -> Code {
         match self {
             LoadError::TooLarge(_) => Code::FileTooLarge,
@@ -65,7 +65,7 @@ impl LoadError {
         }
     }
 
-    /// A finding about such a file, with what can be done.
+    /// Adds a help text to a diagnostic about this error.
     fn remedy(&self, found: Diagnostic) -> Diagnostic {
         match self {
             LoadError::NotRegular => {
@@ -77,14 +77,14 @@ impl LoadError {
     }
 }
 
-/// Files held in memory: for tests, editors and rules that are generated.
+/// Files kept in memory, for tests, editors and generated rules.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLoader {
     files: HashMap<String, Vec<u8>>,
 }
 
 impl MemoryLoader {
-    /// No file yet.
+    /// Creates a loader without files.
     pub fn new() -> Self {
         Self::default()
     }
@@ -103,18 +103,18 @@ impl Loader for MemoryLoader {
     }
 }
 
-/// A file with its statements.
+/// A parsed file.
 #[derive(Debug)]
 pub struct Unit {
-    /// The file's number.
+    /// The id of the file.
     pub file: FileId,
-    /// The files it imports itself.
+    /// The files that this file imports directly.
     pub imports: Vec<FileId>,
-    /// Its statements, in order.
+    /// The statements of the file, in source order.
     pub statements: Vec<Statement>,
-    /// The names that statements with faults would have declared.
+    /// The names that statements with errors would have declared.
     pub broken: Vec<Ident>,
-    /// The elements of its `list NAME = from "…"` statements, by the statement's name.
+    /// The elements of each `list NAME = from "…"` statement, keyed by `NAME`.
     pub lists: HashMap<String, Vec<String>>,
 }
 
@@ -132,18 +132,19 @@ impl Argument for LoadError {
     }
 }
 
-/// A rule set's files, imported ones before their importers; the main file is the last.
+/// The files of a rule set. Imported files precede the files that import them; the main file is
+/// last.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// Their texts.
+    /// The source texts.
     pub sources: SourceMap,
-    /// Their statements.
+    /// The parsed files.
     pub units: Vec<Unit>,
-    /// The findings about them so far.
+    /// The diagnostics from loading and parsing.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Loads and parses the file at `path` and all it imports.
+/// Loads and parses the file at `path` and all files it imports.
 pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
     let (state, chain) = (HashMap::new(), Vec::new());
     let mut work = Loading { threads, loader, loaded: Loaded::default(), state, chain };
@@ -160,11 +161,11 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Open,
-    /// With its number, unless it could not be read.
+    /// Finished. `None` if the file could not be read.
     Done(Option<FileId>),
 }
 
-/// The place where a text begins to be JSON, or lines of it; `None` for what may be rules.
+/// Returns the offset at which JSON or JSON lines begin. `None` if the text may be rules.
 fn json_start(text: &str) -> Option<usize> {
     let start = text.find(|c: char| !c.is_whitespace() && c != '\u{feff}')?;
     let json = text[start..].starts_with(['{', '[']);
@@ -202,7 +203,8 @@ impl Loading<'_> {
                     }
                     false => message!("save the file as UTF-8"),
                 };
-                // Up to the fault the text is as it is, so the offset points where it should.
+                // The text before the error is unchanged by the lossy conversion, so the offset is
+                // still right.
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let file = self.loaded.sources.add(path, text);
                 let span = Span::new(file, at, at + '\u{fffd}'.len_utf8());
@@ -301,7 +303,8 @@ impl Loading<'_> {
         None
     }
 
-    /// The elements of a list file: one a line, white space at the ends and empty lines left out.
+    /// Reads a list file: one element per line, without surrounding white space. Empty lines are
+    /// skipped.
     fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
         let read = || {
             let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.in_words())?;
@@ -333,7 +336,7 @@ fn outside(span: Span, path: &str) -> Diagnostic {
     )
 }
 
-/// `path` as seen from the file `from`; `None` when it leaves the root.
+/// Resolves `path` relative to the file `from`. Returns `None` if the result is outside the root.
 fn join(from: &str, path: &str) -> Option<String> {
     if path.starts_with(['/', '\\']) || path.contains(':') {
         return None;

@@ -1,6 +1,6 @@
-//! Text to statements. A file is cut into tokens, the tokens are split into statements, and each statement is
-//! parsed by the grammar and built into the tree, so that every statement with an error is reported
-//! in one run and all others are still there.
+//! The parser, from text to statements. A file is tokenized, the tokens are split into statements,
+//! and the grammar parses each statement separately. One run therefore reports every statement with
+//! an error, and keeps all other statements.
 
 mod build;
 mod context;
@@ -41,7 +41,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use stream::{Sig, Stream};
 use tree::{Pair, Pairs, Tree};
 
-/// The parser that pest derives from the grammar, with its `Rule`s.
+/// The parser that pest derives from the grammar, with its `Rule` enum.
 #[allow(missing_docs, reason = "derived code; the grammar documents its rules")]
 mod grammar {
     #[derive(pest_derive::Parser)]
@@ -52,38 +52,41 @@ mod grammar {
 use grammar::{Grammar, Rule};
 pub(crate) use outline::{Outline, Piece, is_joint, may_begin, outline};
 
-/// Tokens that are read at once, if the statements they make are right.
+/// Maximum number of tokens that are parsed in one pest call, if their statements have no errors.
 const READ_AHEAD: usize = 512;
 
-/// True for a word that is a name only in backquotes, but where every word is one: behind a dot and before a colon.
+/// True for a word that must be in backquotes to be a name. After a dot and before a colon, every
+/// word is a name without backquotes.
 pub fn is_reserved(word: &str) -> bool {
     terminals::is_reserved(word) || operators::is_reserved_word(word)
 }
 
-/// Every word with a meaning of its own, and what it does in a statement; many are names where they cannot mean that.
+/// Returns every word with a special meaning and its role in a statement. Many of these words are
+/// names where they cannot have their special meaning.
 pub fn keywords() -> impl Iterator<Item = (&'static str, Role)> {
     terminals::words().map(|word| (word.text, word.role()))
 }
 
 pub use terminals::Role;
 
-/// True for a word that statements begin with.
+/// True for a word that begins statements.
 pub fn starts_statement(word: &str) -> bool {
     terminals::word(word).is_some_and(terminals::Terminal::starts_statement)
 }
 
-/// The content of a file.
+/// The result of parsing a file.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
-    /// The statements that could be read, in source order.
+    /// The statements that could be parsed, in source order.
     pub statements: Vec<Statement>,
-    /// The names that statements with errors would have declared; using them is no further error.
+    /// The names that statements with errors would have declared. Uses of these names are not
+    /// reported as errors.
     pub broken: Vec<Ident>,
-    /// The findings, in source order.
+    /// The diagnostics, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a file. Never fails as a whole: what cannot be read is reported and left out.
+/// Parses a file. Parsing never fails as a whole: statements with errors are reported and left out.
 pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     let mut characters = scan::Characters::new(file, &mut parsed.diagnostics);
@@ -107,10 +110,10 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
         reader.parsed.statements = reader.statements(statements, false);
         reader.parsed
     };
-    // No statement depends on another: those of a large file are read on several threads.
+    // Statements are independent: the statements of a large file are parsed on several threads.
     let length = statements.len().div_ceil(threads.for_statements(statements.len())).max(1);
     for part in parallel::each(statements.chunks(length), read) {
-        // Those of the first part are many, and large.
+        // The first part is large, so it is moved rather than copied.
         match parsed.statements.is_empty() {
             true => parsed.statements = part.statements,
             false => parsed.statements.extend(part.statements),
@@ -126,25 +129,27 @@ struct Reader<'a> {
     file: FileId,
     text: &'a str,
     sigs: &'a [Sig],
-    /// The code of each.
+    /// One code character per token.
     codes: &'a str,
     ahead: Ahead,
     parsed: Parsed,
 }
 
-/// Statements that were read at once.
+/// Statements that were parsed together in one pest call.
 #[derive(Default)]
 struct Ahead {
     tree: Tree,
-    /// The number of the node of the one that comes next.
+    /// The index of the node of the next statement.
     next: usize,
-    /// The token at which the first of them begins.
+    /// The first token that was parsed, which node positions are relative to.
     from: usize,
 }
 
 impl Ahead {
-    /// The statement with these tokens, if it is among those that were read at once, and the token that its places
-    /// are counted from. Statements that may be nested too deep are not among them.
+    /// Returns the parsed statement with these tokens, and the token that its positions are
+    /// relative to. If the statement is not parsed yet, parses it together with the next ones.
+    /// Returns `None` if it has an error. Statements that may be nested too deep are not parsed
+    /// ahead.
     fn statement(
         &mut self,
         reader: &Reader<'_>,
@@ -169,7 +174,8 @@ impl Ahead {
             next.tokens.len() <= splitter::MAX_DEPTH && next.tokens.end - tokens.start <= READ_AHEAD
         };
         let until = following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
-        // To look for more behind the only one would cost as much as some of its tokens.
+        // With only one statement, a search for further ones would cost as much as parsing some
+        // tokens.
         let (rule_of_all, first) = if until == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
         self.tree = Tree::read(rule_of_all, &reader.codes[tokens.start..until]).unwrap_or_default();
         (self.from, self.next) = (tokens.start, first);
@@ -189,7 +195,7 @@ impl<'a> Reader<'a> {
         read
     }
 
-    /// Reads a statement; `following` are those behind it in the file or table.
+    /// Parses a statement. `following` are the statements after it in the file or table.
     fn statement(
         &mut self,
         raw: &RawStatement,
@@ -215,7 +221,7 @@ impl<'a> Reader<'a> {
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
-    /// Parses the statement proper; what is wrong is reported.
+    /// Parses a statement without its documentation and reports errors.
     fn kind(
         &mut self,
         raw: &RawStatement,
@@ -224,7 +230,7 @@ impl<'a> Reader<'a> {
     ) -> Option<StatementKind> {
         let head = self.sigs[raw.tokens.start].token;
         let sigs = &self.sigs[raw.tokens.clone()];
-        // Characters and strings that cannot be read have been reported as such.
+        // Unreadable characters and strings were already reported.
         let codes = self.codes[raw.tokens.clone()].as_bytes();
         let unreadable = raw.damaged || memchr::memchr(terminals::UNREADABLE, codes).is_some();
         let Some(word) = raw.word else {
@@ -271,7 +277,7 @@ impl<'a> Reader<'a> {
         kind.filter(|_| !in_table || word.is_in_table())
     }
 
-    /// Reads a statement by the grammar and builds what it means; what is wrong is reported.
+    /// Parses a statement with the grammar and builds its syntax tree. Errors are reported.
     fn by_grammar(
         &mut self,
         rule: Rule,
@@ -281,14 +287,14 @@ impl<'a> Reader<'a> {
         let mut ahead = std::mem::take(&mut self.ahead);
         let kind = match ahead.statement(self, rule, &tokens, following) {
             Some((from, pair)) => build::statement(&mut Cx::new(self, tokens, from), pair).ok(),
-            // Alone, so that what is wrong is known to be its own.
+            // The statement is parsed alone, so that the error certainly belongs to it.
             None => self.alone(rule, tokens, build::statement),
         };
         self.ahead = ahead;
         kind
     }
 
-    /// Parses tokens as what a rule of the grammar reads and builds what they mean; what is wrong is reported.
+    /// Parses tokens with a grammar rule and builds their syntax tree. Errors are reported.
     fn alone<T>(
         &mut self,
         rule: Rule,
@@ -309,7 +315,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The documentation and the `allow`s between a statement's first token and the token before it.
+    /// Returns the documentation and the `allow` comments between a statement's first token and the
+    /// previous token.
     fn before(&self, first: usize) -> (String, Vec<Allow>) {
         let start = first.checked_sub(1).map_or(0, |before| self.sigs[before].token.end as usize);
         let gap = &self.text[start..self.sigs[first].token.start as usize];
@@ -317,7 +324,7 @@ impl<'a> Reader<'a> {
         if memchr::memchr(b'#', gap.as_bytes()).is_none() {
             return (String::new(), allows);
         }
-        // A comment on the line where the statement before ends belongs to that.
+        // A comment on the last line of the previous statement belongs to that statement.
         let mut own_line = first == 0;
         for token in lex::tokens(gap, 0) {
             let text = token.text(gap);
@@ -341,7 +348,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The warning that a `# rulec: allow W0123 reason` comment silences; `None` if it is no such comment.
+/// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses. The outer `None`
+/// means another kind of comment; the inner `None` means an unknown warning code.
 fn allowed(comment: &str) -> Option<Option<Code>> {
     let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
     let rest = rest.trim_start().strip_prefix("allow")?;
@@ -349,7 +357,7 @@ fn allowed(comment: &str) -> Option<Option<Code>> {
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
 }
 
-/// The rule of a statement, by the code of the word it starts with.
+/// Returns the grammar rule of a statement. `code` is the code of the statement's first word.
 fn statement_rule(code: u8) -> Option<Rule> {
     static RULES: LazyLock<[Option<Rule>; 128]> = LazyLock::new(|| {
         std::array::from_fn(|code| {
@@ -362,17 +370,17 @@ fn statement_rule(code: u8) -> Option<Rule> {
     RULES.get(usize::from(code)).copied().flatten()
 }
 
-/// Calls that the grammar may make in any case, about a second's worth.
+/// Minimum limit on the number of grammar calls; these take about one second.
 const CALLS: usize = 50_000_000;
-/// Calls that the grammar may make for each token of a statement, far above what it needs.
+/// Limit on grammar calls per token of a statement, far above what the grammar needs.
 const CALLS_PER_TOKEN: usize = 1000;
 
-/// Lets pest make as many calls as a statement of that length can need. The grammar is linear; the
-/// limit is there for the case that a change makes it otherwise.
+/// Raises pest's call limit to what a statement of this length can need. The grammar runs in linear
+/// time. The limit protects against a change that makes it slower than linear.
 ///
-/// pest keeps the limit for the whole process and takes it over when a parse begins. So it is only
-/// ever raised here, and what is granted becomes known only when pest knows it: whatever other threads
-/// do, the limit is at least what this one needs.
+/// pest keeps one limit for the whole process and copies it when a parse begins. This function
+/// therefore only raises the limit, and records a new value only after pest has it. Whatever other
+/// threads do, the limit is at least the value that this thread needs.
 fn allow_calls(length: usize) {
     static GRANTED: AtomicUsize = AtomicUsize::new(0);
     static RAISING: Mutex<()> = Mutex::new(());

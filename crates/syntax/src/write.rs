@@ -1,23 +1,23 @@
-//! Writing what the language reads: names and literals. What imports other systems' rules, and what makes a `test` block of
-//! a decision, write by it.
+//! Writes names and literals in the syntax of the language. Used by importers of other systems'
+//! rules, and to generate `test` blocks from decisions.
 
 use super::parse::is_reserved;
 use rulec_base::text::printable::{escape, steers};
 use serde_json::Value as Json;
 
-/// True when a text can stand as a name without backquotes after a dot or before a colon.
+/// True if a text is a valid name without backquotes after a dot or before a colon.
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
         && chars.all(unicode_ident::is_xid_continue)
 }
 
-/// A name as a statement declares it: in backquotes where it must be.
+/// Returns a name as a statement declares it, with backquotes if necessary.
 pub fn name(name: &str) -> String {
     if is_name(name) && !is_reserved(name) { name.to_owned() } else { format!("`{name}`") }
 }
 
-/// A way into the message: `steps.parse["a b"]`.
+/// Returns a path into the message, such as `steps.parse["a b"]`.
 pub fn path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> String {
     let mut path = root.to_owned();
     for key in keys {
@@ -31,7 +31,7 @@ pub fn path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> String {
     path
 }
 
-/// A text in quotes.
+/// Returns a text as a quoted string literal.
 pub fn string(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -46,7 +46,8 @@ pub fn string(text: &str) -> String {
     out
 }
 
-/// A raw string literal where the text has what would be escaped: for regular expressions.
+/// Returns a text as a raw string literal, for regular expressions. Falls back to a quoted string
+/// if the text cannot be written raw.
 pub fn raw_string(text: &str) -> String {
     let hashes = (0..=8).map(|count| "#".repeat(count)).find(|hashes| !text.contains(&format!("\"{hashes}")));
     match hashes {
@@ -55,7 +56,7 @@ pub fn raw_string(text: &str) -> String {
     }
 }
 
-/// A number literal: a whole number beyond 64 bits is the float next to it.
+/// Returns a number literal. An integer beyond 64 bits is written as the nearest float.
 pub fn number(number: &serde_json::Number) -> String {
     match (number.as_i64(), number.as_f64()) {
         (Some(whole), _) => whole.to_string(),
@@ -64,12 +65,12 @@ pub fn number(number: &serde_json::Number) -> String {
     }
 }
 
-/// A key of a dict.
+/// Returns a key of a dict as it is written.
 pub fn key(key: &str) -> String {
     if is_name(key) { key.to_owned() } else { string(key) }
 }
 
-/// A JSON value as a literal.
+/// Returns a JSON value as a literal.
 pub fn value(json: &Json) -> String {
     match json {
         Json::Null => "null".to_owned(),
@@ -99,7 +100,8 @@ mod tests {
         assert_eq!(value(&json), r#"{ "a b": [1, 2.0, null, true], c: {}, n: 1.8446744073709552e19 }"#);
     }
 
-    /// Words that the language took later were written as names, and the file did not compile.
+    /// Regression test: words that became reserved later were written as plain names, and the file
+    /// did not compile.
     #[test]
     fn reserved_words_are_names_in_backquotes() {
         for word in ["where", "if", "then", "else", "unless", "group", "when", "as", "contains"] {

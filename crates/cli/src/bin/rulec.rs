@@ -1,4 +1,4 @@
-//! The program. All of it lies in the library beside it, which the Python package runs as well.
+//! The `rulec` program. All code is in the library crate, which the Python package also runs.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `rulec check --cost`: what a decision may cost in the worst case, and tables that may cost more than is allowed.
+//! `rulec check --cost`: the worst-case cost of decisions, and tables that exceed the allowed cost.
 
 use super::Args;
 use crate::CliError;
@@ -13,7 +13,8 @@ use rulec_base::text::on_one_line;
 use rulec_config::Settings;
 use serde::Serialize;
 
-/// Says what decisions may cost in the worst case, where that is asked; the number of tables over what is allowed.
+/// Prints the worst-case cost of decisions if requested. Returns the number of tables over the
+/// allowed cost.
 pub fn tell(
     args: &Args,
     compiled: &Compiled,
@@ -56,7 +57,7 @@ struct Costs<'a> {
     cost: &'a TableCost,
 }
 
-/// The statements whose cost is shown, the dearest.
+/// Maximum number of statements whose cost is shown; the most expensive ones come first.
 const DEAREST: usize = 20;
 
 fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliError> {

@@ -1,5 +1,5 @@
-//! Answering batch by batch, on several threads: a few batches are under way at a time, so that memory does not grow with
-//! the input.
+//! Answers messages batch by batch on several threads. Only a few batches are in progress at once,
+//! so that memory does not grow with the input.
 
 use super::{ColumnArgs, LINES};
 use crate::language::{language, tell};
@@ -23,60 +23,61 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The way that messages are answered.
+/// How messages are answered.
 pub struct Answering<'a> {
-    /// The rules and the entry, where an answer is a decision and nothing else, so that columns are decided as they are.
+    /// The rules and the entry, if each answer is a plain decision. Columns are then decided
+    /// directly, without conversion to JSON.
     decisions: Option<(&'a Rules, Entry<'a>)>,
-    /// True when all routes that hold are asked for.
+    /// Whether all matching routes are requested.
     matched: bool,
-    /// The columns of the answers of a worker.
+    /// Creates the output columns for the answers of a worker.
     answers: &'a (dyn Fn() -> AnswerColumns + 'a),
 }
 
 impl<'a> Answering<'a> {
-    /// Answers of workers, which have these columns.
+    /// Creates an instance whose answers come from workers and have these columns.
     pub fn new(answers: &'a (dyn Fn() -> AnswerColumns + 'a)) -> Answering<'a> {
         Answering { decisions: None, matched: false, answers }
     }
 
-    /// The same where an answer is a decision by an entry and nothing else, with all routes that hold if `matched`.
+    /// Switches to plain decisions by an entry; with `matched`, all matching routes are included.
     pub fn of_decisions(self, rules: &'a Rules, entry: Entry<'a>, matched: bool) -> Answering<'a> {
         Answering { decisions: Some((rules, entry)), matched, ..self }
     }
 }
 
-/// The result of a stream: the workers, the decisions by columns, and the messages that were none.
+/// The workers, the summary of columnar decisions, and the number of rejected messages.
 pub type Answered<W> = (Vec<W>, Summary, usize);
 
-/// The work of a thread at a time.
+/// The unit of work of a thread.
 enum Job {
     Lines(Chunk),
-    /// Rows, the first of which has that number.
+    /// Rows, with the number of the first row.
     Rows(Part, u64),
 }
 
-/// Answers in the form that they are written in.
+/// Answers in the output format.
 enum Answers {
     Lines(Vec<u8>),
     Columns(RecordBatch),
 }
 
-/// A thread's part of the work.
+/// The state of one worker thread.
 struct Hand<W> {
-    /// Decides columns as they are.
+    /// Decides columns directly, if possible.
     decider: Option<Decider>,
-    /// Answers everything else.
+    /// Answers all other input.
     worker: W,
-    /// The columns of the worker's answers, when they are to be columns.
+    /// The output columns for the worker's answers, if the output is columnar.
     columns: Option<AnswerColumns>,
     summary: Summary,
     refused: usize,
 }
 
-/// The place that answers go to.
+/// The destination of the answers.
 struct Output<'o> {
     form: Form<'o>,
-    /// The file that is there when all are written.
+    /// The output file. It is renamed into place only after all answers are written.
     file: Option<Replacement>,
 }
 
@@ -92,10 +93,11 @@ impl Output<'_> {
             (Form::Standard(out), Answers::Lines(lines)) => out.answers(lines),
             (Form::Lines(out), Answers::Lines(lines)) => out.write_all(lines).map_err(unwritten),
             (Form::Columns(sink, _), Answers::Columns(batch)) => sink.write(batch).map_err(unwritten),
-            // Hands answer in the form of the output.
+            // Each thread produces answers in the format of the output, so no other combination
+            // occurs.
             _ => Ok(()),
         };
-        // Answers that are not all there are no file.
+        // After a write error, the incomplete output file is discarded.
         written.inspect_err(|_| drop(self.file.take()))
     }
 
@@ -116,7 +118,7 @@ impl Output<'_> {
         self.file.take().map_or(Ok(()), |file| file.finish().map_err(unwritten))
     }
 
-    /// True when nobody reads any further.
+    /// True if the reader of the output has closed it.
     fn is_closed(&self) -> bool {
         match &self.form {
             Form::Standard(out) => out.is_closed(),
@@ -129,7 +131,7 @@ impl Output<'_> {
         matches!(self.form, Form::Columns(..))
     }
 
-    /// Writes answers in their turn, until there are no more or nobody reads them.
+    /// Writes answers in input order until there are no more or the reader has closed the output.
     fn take(&mut self, turns: &Turns<Result<Answers, CliError>>) -> Result<(), CliError> {
         while !self.is_closed()
             && let Some(answers) = turns.next(|| self.flush())?
@@ -144,7 +146,7 @@ fn unwritten(error: impl Display) -> CliError {
     CliError::usage(message!("the answers cannot be written: {}", error.to_string()))
 }
 
-/// Standard output, for columns. When its reader has gone away, what is written goes nowhere.
+/// Standard output for columns. After the reader closes the pipe, further output is discarded.
 struct Standard {
     inner: Box<dyn Write + Send>,
     closed: Arc<AtomicBool>,
@@ -175,7 +177,8 @@ impl Write for Standard {
 }
 
 impl ColumnArgs {
-    /// Answers every message of the stream. What was answered before the input turns out to be broken is written whole.
+    /// Answers every message of the stream. If the input turns out to be damaged, all earlier
+    /// answers are still written.
     pub fn answer<W: Worker>(
         &self,
         stream: &StreamArgs,
@@ -226,7 +229,7 @@ impl ColumnArgs {
         }
     }
 
-    /// Refuses to write over the messages while they are read.
+    /// Returns an error if the output file is also the input file.
     fn refuse_the_input(&self, stream: &StreamArgs) -> Result<(), CliError> {
         let whole = |path: Option<&Path>| path.and_then(|path| path.canonicalize().ok());
         match (whole(stream.path()), whole(self.output.as_deref())) {
@@ -255,7 +258,7 @@ impl ColumnArgs {
         let format = format(form)?;
         let failed = |error: FormatError| files::unreadable(&name(stream), error.in_words());
         let path = stream.path().filter(|path| *path != Path::new("-"));
-        // What is no file of messages is refused as with lines.
+        // `open` rejects inputs that cannot be message files, as it does for JSON lines.
         let (input, _, size) = stream.open(term)?;
         let source = match path {
             Some(path) => formats::open(
@@ -296,7 +299,7 @@ impl ColumnArgs {
     }
 }
 
-/// Has the hands answer all that is read, and writes the answers.
+/// Lets the threads answer all input, and writes the answers.
 fn answer_all<W: Worker>(
     mut hands: Vec<Hand<W>>,
     read: impl FnMut() -> Result<Option<Job>, CliError> + Send,
@@ -331,12 +334,12 @@ struct Watched {
     progress: Progress,
     size: Option<u64>,
     name: String,
-    /// The rows that were read.
+    /// Number of rows read so far.
     rows: u64,
 }
 
 impl Watched {
-    /// The next rows.
+    /// Reads the next rows.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -346,7 +349,7 @@ impl Watched {
     fn job(&mut self) -> Result<Option<Job>, CliError> {
         let failed = |error: FormatError| CliError::usage(error.of(&self.name).in_words().clone());
         let part = match self.source.next() {
-            // A signal ends the reading, between two batches or within one.
+            // A signal ends reading, even within a batch.
             _ if signals::caught().is_some() => return Ok(None),
             part => part.map_err(failed)?,
         };
@@ -378,7 +381,7 @@ impl<W: Worker> Hand<W> {
         Ok(Answers::Columns(columns.finish()))
     }
 
-    /// Decides columns as they are.
+    /// Decides columns directly.
     fn decide(&mut self, part: &Part, first: u64) -> Result<Answers, CliError> {
         let Hand { decider: Some(decider), summary, refused, columns, .. } = self else {
             return Ok(Answers::Lines(Vec::new()));
@@ -398,7 +401,7 @@ impl<W: Worker> Hand<W> {
         Ok(Answers::Lines(lines))
     }
 
-    /// Has the worker answer rows, each as a message of JSON.
+    /// Lets the worker answer each row as a JSON message.
     fn work(&mut self, part: &Part, first: u64, messages: Option<&Messages>) -> Result<Vec<u8>, CliError> {
         let (Hand { worker, refused, .. }, mut text) = (self, Vec::new());
         let Some(messages) = messages else { return Ok(text) };

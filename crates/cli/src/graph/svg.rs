@@ -1,24 +1,24 @@
-//! Drawings as a picture. The layout is simple and steady: a node stands one row below the first that leads to it, in the
-//! order of the text; edges to a row above bend around the side.
+//! Draws an SVG picture. The layout is simple and stable: a node is one row below the first node
+//! that leads to it, in source order. Edges to the same row or a higher row bend around the side.
 
 use crate::markup::escaped;
 use rulec_report::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Pixels of a character, of a line and around a text.
+/// Width of a character, height of a line and padding around text, in pixels.
 const CHARACTER: usize = 8;
 const LINE: usize = 18;
 const PADDING: usize = 10;
-/// Characters of a line of a label.
+/// Maximum characters per line of a label.
 const WIDEST: usize = 44;
-/// Pixels between nodes of a row, and between rows.
+/// Pixels between the nodes of a row, and between rows.
 const BESIDE: usize = 40;
 const BELOW: usize = 56;
 
 struct Placed {
     lines: Vec<String>,
-    /// The middle, and the size.
+    /// The centre and the size, in pixels.
     x: usize,
     y: usize,
     width: usize,
@@ -105,7 +105,7 @@ fn outline(shape: Shape, at: &Placed, out: &mut String) {
     }
 }
 
-/// The path of an edge, and the place of what is said of it.
+/// Returns the path of an edge and the position of its label.
 fn curve(from: &Placed, to: &Placed) -> (String, usize, usize) {
     let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
     if start < end {
@@ -113,14 +113,14 @@ fn curve(from: &Placed, to: &Placed) -> (String, usize, usize) {
         let path = format!("M{} {start}C{} {middle} {} {middle} {} {end}", from.x, from.x, to.x, to.x);
         return (path, (from.x + to.x) / 2, middle.saturating_sub(3));
     }
-    // To the same row or one above, around the right side of both.
+    // An edge to the same row or a higher one goes around the right side of both nodes.
     let (start, end) = (from.x + from.width / 2, to.x + to.width / 2);
     let side = start.max(end) + BESIDE;
     let path = format!("M{start} {}C{side} {} {side} {} {end} {}", from.y, from.y, to.y, to.y);
     (path, side.saturating_sub(BESIDE / 4), (from.y + to.y) / 2)
 }
 
-/// The places of the nodes, and the size of the whole.
+/// Returns the positions of the nodes, and the width and height of the picture.
 fn place(drawing: &Drawing) -> (Vec<Placed>, usize, usize) {
     let rows = rows(drawing);
     let mut placed: Vec<Placed> = drawing
@@ -151,11 +151,11 @@ fn place(drawing: &Drawing) -> (Vec<Placed>, usize, usize) {
         }
         top += height + BELOW;
     }
-    // Edges that bend around the side need room there.
+    // Edges that bend around the side need space there.
     (placed, widest + 3 * BESIDE, top)
 }
 
-/// The row of each node: one below the first that leads to it.
+/// Returns the row of each node: one below the first node that leads to it.
 fn rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
     let mut next = vec![Vec::new(); drawing.nodes.len()];
@@ -181,7 +181,8 @@ fn rows(drawing: &Drawing) -> Vec<usize> {
     rows.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Wide characters, such as those of Chinese, take two columns.
+/// Returns the number of columns of a text. Wide characters, such as Chinese ones, take two
+/// columns.
 fn columns(text: &str) -> usize {
     text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
 }

@@ -1,4 +1,4 @@
-//! Drawings as text: for Mermaid, which Markdown pages show, and for Graphviz.
+//! Writes drawings as text, for Mermaid (shown on Markdown pages) and for Graphviz.
 
 use rulec_report::drawing::{Drawing, Edge, Shape, one_line};
 use std::fmt::Write;

@@ -1,19 +1,20 @@
-//! The XML of JUnit, which most CI systems show as tests: a suite a file; a case a finding or a test.
+//! JUnit XML, which most CI systems display as tests: one suite per file, one case per finding or
+//! test.
 
 use super::{Found, concise};
 use crate::markup::escaped;
 use rulec::Severity;
 
-/// A case of a suite.
+/// A test case of a suite.
 pub struct Case {
     pub name: String,
     pub ending: Ending,
 }
 
-/// The way a case ended.
+/// The result of a test case.
 pub enum Ending {
     Passed,
-    /// It passed, and there is something to say.
+    /// Passed, with an additional note.
     Noted(String),
     Failed {
         kind: String,
@@ -22,8 +23,8 @@ pub enum Ending {
     },
 }
 
-/// The findings about files, as suites by their names; a file without findings is a case that passes. Warnings fail
-/// when they are denied.
+/// Returns the findings as one suite per file. A file without findings has one case that passes.
+/// Warnings fail only if they are denied.
 pub fn suites(files: &[String], findings: &[Found<'_>]) -> Vec<(String, Vec<Case>)> {
     let mut suites: Vec<(String, Vec<Case>)> = files.iter().map(|file| (file.clone(), Vec::new())).collect();
     for found in findings {
@@ -54,7 +55,7 @@ fn case(found: &Found<'_>) -> Case {
     Case { name: format!("{code}{at}"), ending }
 }
 
-/// The document of some suites.
+/// Formats the XML document for some suites.
 pub fn document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
     let failed =
         |cases: &[Case]| cases.iter().filter(|case| matches!(case.ending, Ending::Failed { .. })).count();

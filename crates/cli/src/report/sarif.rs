@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, which code scanners and editors read.
+//! Formats findings as SARIF 2.1.0, which code scanners and editors read.
 
 use super::{Found, Location, with_help, word};
 use crate::language::language;
@@ -82,7 +82,8 @@ fn place(place: &Location) -> Json {
     json
 }
 
-/// A path as a reference: relative to where the program runs, unless it is absolute.
+/// Converts a path to a URI reference. It is relative to the working directory unless the path is
+/// absolute.
 fn uri(path: &str) -> String {
     let path = if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
     let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };

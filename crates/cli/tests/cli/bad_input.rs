@@ -1,12 +1,14 @@
-//! The list of bad input, as an author meets it: a file in, the code and the place out.
+//! Bad input as an author would write it: each test checks a file and compares the codes and
+//! locations.
 
 use super::Folder;
 
-/// Checks `a.rules`; the findings as `CODE line:column`, one a line.
+/// Checks `a.rules` and returns the findings as lines of `CODE line:column`.
 #[track_caller]
 fn findings(folder: &Folder, status: i32) -> String {
     let ran = folder.rulec(&["check", "a.rules", "--format", "json"]).expect(status);
-    // The rules of these tests are too short to have a default, which is not what they are about.
+    // The rules of these tests lack a default. The warning about it is not what the tests are
+    // about.
     let about = ran.json().into_iter().filter(|found| found["code"] != "W0216");
     let found = about.map(|found| {
         let at = match (found["line"].as_u64(), found["column"].as_u64()) {

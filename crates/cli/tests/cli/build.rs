@@ -1,4 +1,4 @@
-//! `rulec build`, and the file it writes in place of the rules.
+//! `rulec build`, and using the built file in place of the rules.
 
 use super::{Folder, Ran, SMALL, program};
 
@@ -102,7 +102,7 @@ fn what_is_signed_is_verified() {
     refused(&["build", "a.rules", "--sign", "release.pub"], "it holds a public key");
     folder.rulec(&["build", "a.rules", "-o", "plain.rulec"]).expect(0);
     refused(&["plan", "plain.rulec", "--verify", "release.pub"], "it is not signed");
-    // From the environment, as secrets come in a pipeline.
+    // The key comes from an environment variable, as secrets do in a CI pipeline.
     let signed = std::fs::read(folder.path("a.rulec")).expect("it was written");
     let mut build = program(folder.dir.path());
     build.args(["build", "a.rules", "--sign", "env:RULEC_TEST_KEY", "-o", "b.rulec"]);

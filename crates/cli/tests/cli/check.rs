@@ -169,7 +169,7 @@ fn warnings_fail_only_when_denied() {
 
 #[test]
 fn folders_are_searched_and_fragments_judged_with_their_importers() {
-    // Alone the fragment would be wrong: only `main.rules` declares what `ctx.at` is.
+    // Alone, the fragment would be wrong: only `main.rules` declares `ctx.at`.
     let main = "import \"../lib/part.rules\"\ninput { ctx: { at: datetime } }\nroute r when late -> h\ndefault -> h\n";
     let folder = Folder::new()
         .file("rules/b/main.rules", main)
@@ -228,8 +228,8 @@ fn host_functions_may_be_missing() {
     Folder::with(rules).rulec(&["check", "a.rules", "--deny", "warnings"]).expect(0);
 }
 
-/// Whatever else is underlined, and wherever it lies: the heading names the primary place, which is the one that
-/// JSON gives, and terminals jump to.
+/// Whatever else is underlined, the heading must contain the primary location. JSON reports the
+/// same location, and terminals jump to it.
 #[test]
 fn human_and_json_agree_on_the_place() {
     let padding = "# nothing\n".repeat(20);
@@ -253,7 +253,7 @@ fn human_and_json_agree_on_the_place() {
     }
 }
 
-/// A route behind one that takes all its inputs, and an unused `let`.
+/// A route that is hidden by the previous one, and an unused `let`.
 const HIDDEN: &str = "let unused = 1\nroute a when n > 1 -> a\nroute b when n > 2 -> b\ndefault -> d\n";
 
 #[test]
@@ -290,7 +290,7 @@ fn settings_are_found_upward_and_refused_with_a_place() {
     let ran = folder.rulec(&["check", "rules/a.rules"]).expect(1);
     assert!(ran.err.starts_with("1 file checked: 1 warning (denied)\n"), "{}", ran.err);
     folder.rulec(&["check", "rules", "--allow", "W0213"]).expect(0);
-    // The nearest counts, alone.
+    // Only the nearest settings file counts.
     let folder = folder.file("rules/rulec.toml", "[severity]\nW0213 = \"warn\"\n");
     folder.rulec(&["check", "rules/a.rules"]).expect(0);
     folder.rulec(&["check", "rules/a.rules", "--deny", "warnings"]).expect(1);

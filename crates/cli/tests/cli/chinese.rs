@@ -1,4 +1,4 @@
-//! Each verb with right and wrong input in Chinese: whatever a person reads is told in it.
+//! Each subcommand with valid and invalid input in Chinese: all text for people must be Chinese.
 
 use super::lsp::{Editor, uri};
 use super::{Folder, Ran};
@@ -32,9 +32,10 @@ payload pay rank 1 {
 }
 ";
 
-/// The lines of an output that hold no Chinese although they hold words, or that hold English.
+/// Returns the lines of an output that contain English, or that have words but no Chinese.
 ///
-/// The text behind a bar quotes the author, and so does the subject of `not blank`.
+/// Text after a bar quotes the author's text, and so does the subject of `not blank`; both are
+/// skipped.
 fn faults(text: &str) -> Vec<String> {
     let wordy =
         |line: &str| line.split(['`', '"']).step_by(2).any(|part| part.contains(' ') && part.len() > 30);
@@ -126,7 +127,7 @@ fn every_verb_speaks_chinese() {
     assert!(page.contains("<html lang=\"zh\">") && page.contains("规则的覆盖率"), "{page}");
 }
 
-/// Findings of a stream, and violations of payloads, are read by people as well.
+/// People also read findings of a stream and violations of payloads.
 #[test]
 fn answers_hold_their_sentences_in_chinese() {
     let folder = Folder::with(PAYLOADS);
@@ -142,7 +143,7 @@ fn answers_hold_their_sentences_in_chinese() {
     assert!(lines[1]["error"]["message"].as_str().is_some_and(is_chinese), "{}", lines[1]);
 }
 
-/// Wrong usage is told before the arguments are understood.
+/// Usage errors are localized although the arguments have not been parsed.
 #[test]
 fn wrong_usage_is_told_in_chinese() {
     let folder = Folder::new();
@@ -158,7 +159,7 @@ fn wrong_usage_is_told_in_chinese() {
     assert!(told(&["chek"]).starts_with("error: unrecognized subcommand"));
 }
 
-/// Refusals of what is read beside rules were told in English.
+/// Regression test: errors about files other than rules were in English.
 #[test]
 fn files_beside_the_rules_are_refused_in_chinese() {
     let route = |condition: &str| {
@@ -203,7 +204,7 @@ fn files_beside_the_rules_are_refused_in_chinese() {
     told(&folder, cases);
 }
 
-/// Holds what is told of each command against its status and what is expected in it.
+/// Runs each command, and checks its exit status and that its output contains the expected text.
 fn told(folder: &Folder, cases: &[(&[&str], i32, &str)]) {
     for (args, status, expected) in cases {
         let ran = folder.rulec(&[args, &["--lang", "zh"][..]].concat());
@@ -229,7 +230,7 @@ fn columns_are_refused_in_chinese() {
     told(&folder, cases);
 }
 
-/// Hover, completion and what cannot be renamed were told in English alone.
+/// Regression test: hover, completion and rename errors were only in English.
 #[test]
 fn an_editor_is_answered_in_chinese() {
     let folder = Folder::new();

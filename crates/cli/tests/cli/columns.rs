@@ -1,4 +1,4 @@
-//! `rulec run` over columns.
+//! `rulec run` over columnar files.
 
 use super::Folder;
 
@@ -52,14 +52,14 @@ mod with_columns {
         assert!(by_csv.out == by_lines.out, "the answers are the same");
         assert_eq!(by_csv.err, by_lines.err, "the summary is the same");
         let explained = folder.rulec(&["run", "a.rules", "m.csv", "--explain"]).expect(0);
-        // A column cannot tell what is null from what is missing.
+        // A column cannot distinguish null from missing.
         let wanted = folder.rulec(&["run", "a.rules", "m.jsonl", "--explain"]).expect(0).out;
         assert!(wanted.contains("n is null") && explained.out == wanted.replace("n is null", "n is missing"));
         let piped = folder.fed(&["run", "a.rules", "--input-format", "csv"], csv()).expect(0);
         assert!(piped.out == by_lines.out);
     }
 
-    /// The answers of one run are the messages of another.
+    /// The answers of one run serve as messages of another run.
     #[test]
     fn answers_in_every_form_are_read_again() {
         let second =
@@ -115,7 +115,7 @@ mod with_columns {
         assert!(ran.err.contains("3 messages") && ran.err.contains("1 error"), "{}", ran.err);
     }
 
-    /// Rows of CSV.
+    /// Returns CSV rows.
     fn rows(count: usize) -> String {
         (0..count).fold("text,n\n".to_owned(), |mut rows, n| {
             let _ = writeln!(rows, "my file {n},{}", n % 5);
@@ -123,7 +123,7 @@ mod with_columns {
         })
     }
 
-    /// Answers of any number of threads come in the order of the messages and are counted once.
+    /// Answers must be in message order and counted once, with any number of threads.
     #[test]
     fn several_threads_answer_as_one_does() {
         let folder = Folder::with(RULES).file("m.csv", rows(40_000));
@@ -174,7 +174,8 @@ mod with_columns {
         assert!(!folder.path("e.parquet").exists());
     }
 
-    /// The answers were written over the messages, of which the first batch was left.
+    /// Regression test: the answers overwrote the message file, of which only the first batch had
+    /// been read.
     #[test]
     fn the_messages_are_not_written_over() {
         let folder = Folder::with(RULES).file("m.csv", csv());
@@ -183,7 +184,8 @@ mod with_columns {
         assert_eq!(std::fs::read_to_string(folder.path("m.csv")).expect("it is there"), csv());
     }
 
-    /// Columns on standard output failed where lines ended quietly.
+    /// Regression test: with columns, a closed standard output was an error; with lines, it was
+    /// not.
     #[cfg(unix)]
     #[test]
     fn a_reader_that_goes_away_ends_the_run_quietly() {

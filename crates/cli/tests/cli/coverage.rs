@@ -1,10 +1,12 @@
-//! `rulec test --coverage` and `--watch`: what the tests reached, and why they did not reach the rest.
+//! `rulec test --coverage` and `--watch`: what the tests covered, and why they did not cover the
+//! rest.
 
 use super::{Folder, program};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-/// Each reason there is: hidden, short-circuited, never entered, never held, disabled, for want of a value.
+/// One example of each reason: hidden, short-circuited, never entered, never true, disabled,
+/// missing value.
 const RULES: &str = "\
 let vip = ctx.user.role == \"vip\"
 route refunds when text contains \"refund\" and (n > 100 or vip) -> h
@@ -42,7 +44,7 @@ fn all_that_is_reached_leaves_no_gap() {
     let ran = Folder::with(rules).rulec(&["test", "--coverage", "a.rules"]).expect(0);
     let last = "a.rules: 2 of 2 routes chosen, 1 of 1 conditions seen both true and false, by 2 decisions\n";
     assert!(ran.out.ends_with(last), "{}", ran.out);
-    // For programs the results stay alone on standard output.
+    // With a format for programs, standard output contains only the results.
     let ran = Folder::with(rules).rulec(&["test", "--coverage", "--format", "json", "a.rules"]).expect(0);
     assert!(ran.err.contains(last.trim()), "{}", ran.err);
     assert_eq!(ran.json().len(), 2);
@@ -57,7 +59,7 @@ fn payload_rules_are_covered_when_kept_and_broken() {
     assert!(!ran.out.contains("note.response.empty"), "{}", ran.out);
 }
 
-/// Conditions inside values, and those of payloads' rules, were not counted.
+/// Regression test: conditions inside values and in payload rules were not counted.
 #[test]
 fn conditions_in_values_and_in_payload_rules_are_counted() {
     let rules = "\
@@ -101,7 +103,8 @@ test \"p\" { given payload = { kind: \"y\", parts: [{ n: 1 }, { n: 2 }] } expect
     assert!(ran.out.contains("`part.n < long`: never reached: no `note` was judged"), "{}", ran.out);
 }
 
-/// The times that it was unknown are told, and that a choice can use a condition does not make it true.
+/// The count of unknown results is reported. That a choice can use a condition does not make the
+/// condition true.
 #[test]
 fn unknown_is_neither_true_nor_false() {
     let rules = "\
@@ -126,7 +129,7 @@ test \"u\" { given steps.ok = false expect c.no }
     assert!(ran.out.contains("condition `steps.ok as bool`: never true"), "{}", ran.out);
 }
 
-/// Of a list of more than twenty elements the later ones were not counted.
+/// Regression test: of a list with more than twenty elements, the later ones were not counted.
 #[test]
 fn every_element_counts() {
     let words: Vec<String> = (0..30).map(|at| format!("{{ n: {at} }}")).collect();
@@ -139,7 +142,7 @@ fn every_element_counts() {
     assert!(ran.out.contains("`all w in words: w.n < 29`: never true"), "{}", ran.out);
 }
 
-/// Intent flows have no condition; each is chosen or not.
+/// Intent flows have no condition; each one is chosen or not.
 #[test]
 fn intent_flows_are_covered_one_by_one() {
     let rules = "\
@@ -179,7 +182,7 @@ fn the_page_shows_the_rules_and_escapes_them() {
     assert!(!page.contains("<b>&"), "{page}");
 }
 
-/// The second run comes from the change alone.
+/// The second run is triggered only by the change.
 #[test]
 fn a_change_runs_the_tests_again() {
     let folder =
@@ -194,7 +197,7 @@ fn a_change_runs_the_tests_again() {
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut summary = || lines.by_ref().map_while(Result::ok).find(|line| line.contains(" passed"));
     assert_eq!(summary().as_deref(), Some("1 passed, 0 failed"));
-    // Put in its place at once, as editors do.
+    // The file is replaced atomically, as editors do.
     let folder =
         folder.file("new", "route a when text == \"a\" -> h\ntest \"t\" { given text = \"b\" expect a }\n");
     std::fs::rename(folder.path("new"), folder.path("a.rules")).expect("it is put in its place");
@@ -209,7 +212,7 @@ fn standard_input_is_not_watched() {
     assert!(ran.err.contains("standard input cannot be watched"), "{}", ran.err);
 }
 
-/// Their places are known, and their words are not.
+/// In such rules, the locations are known but the text is not.
 #[test]
 fn compiled_rules_without_their_text_are_covered_as_well() {
     let folder = Folder::with(RULES);

@@ -1,5 +1,5 @@
-//! The examples of the five documents: what is imported is what lies there, and the commands of the README do what
-//! they say.
+//! The examples of the five documents: the imported rules must equal the files in the repository,
+//! and the commands of the README must produce the documented output.
 
 use super::{Folder, Ran, program};
 use serde_json::Value as Json;
@@ -9,13 +9,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a command the way the README writes it.
+/// Runs a command as it is written in the README.
 fn rulec(command: &str) -> Ran {
     let args = command.strip_prefix("rulec ").expect("a command of this program").split(' ');
     Ran::new(program(&root()).args(args).output().expect("the program starts"))
 }
 
-/// The commands of the README's table, and what a member of each answer is.
+/// The commands of the README's table, each with a key and the expected values of this key in the
+/// answers.
 const COMMANDS: [(&str, &str, &[&str]); 5] = [
     (
         "rulec run examples/documents/routing.rules examples/documents/routing.jsonl",
@@ -105,7 +106,7 @@ fn the_imported_examples_are_what_the_importer_writes() {
     }
 }
 
-/// Payloads of several kinds came in one stream, and each needed a run of its own.
+/// Regression test: payloads of several kinds in one stream needed one run per kind.
 #[test]
 fn the_field_that_names_the_kind_chooses_the_judge() {
     let rules = "payload a { n: int }\npayload b { t: string }\n";
@@ -123,7 +124,7 @@ fn the_field_that_names_the_kind_chooses_the_judge() {
         "{}",
         ran.err
     );
-    // Warnings of all kinds may be violations.
+    // With `--strict`, warnings of all kinds count as violations.
     let warning = Folder::with("payload a { n: int; forbid \"odd\" when n == 3 warning }\n");
     for (strict, valid) in [(&[][..], true), (&["--strict"][..], false)] {
         let args = [&["run", "a.rules", "--decision-by", "kind"], strict].concat();

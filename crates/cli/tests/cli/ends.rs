@@ -1,5 +1,5 @@
-//! The ends that a run may come to: told to end, killed, its input cut, its disk full. What was read is answered once, what is
-//! written is whole, and the exit status says what happened.
+//! How a run can end: stopped by a signal, killed, truncated input, full disk. Input that was read
+//! is answered once, output files are complete, and the exit status says what happened.
 
 use super::{Folder, OWN_SETTINGS, SMALL};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Lines that keep a run busy for longer than its pipe and its threads have room for.
+/// Number of lines that keep a run busy for longer than its pipe and threads can buffer.
 const MANY: usize = 200_000;
 
 fn many() -> String {
@@ -31,7 +31,7 @@ fn tell(child: &Child, signal: &str) {
     assert!(Command::new("sh").args(["-c", &line]).status().expect("there is a shell").success());
 }
 
-/// Reads on to the end: the rest of the output, the exit status, and what was said.
+/// Reads to the end; returns the rest of the output, the exit status, and standard error.
 fn end(mut child: Child, input: Option<ChildStdin>) -> (String, Option<i32>, String) {
     let (mut rest, mut said) = (String::new(), String::new());
     if let Some(mut output) = child.stdout.take() {
@@ -44,7 +44,8 @@ fn end(mut child: Child, input: Option<ChildStdin>) -> (String, Option<i32>, Str
     (rest, status.code(), said)
 }
 
-/// Asserts that each line is the answer to the message of its number, and returns how many there are.
+/// Asserts that each line is the answer to the message with its number. Returns the number of
+/// lines.
 #[track_caller]
 fn in_turn(answers: &str) -> usize {
     for (at, line) in answers.lines().enumerate() {
@@ -54,7 +55,8 @@ fn in_turn(answers: &str) -> usize {
     answers.lines().count()
 }
 
-/// A run that was told to end lost what it had read and not yet written.
+/// Regression test: a run that was stopped by a signal lost input that it had read but not
+/// answered.
 #[test]
 fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
     for (signal, status) in [("TERM", 143), ("INT", 130)] {
@@ -62,7 +64,7 @@ fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
             let folder = Folder::with(SMALL);
             let mut child = start(&folder, &["run", "a.rules", "--jobs", jobs], Stdio::piped());
             let mut input = child.stdin.take().expect("it is piped");
-            // The line that is not whole is no message: nobody knows how it would have gone on.
+            // The incomplete line is not a message, because its rest is unknown.
             input.write_all(b"{\"text\":\"a!\"}\n{\"text\":\"b!\"}\n{\"text\":\"c!\"}").expect("it reads");
             let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
             let mut answers = String::new();
@@ -95,7 +97,7 @@ fn a_stream_that_is_told_to_end_while_it_writes_leaves_no_gap() {
     }
 }
 
-/// Nobody reads the answers, so that the first signal cannot be heeded.
+/// No process reads the answers, so the program cannot react to the first signal.
 #[test]
 fn whoever_asks_twice_does_not_wait() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());
@@ -112,7 +114,7 @@ fn whoever_asks_twice_does_not_wait() {
     assert_eq!(status.signal(), Some(15), "{status:?}");
 }
 
-/// A run that is killed has written each answer once and in its turn; the last may be cut.
+/// A killed run has written each answer once and in order; the last answer may be incomplete.
 #[test]
 fn what_is_killed_has_written_each_answer_once() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());
@@ -133,7 +135,8 @@ fn what_is_killed_has_written_each_answer_once() {
     }
 }
 
-/// Messages that were no longer there when they were to be read were left out without a word.
+/// Regression test: messages that were removed from the file before they were read were skipped
+/// without an error.
 #[test]
 fn a_file_that_is_cut_while_it_is_read_is_said() {
     for jobs in ["1", "7"] {
@@ -141,7 +144,7 @@ fn a_file_that_is_cut_while_it_is_read_is_said() {
         let mut child = start(&folder, &["run", "a.rules", "m.jsonl", "--jobs", jobs], Stdio::piped());
         let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut answers = String::new();
-        // Until the pipe is read further, the program cannot read the file to its end.
+        // Until more of the pipe is read, the program cannot read the file to its end.
         output.read_line(&mut answers).expect("it answers");
         let file = std::fs::File::options().write(true).open(folder.path("m.jsonl")).expect("it is there");
         file.set_len(10).expect("it can be cut");
@@ -149,13 +152,13 @@ fn a_file_that_is_cut_while_it_is_read_is_said() {
         let (_, status, said) = end(child, None);
         assert_eq!(status, Some(2), "{said}");
         assert!(said.contains("`m.jsonl` was cut short while it was read"), "{said}");
-        // The last line that was there may be a half one, which is no message.
+        // The last line of the truncated file may be incomplete, and is then not a message.
         let whole = answers.trim_end().rsplit_once('\n').map_or("", |(whole, _)| whole);
         assert!((1..MANY).contains(&in_turn(whole)));
     }
 }
 
-/// Whoever reads no further is no failure: `rulec run … | head`.
+/// A reader that stops reading is not an error: `rulec run … | head`.
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let folder = Folder::with(SMALL).file("m.jsonl", many());
@@ -168,7 +171,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!((in_turn(&answers), status, said.as_str()), (1, Some(0), ""));
 }
 
-/// The verbs that write a file, each with its arguments and the file.
+/// The subcommands that write a file: the arguments and the file.
 const WRITING: &[(&[&str], &str)] = &[
     (&["build", "a.rules"], "a.rulec"),
     (&["fmt", "a.rules"], "a.rules"),
@@ -178,7 +181,7 @@ const WRITING: &[(&[&str], &str)] = &[
     (&["run", "a.rules", "m.jsonl", "--output", "o.parquet"], "o.parquet"),
 ];
 
-/// Files large enough that a disk may take only a part of what is written.
+/// Creates files large enough that a full disk accepts only a part of the output.
 fn large() -> Folder {
     let (mut rules, mut foreign) = (String::from("default -> d\n"), String::new());
     let mut routes = Vec::new();
@@ -204,7 +207,8 @@ fn names(folder: &Folder) -> Vec<String> {
     names
 }
 
-/// A file beyond the size that files may have ended the program, and left half of one behind.
+/// Regression test: a file beyond the file size limit ended the program and left an incomplete
+/// file.
 #[test]
 fn a_disk_that_is_full_has_the_old_file_or_none() {
     for (verb, file) in WRITING {
@@ -224,7 +228,7 @@ fn a_disk_that_is_full_has_the_old_file_or_none() {
     }
 }
 
-/// Killed at whatever moment, a verb leaves the old file or the new one.
+/// Killed at any moment, a subcommand leaves either the old file or the new one.
 #[test]
 fn what_is_killed_while_it_writes_leaves_a_whole_file() {
     for (verb, file) in WRITING {
@@ -241,7 +245,7 @@ fn what_is_killed_while_it_writes_leaves_a_whole_file() {
             child.wait().expect("it ends");
             let found = std::fs::read(folder.path(file)).expect("it is there");
             assert!(found == before || found == after, "{verb:?} {moment}: {} bytes", found.len());
-            // What is left behind would not be taken for a file of the project.
+            // Leftover temporary files have names that cannot be mistaken for project files.
             let left = names(&folder).into_iter().filter(|name| !there.contains(name));
             assert!(left.clone().all(|name| name.starts_with(".rulec-") && name.ends_with(".tmp")));
             left.for_each(|name| std::fs::remove_file(folder.path(&name)).expect("it can be removed"));
@@ -249,7 +253,7 @@ fn what_is_killed_while_it_writes_leaves_a_whole_file() {
     }
 }
 
-/// A clock that is set back gives a log whose times go back.
+/// A clock that is set back produces a log whose times decrease.
 #[test]
 fn a_log_whose_clock_was_set_back_is_read() {
     let line = |time: &str| {

@@ -3,7 +3,7 @@
 use super::Folder;
 use std::fs;
 
-/// Signs of other languages, each with one safe repair.
+/// Symbols of other languages, each with one machine-applicable fix.
 const FOREIGN: &str = "route a when x == 'y' && z => h\ndefault -> h;\n";
 const REPAIRED: &str = "route a when x == \"y\" and z -> h\ndefault -> h\n";
 
@@ -51,7 +51,7 @@ fn guesses_are_not_applied_and_are_reported() {
     assert_eq!(ran.out.lines().count(), 1, "{}", ran.out);
 }
 
-/// `x&&y` became the name `xandy`, which compiled and meant something else.
+/// Regression test: `x&&y` became the name `xandy`, which compiled with a different meaning.
 #[test]
 fn a_repair_does_not_grow_together_with_its_neighbours() {
     let folder = Folder::with("route a when x&&y -> h\n");
@@ -59,7 +59,7 @@ fn a_repair_does_not_grow_together_with_its_neighbours() {
     assert_eq!(text(&folder, "a.rules"), "route a when x and y -> h\n");
 }
 
-/// A file that is only imported was not named, and is left alone.
+/// A file that is only imported, not named, is not changed.
 #[test]
 fn only_the_files_named_are_written() {
     let shared = "let a = x == 'y'\n";

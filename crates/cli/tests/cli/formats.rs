@@ -1,12 +1,12 @@
-//! `rulec check --format …`: the same findings and places, for people, programs and CI.
+//! `rulec check --format …`: all formats report the same findings and locations.
 
 use super::{Folder, Ran};
 use serde_json::Value as Json;
 
-/// An error with two places, an error with a safe repair, and a warning.
+/// An error with two labels, an error with a machine-applicable fix, and a warning.
 const RULES: &str = "let 文 = \"x\"\nlet 文 = \"y\"\nroute r when text == 文 && z -> h\n";
 const WARNED: &str = "let a = \"x\"\nroute r when text == \"y\" -> h\ndefault -> h\n";
-/// A finding of an analysis comes with a message that shows it.
+/// A finding of the analysis, which includes an example message.
 const ANALYSED: &str = "route r when text == \"y\" -> h\n";
 
 fn checked(rules: &str, format: &str, status: i32) -> Ran {
@@ -40,7 +40,7 @@ fn the_json_is_what_its_schema_says() {
         assert!(errors.is_empty(), "{finding}: {errors:?}");
         assert_eq!(finding["version"], 1);
     }
-    // The schema refuses something at all.
+    // The schema rejects an invalid document, so the checks above are meaningful.
     assert!(!validator.is_valid(&serde_json::json!({ "version": 1, "code": "E0203" })));
 }
 
@@ -73,7 +73,7 @@ fn sarif_has_the_structure_that_scanners_read() {
     let twice =
         results.iter().find(|result| result["relatedLocations"].is_array()).expect("one has two places");
     assert_eq!(twice["relatedLocations"][0]["physicalLocation"]["region"]["startLine"], 1);
-    // Nothing found is a document too.
+    // The result is a valid document even without findings.
     let none: Json = serde_json::from_str(&checked("default -> h\n", "sarif", 0).out).expect("it is JSON");
     assert_eq!(none["runs"][0]["results"], serde_json::json!([]));
 }
@@ -99,7 +99,7 @@ fn junit_shows_a_case_a_finding() {
     assert!(sound.contains("<testcase classname=\"my rules.rules\" name=\"check\"/>"), "{sound}");
 }
 
-/// Columns are counted in characters everywhere.
+/// All formats count columns in characters.
 #[test]
 fn every_format_tells_the_same_place() {
     let place = |finding: &Json| (finding["line"].clone(), finding["column"].clone());
@@ -117,7 +117,8 @@ fn every_format_tells_the_same_place() {
     assert_eq!((region["startLine"].as_u64(), region["startColumn"].as_u64()), (Some(3), Some(24)));
 }
 
-/// Every format tells the message, the labels and the remedy; the author's own text stays.
+/// In every format, the message, labels and help are in Chinese; the author's own text is
+/// unchanged.
 #[test]
 fn findings_and_pages_are_told_in_chinese_when_asked() {
     let folder = Folder::with("let a = \"x\"\nlet a = \"y\"\ndefault -> h\n");
@@ -126,7 +127,7 @@ fn findings_and_pages_are_told_in_chinese_when_asked() {
         let ran = folder.rulec(&["check", "a.rules", "--lang", "zh", "--format", format]).expect(1);
         assert!(ran.out.contains(told) && ran.out.contains(help), "{format}: {}", ran.out);
         let english = ["declared", "rename", "help:"].iter().find(|word| ran.out.contains(**word));
-        // The code's page in SARIF quotes rules, and its fields have English names.
+        // In SARIF, the page of the code quotes rules, and the field names are English.
         assert!(format == "sarif" || format == "json" || english.is_none(), "{format}: {}", ran.out);
         assert!(ran.err.contains("已检查 1 个文件：1 个错误"), "{format}: {}", ran.err);
     }

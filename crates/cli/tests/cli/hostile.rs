@@ -1,12 +1,14 @@
-//! Texts that would steer a terminal, in every place that takes a text, through every verb: what is printed for
-//! people moves no cursor, colours nothing by itself and turns no text around.
+//! Texts with terminal control characters, in every position that accepts a text, with every
+//! subcommand. Output for people must not move the cursor, set colours, or change the text
+//! direction.
 
 use super::{Folder, Ran};
 
-/// A word on another ground, a cleared screen by a control of one byte, a text turned around, a line of its own.
+/// A word with a background colour, a clear-screen sequence with a one-byte control, reversed text,
+/// and a line break.
 const HOSTILE: &str = "\u{1b}[45mx\u{9b}2J\u{202e}y\r\nz\u{7}";
 
-/// The same as strings of the rules and of JSON write it.
+/// The same text as string literals in rules and in JSON.
 const ESCAPED: &str = r"\u{1b}[45mx\u{9b}2J\u{202e}y\r\nz\u{7}";
 const JSON: &str = r"\u001b[45mx\u009b2J\u202ey\r\nz\u0007";
 
@@ -15,7 +17,8 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Both outputs hold nothing that steers, but the program's own colours where they are wanted.
+/// Checks that both outputs contain no control characters except the program's own colours, if
+/// enabled.
 #[track_caller]
 fn harmless(what: &str, ran: &Ran) {
     for text in [&ran.out, &ran.err] {
@@ -27,18 +30,18 @@ fn harmless(what: &str, ran: &Ran) {
         }
         let found = plain.find(steers).map(|at| plain[at..].chars().take(20).collect::<String>());
         assert_eq!(found, None, "{what}: {text:?}");
-        // What the author wrote on one line stays there.
+        // Text on one line in the source must stay on one line.
         assert!(!plain.lines().any(|line| line.starts_with('z')), "{what}: {text}");
     }
 }
 
-/// The program's colours; none of them is the hostile word's.
+/// The colour codes of the program. The hostile word uses none of them.
 const OWN: [&str; 16] = [
     "0", "1", "2", "31", "32", "33", "36", "1;31", "1;33", "1;35", "1;36", "31;1", "33;1", "35;1", "36;1",
     "36;1;4",
 ];
 
-/// Every kind of statement, with a hostile text wherever one may stand.
+/// Every kind of statement, with a hostile text in every possible position.
 fn rules() -> String {
     let rules = r#"
 input { text?: string, ctx?: { n: int, tags?: list<string> } }
@@ -62,7 +65,8 @@ test "other" { given text = "WORD" expect s }
     rules.replace("WORD", ESCAPED)
 }
 
-/// The verbs that read rules, each with what it needs besides; a choice, a kind of payload and the flows are asked too.
+/// The subcommands that read rules, with their other arguments. They also cover a choice, a payload
+/// kind and the flows.
 const VERBS: [&str; 23] = [
     "check RULES",
     "check RULES --color always",
@@ -89,7 +93,7 @@ const VERBS: [&str; 23] = [
     "run RULES MISSING",
 ];
 
-/// Each verb's words, with the hostile texts in.
+/// Returns the words of a command with the hostile texts inserted.
 fn words(verb: &str, rules: &str) -> Vec<String> {
     let word = |word: &str| match word {
         "RULES" => rules.to_owned(),
@@ -112,7 +116,8 @@ fn rulec(folder: &Folder, words: &[String], stdin: &str) -> Ran {
 
 #[test]
 fn texts_of_rules_and_messages_steer_no_terminal() {
-    // Names with what only some of them may hold are refused, and the refusal is printed too.
+    // Some names contain characters that only some statements allow. The error messages are
+    // printed, too.
     for name in ["q", "q\u{1b}[45mx", "q\u{9b}2J", "q\u{202e}y", "q\u{7f}"] {
         let folder = Folder::with(rules().replace("HERE", name));
         let compiles = folder.rulec(&["check", "a.rules"]).status == Some(0);
@@ -123,7 +128,7 @@ fn texts_of_rules_and_messages_steer_no_terminal() {
         let messages = format!("{}\n{{}}\n", message());
         for (entry, all) in [("routes", "--all"), ("flows", "--explain"), ("t q", "--all")] {
             let ran = folder.fed(&["run", "a.rules", "--entry", entry, all], messages.as_str());
-            // Answers are data for programs; what is said about them is for people.
+            // Answers are data for programs; only messages about them are for people.
             harmless("run", &Ran { out: String::new(), ..ran });
         }
     }
@@ -169,7 +174,7 @@ fn names_of_files_steer_no_terminal() {
     for verb in ["check", "test"] {
         harmless(verb, &folder.rulec(&[verb, "."]));
     }
-    // A line break in an argument is printed as one where the argument is quoted back.
+    // A line break in an argument is printed as a line break where the argument is quoted.
     let missing = HOSTILE.replace("\r\n", "b");
     for words in [
         &["check"][..],

@@ -1,4 +1,4 @@
-//! `run`, `why` and `test` for what is not a route: a choice, flows, a router.
+//! `run`, `why` and `test` with entries other than routes: a choice, flows, a router.
 
 use super::{Folder, Ran};
 use serde_json::{Value as Json, json};
@@ -15,7 +15,7 @@ flow buy keyword contains [\"buy\"] -> \"shop\"
 ";
 const ROUTER: &str = "router check(output) { when output.ok -> next[1]  otherwise -> next[0] loopback }\n";
 
-/// Runs one message by rules that hold one thing to decide by, without `--entry`.
+/// Runs one message through rules with a single entry, without `--entry`.
 #[track_caller]
 fn run(rules: &str, message: Json) -> (Json, String) {
     let ran = Folder::with(rules).fed(&["run", "a.rules"], message.to_string()).expect(0);
@@ -68,7 +68,7 @@ fn several_things_need_one() {
     }
     let ran = folder.fed(&["run", "a.rules", "--entry", "sizes"], "{}").expect(2);
     assert_eq!(ran.err, "error: there is no entry `sizes`; did you mean `size`?\n");
-    // A route outside the tables is what is meant where there is one.
+    // If there are routes outside the tables, they are the default entry.
     let folder = Folder::with([CHOICE, "default -> h\n"].concat());
     assert_eq!(folder.fed(&["run", "a.rules"], "{}").expect(0).json()[0]["chosen"], "default");
 }
@@ -122,7 +122,7 @@ fn tests_may_ask_for_a_branch() {
     assert!(ran.err.starts_with("note: there is no `test` block; write one: "), "{}", ran.err);
 }
 
-/// Only decisions by routes told which limits were exceeded.
+/// Regression test: only decisions by routes reported exceeded limits.
 #[test]
 fn every_kind_tells_the_limits_that_were_exceeded() {
     let settings = "settings { value_bytes: 4, regex_bytes: 4, quantifier_elements: 4 }\n";

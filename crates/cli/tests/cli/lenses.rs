@@ -1,11 +1,11 @@
-//! The language server tells an editor what has changed, and nothing again that has not.
+//! The language server sends only diagnostics that have changed.
 
 use super::Folder;
 use super::lsp::{Editor, uri};
 use serde_json::json;
 
-/// Diagnostics that nothing changed were told again, after the analysis and after each save; code lenses were not asked for
-/// anew when an edit of another file changed what hides a route.
+/// Regression test: unchanged diagnostics were sent again after the analysis and after each save.
+/// Code lenses were not refreshed when an edit of another file changed which routes are hidden.
 #[test]
 fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     let folder = Folder::new();
@@ -15,7 +15,7 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     let (main, words) = (uri(&root.join("main.rules")), uri(&root.join("words.rules")));
     let text =
         "import \"words.rules\"\nroute a when wanted -> h\nroute b when text == \"x\" -> h\ndefault -> h\n";
-    // The times each file is told of until the analysis is through.
+    // Counts how often each file is published until the analysis is complete.
     let told = |editor: &mut Editor| {
         let mut times = [0, 0];
         loop {
@@ -37,14 +37,15 @@ fn diagnostics_are_told_once_and_lenses_asked_for_anew() {
     assert_eq!(lenses(&mut editor), Some(0));
     editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": main } }));
     assert_eq!(told(&mut editor), [0, 0], "nothing has changed");
-    // By an edit of the other file the route is hidden: its warning comes with the analysis.
+    // The edit of the other file hides the route; the analysis reports the warning.
     editor.change(&words, 2, "let wanted = text == \"x\"\n");
     assert_eq!(told(&mut editor), [1, 1]);
     assert_eq!(lenses(&mut editor), Some(1));
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// After a save or an edit the findings of the analysis vanished, and came back when the next one was through.
+/// Regression test: after a save or an edit, analysis findings disappeared until the next analysis
+/// was complete.
 #[test]
 fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
     let folder = Folder::new();
@@ -52,7 +53,7 @@ fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
     let able = json!({ "capabilities": { "workspace": { "codeLens": { "refreshSupport": true } } } });
     let mut editor = Editor::with(&root, &["lsp", "--stdio"], able);
     let (main, words) = (uri(&root.join("main.rules")), uri(&root.join("words.rules")));
-    // The lines that are told to be hidden, each time the file is told of until the analysis is through.
+    // Collects the lines reported as hidden, once per publication, until the analysis is complete.
     let told = |editor: &mut Editor| {
         let mut times: Vec<Vec<u64>> = Vec::new();
         loop {
@@ -72,17 +73,17 @@ fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
     let routes = "route a when n < 1 -> h\nroute b when n < 0 -> h\ndefault -> h\n";
     editor.open(&words, "let m = 1\n");
     editor.open(&main, &format!("import \"words.rules\"\n{routes}"));
-    // The first file may be through before the second is opened.
+    // The analysis of the first file may be complete before the second file is opened.
     while told(&mut editor).last() != Some(&vec![2]) {}
     editor.tell("textDocument/didSave", json!({ "textDocument": { "uri": main } }));
     assert!(told(&mut editor).is_empty(), "nothing has changed");
-    // The finding moves with its line, and is told once.
+    // The finding moves with its line, and is published once.
     editor.change(&main, 2, &format!("import \"words.rules\"\n\n\n{routes}"));
     assert_eq!(told(&mut editor), [[4]]);
-    // An edit of another file leaves it.
+    // An edit of another file does not affect the finding.
     editor.change(&words, 2, "let m = 2\n");
     assert!(told(&mut editor).is_empty());
-    // What hides the route is edited, so that the finding may no longer hold.
+    // The route that hides it is edited, so the finding may no longer hold.
     editor.change(&main, 3, &format!("import \"words.rules\"\n\n\n{}", routes.replace("< 1", "< -1")));
     assert_eq!(told(&mut editor), [Vec::<u64>::new()]);
     assert_eq!(editor.stop(), Some(0));

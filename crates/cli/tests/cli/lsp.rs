@@ -1,4 +1,4 @@
-//! The language server over standard input and output, asked by a client as an editor asks it.
+//! The language server over standard input and output, tested by a client that acts like an editor.
 
 use super::Folder;
 use serde_json::{Value as Json, json};
@@ -6,13 +6,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// An editor, as far as the protocol sees one.
+/// An editor as the protocol sees it.
 pub struct Editor {
     server: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     asked: i64,
-    /// The messages that nobody asked for.
+    /// Messages that are not answers to a request.
     pub told: Vec<Json>,
 }
 
@@ -21,7 +21,8 @@ impl Editor {
         Editor::with(folder, &["lsp", "--stdio"], json!({}))
     }
 
-    /// An editor that starts the program with these arguments, and says this of itself.
+    /// Starts an editor that runs the program with these arguments and sends these initialization
+    /// parameters.
     pub fn with(folder: &Path, args: &[&str], mut params: Json) -> Editor {
         let mut server = Command::new(assert_cmd::cargo::cargo_bin!("rulec"))
             .args(args)
@@ -41,7 +42,8 @@ impl Editor {
         let started = editor.ask("initialize", params);
         let started = started.expect("it starts");
         assert_eq!(started["serverInfo"]["name"], "rulec");
-        // Visual Studio Code took what was told and asked as well, and showed each finding twice.
+        // Regression test: Visual Studio Code used both pushed and pulled diagnostics, and showed
+        // each one twice.
         assert_eq!(started["capabilities"].get("diagnosticProvider"), None);
         editor.tell("initialized", json!({}));
         editor
@@ -75,7 +77,7 @@ impl Editor {
         serde_json::from_slice(&text).expect("it is JSON")
     }
 
-    /// The answer to a request, or the error.
+    /// Sends a request; returns its result or error.
     pub fn ask(&mut self, method: &str, params: Json) -> Result<Json, Json> {
         self.asked += 1;
         let id = self.asked;
@@ -106,12 +108,12 @@ impl Editor {
         );
     }
 
-    /// The diagnostics that are told of a version of a document, as codes.
+    /// Returns the codes of the diagnostics that are published for a version of a document.
     fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<String> {
         codes(&self.published(uri, &json!(version)))
     }
 
-    /// The diagnostics that are told next of a document that has this version.
+    /// Returns the next diagnostics that are published for this version of a document.
     fn published(&mut self, uri: &str, version: &Json) -> Json {
         loop {
             let message = if self.told.is_empty() { self.read() } else { self.told.remove(0) };
@@ -138,7 +140,7 @@ impl Editor {
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// Ends the server as an editor does; returns its exit status.
+    /// Shuts the server down as an editor does; returns its exit status.
     pub fn stop(mut self) -> Option<i32> {
         self.ask("shutdown", Json::Null).expect("it shuts down");
         self.tell("exit", Json::Null);
@@ -174,7 +176,7 @@ table rest {
 test \"money\" { given text = \"refund\" expect refund }
 ";
 
-/// Each kind of request that the server says it answers.
+/// Each kind of request that the server advertises.
 #[test]
 fn every_request_of_an_editor_is_answered() {
     let folder = Folder::new();
@@ -238,7 +240,8 @@ fn every_request_of_an_editor_is_answered() {
         (&edits[0]["range"]["start"], &edits[0]["newText"]),
         (&json!({ "line": 0, "character": 6 }), &json!(""))
     );
-    // One edit reaches from the first difference to the last, whatever characters stand around.
+    // One edit covers everything from the first difference to the last, even between multi-byte
+    // characters.
     editor.change(&uri, 3, "route  文 when x ==   \"é文\" -> 文\n");
     let edits = editor.of("textDocument/formatting", &uri);
     assert_eq!(
@@ -261,7 +264,7 @@ fn every_request_of_an_editor_is_answered() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// Findings and fixes are told in the editor's language, unless another is asked for.
+/// Diagnostics and fixes are in the editor's language unless `--lang` selects another one.
 #[test]
 fn findings_are_told_in_the_language_of_the_editor() {
     let folder = Folder::new();
@@ -296,7 +299,8 @@ fn findings_are_told_in_the_language_of_the_editor() {
     }
 }
 
-/// A file that others import has no `input` of its own: it is judged as a part of them, with what is open and not saved.
+/// A file that others import has no `input` of its own. It is analysed as part of its importers,
+/// including unsaved changes.
 #[test]
 fn files_that_others_import_are_judged_with_them() {
     let folder = Folder::new();
@@ -317,12 +321,13 @@ fn files_that_others_import_are_judged_with_them() {
     let files: Vec<&str> =
         places.as_array().into_iter().flatten().filter_map(|one| one["uri"].as_str()).collect();
     assert_eq!(files, [&main, &words]);
-    // A change that breaks the importer is told of the importer, though it is not open.
+    // A change that breaks an importer is reported for the importer, even if the importer is not
+    // open.
     editor.change(&words, 2, "let mony = text == \"a\"\n");
     editor.diagnostics(&words, 2);
     let pulled = editor.of("textDocument/diagnostic", &main);
     assert_eq!(codes(&pulled["items"]), ["E0201"]);
-    // An import that is typed counts at once, and one that is taken away no more.
+    // A typed import counts at once, and a removed import no longer counts.
     let other = uri(&root.join("other.rules"));
     editor.open(&other, "route b when mony -> h\n");
     assert_eq!(editor.at("textDocument/references", &words, 0, 5).as_array().map(Vec::len), Some(1));
@@ -335,7 +340,8 @@ fn files_that_others_import_are_judged_with_them() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// The editor showed a warning that the project's `rulec.toml` allows, and a denied one as no error.
+/// Regression test: the editor showed a warning that `rulec.toml` allows, and did not show a denied
+/// warning as an error.
 #[test]
 fn findings_are_as_severe_as_the_settings_say() {
     const HIDDEN: &str = "let unused = 1\nroute a when ctx.n > 3 -> h\nroute b when ctx.n > 5 -> h\n";
@@ -357,7 +363,8 @@ fn findings_are_as_severe_as_the_settings_say() {
     };
     let pulled = editor.of("textDocument/diagnostic", &rules);
     assert_eq!(severe(&pulled["items"]), [("W0213".to_owned(), 1)]);
-    // It asks to be told of files on disk, and takes the settings anew when one has changed.
+    // The server asks for notifications about files on disk, and reloads the settings after a
+    // change.
     let asked = |message: &Json| message["method"] == "client/registerCapability";
     assert!(editor.told.iter().any(asked), "{:?}", editor.told);
     write("");
@@ -365,7 +372,7 @@ fn findings_are_as_severe_as_the_settings_say() {
     let pulled = editor.of("textDocument/diagnostic", &rules);
     let expected = [("W0102".to_owned(), 2), ("W0213".to_owned(), 2)];
     assert_eq!(severe(&pulled["items"]), expected);
-    // A fault of the settings stands in their file, and the rules are judged as ever.
+    // An error in the settings is reported in the settings file, and the rules are still checked.
     write("\n[severity]\nW9999 = \"deny\"\n");
     editor.tell("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": settings, "type": 2 }] }));
     let fault = editor.published(&settings, &Json::Null);
@@ -400,7 +407,7 @@ fn findings_are_told_in_the_language_of_the_editor_or_of_the_command_line() {
     assert!(!is_chinese(&message(&["lsp", "--lang", "en"], json!({ "locale": "zh" }))));
 }
 
-/// A folder that comes while the server runs is searched for files that import others.
+/// A folder that is added while the server runs is searched for files that import others.
 #[test]
 fn folders_may_come_and_go() {
     let folder = Folder::new();
@@ -440,7 +447,7 @@ fn wrong_requests_are_refused_and_cost_nothing_else() {
     assert_eq!(refused["code"], -32601);
     let command = json!({ "command": "rulec.runTest", "arguments": ["nowhere", "x"] });
     assert!(editor.ask("workspace/executeCommand", command).is_err());
-    // A document that is not there, an address that is none of a file, a place behind the end.
+    // A missing document, a URI that is not a file, and a position past the end.
     let missing = uri(&root.join("missing.rules"));
     assert_eq!(editor.at("textDocument/hover", &missing, 0, 0), Json::Null);
     editor.open("untitled:Untitled-1", "route a when x -> h\n");
@@ -453,7 +460,7 @@ fn wrong_requests_are_refused_and_cost_nothing_else() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// An editor that writes no protocol ends the server with a message, and one that goes away ends it quietly.
+/// Invalid protocol input ends the server with a message. A closed connection ends it silently.
 #[test]
 fn an_editor_that_goes_away_ends_the_server() {
     let folder = Folder::new();

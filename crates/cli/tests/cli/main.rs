@@ -1,5 +1,5 @@
-//! The program end to end: what it prints where, and how it ends. Nothing here depends on the
-//! width or the colours of a terminal, or on how long something takes.
+//! End-to-end tests of the program: its output and its exit status. No test depends on the width or
+//! colours of a terminal, or on time.
 
 mod bad_input;
 mod build;
@@ -41,12 +41,12 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use tempfile::TempDir;
 
-/// A folder with files, and the program run in it.
+/// A temporary folder with files, in which the program runs.
 struct Folder {
     dir: TempDir,
 }
 
-/// The result of a run of the program.
+/// The result of running the program.
 struct Ran {
     status: Option<i32>,
     out: String,
@@ -58,7 +58,7 @@ impl Folder {
         Folder { dir: tempfile::tempdir().expect("a folder can be made") }
     }
 
-    /// With one file, `a.rules`.
+    /// Creates a folder with one file, `a.rules`.
     fn with(rules: impl AsRef<[u8]>) -> Self {
         Folder::new().file("a.rules", rules)
     }
@@ -78,7 +78,7 @@ impl Folder {
         self.fed(args, "")
     }
 
-    /// Runs the program with something on standard input.
+    /// Runs the program with text on standard input.
     fn fed(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> Ran {
         Ran::new(program(self.dir.path()).args(args).write_stdin(stdin).output().expect("the program starts"))
     }
@@ -98,18 +98,18 @@ impl Ran {
         self
     }
 
-    /// Standard output as JSON lines.
+    /// Parses standard output as JSON lines.
     #[track_caller]
     fn json(&self) -> Vec<serde_json::Value> {
         self.out.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 }
 
-/// The settings that developers have of their own; the program runs without them here.
+/// Environment variables of the developer that are removed before the program runs.
 const OWN_SETTINGS: [&str; 6] =
     ["NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "RULEC_LANG"];
 
-/// The program, with nothing of the developer's own settings.
+/// Returns the program without the developer's own settings.
 fn program(folder: &Path) -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("rulec");
     command.current_dir(folder);

@@ -1,4 +1,5 @@
-//! Intent flows, and choices that a language model makes: `run`, `why`, `test` and `prompt` without a network.
+//! Intent flows, and choices made by a language model: `run`, `why`, `test` and `prompt`, without
+//! a network.
 
 use super::Folder;
 use serde_json::{Value as Json, json};
@@ -42,11 +43,11 @@ fn run_finds_intent_flows_behind_the_patterns() {
     let answers = ran.json();
     assert_eq!(answers[1]["matched"], json!([]));
     assert_eq!(answers[1]["explanation"]["intents"]["ranked"][0]["chosen"], json!(true));
-    // A file of intent flows alone has something to decide by; so stood an error here.
+    // Regression test: a file with only intent flows was reported as having no entry.
     let intents = FLOWS.split_once('\n').expect("a line").1;
     let ran = Folder::with(intents).fed(&["run", "a.rules"], "{\"text\": \"return my payment\"}").expect(0);
     assert_eq!(ran.json()[0]["flow"], "refund_v2");
-    // The author says how sure the classifier must be.
+    // The author can set how certain the classifier must be.
     let strict = format!("settings {{ intent_threshold: 1 }}\n{FLOWS}");
     let ran = Folder::with(strict).fed(&["run", "a.rules"], "{\"text\": \"the money\"}").expect(0);
     assert_eq!(
@@ -84,7 +85,7 @@ fn why_shows_the_scores_of_the_intent_flows() {
         .expect(0);
     let explained: Json = serde_json::from_str(&ran.out).expect("it is JSON");
     assert_eq!((&explained["chosen"], &explained["intents"]["threshold"]), (&json!("refund"), &json!(0.3)));
-    // What a pattern finds is never asked of the classifier.
+    // If a keyword pattern matches, the classifier is not used.
     let ran = folder.rulec(&["why", "a.rules", "--full", "--text", "hello"]).expect(0);
     assert!(!ran.out.contains("intent flows"), "{}", ran.out);
 }
@@ -166,7 +167,7 @@ fn an_asked_choice_reads_its_answer_from_the_message() {
     let explained: Json = serde_json::from_str(&ran.out).expect("it is JSON");
     assert_eq!((&explained["chosen"], &explained["failure"]), (&json!("angry"), &Json::Null));
     assert_eq!(explained["question"], "how does the customer feel?");
-    // Where something else decides, a question is not meant without its name.
+    // If there is another entry, a choice that asks a model is not the default entry.
     let folder = Folder::with(format!("{MOOD}{FLOWS}"));
     assert_eq!(
         folder.fed(&["run", "a.rules"], "{\"text\": \"hello\"}").expect(0).json()[0]["entry"],
@@ -211,7 +212,8 @@ fn prompt_prints_questions_and_tools() {
     assert!(ran.err.starts_with("error: the rules hold no flow; add one"), "{}", ran.err);
 }
 
-/// The rules say what the tool is called and what it means; a prompt of its own name stood there whatever they said.
+/// The rules define the name and description of the tool. Regression test: the prompt always used a
+/// fixed name.
 #[test]
 fn a_flow_tool_names_itself_in_the_prompt() {
     let tool = "flow tool start_flow \"Starts a flow of the shop.\" { parameter: \"which\", endpoint: { url: \"http://h/\" } }\n";

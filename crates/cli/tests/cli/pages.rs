@@ -1,5 +1,5 @@
-//! The pages that one follows at a keyboard: their files are written, their commands run in their order, and what
-//! the pages say that these print is what they print (`INSTA_UPDATE=always` writes it anew).
+//! The pages that users follow at a keyboard. The test writes their files, runs their commands in
+//! order, and compares the output with the page (`INSTA_UPDATE=always` updates the page).
 
 #![cfg(unix)]
 
@@ -13,8 +13,8 @@ fn the_tutorial_prints_what_it_says() {
     assert_page("tutorial.md");
 }
 
-/// Walks a page: a block fenced with `file=NAME` is a file, lines of a `console` block that begin with `$` are commands, and the
-/// lines below one are its output.
+/// Runs a page. A block fenced with `file=NAME` is a file. In a `console` block, lines that begin
+/// with `$` are commands, and the lines after a command are its output.
 fn assert_page(name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     let page = std::fs::read_to_string(&path).expect("the page can be read");
@@ -43,7 +43,7 @@ fn assert_page(name: &str) {
     golden::assert_file(&path, &made);
 }
 
-/// The output and the messages of a command line, as a terminal shows them.
+/// Returns the standard output and standard error of a command line, as a terminal shows them.
 fn printed(folder: &Folder, command: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_rulec"));
     let path = format!(

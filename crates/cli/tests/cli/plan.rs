@@ -16,7 +16,8 @@ fn each_route_stands_with_how_it_is_found() {
     insta::assert_snapshot!(ran.out);
 }
 
-/// The advice is for a table that the index finds most of, and names what is tried on every message.
+/// The advice is for a table of which the index finds most rules. It names the rules that are
+/// evaluated for every message.
 #[test]
 fn advice_names_the_routes_that_are_always_tried() {
     let found: String =
@@ -35,7 +36,7 @@ fn advice_names_the_routes_that_are_always_tried() {
     assert_eq!(advice(&(0..5).map(quiet).collect::<String>()).0.as_deref(), Some(told));
     let (none, shown) = advice("");
     assert_eq!(none, None, "{}", &shown[..shown.len().min(300)]);
-    // Rules that are tried one by one anyway need no advice.
+    // If all rules are evaluated one by one anyway, there is no advice.
     let ran = Folder::with(quiet(0)).rulec(&["plan", "a.rules"]).expect(0);
     assert!(ran.out.contains("1 always tried") && !ran.out.contains("tried on every message"), "{}", ran.out);
 }
@@ -69,7 +70,8 @@ fn with_and_without_the_index_the_answers_are_the_same() {
     assert!(ran.err.contains("always"), "{}", ran.err);
 }
 
-/// The rules of a payload kind's fields and of its elements lie in tables of their own, and were listed as such.
+/// Regression test: the rules of a payload kind are in several internal tables, and each table was
+/// listed separately.
 #[test]
 fn a_payload_kind_is_listed_once() {
     let rules =

@@ -1,4 +1,4 @@
-//! The program as a citizen of the shell: usage, colour, pipes, exit statuses.
+//! The behaviour of the program in a shell: usage, colour, pipes, exit statuses.
 
 use super::{Folder, Ran, SMALL, program};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,5 @@
-//! Files that are no files, standard input and output in every state, and the number of threads.
+//! Paths that are not regular files, standard input and output in every state, and the number of
+//! threads.
 
 use super::{Folder, SMALL, program};
 use std::process::{Command, Stdio};
@@ -53,7 +54,8 @@ fn more_threads_than_a_system_has_are_refused() {
     }
 }
 
-/// Compiled rules in place of data, folders in place of files, data in place of rules.
+/// Compiled rules where data is expected, folders where files are expected, data where rules are
+/// expected.
 #[test]
 fn what_is_something_else_is_said() {
     let folder = Folder::with(SMALL).file("dir/x", "").file("m.jsonl", "{}\n");
@@ -104,7 +106,7 @@ fn only_regular_files_are_read() {
     ];
     for args in verbs {
         let mut command = program(folder.dir.path());
-        // Nobody writes into the pipe: whoever opened it as a file would wait for ever.
+        // No process writes to the pipe, so opening it as a file would block forever.
         let output =
             command.args(*args).timeout(std::time::Duration::from_secs(60)).output().expect("it starts");
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
@@ -113,7 +115,7 @@ fn only_regular_files_are_read() {
     }
 }
 
-/// Runs a line of the shell with the program as `$0`.
+/// Runs a shell command with the program as `$0`.
 #[cfg(target_os = "linux")]
 fn shell(folder: &Folder, line: &str) -> (Option<i32>, String) {
     let output = Command::new("sh")
@@ -126,7 +128,7 @@ fn shell(folder: &Folder, line: &str) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// A closed output took everything that was written to it, with status 0.
+/// Regression test: output to a closed standard output was discarded with exit status 0.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_takes_nothing_is_said() {
@@ -162,7 +164,7 @@ fn an_output_that_takes_nothing_is_said() {
     assert!(status == Some(2) && said.contains("standard input cannot be read: it is closed"), "{said}");
 }
 
-/// `request.…` is computed by the engine, without any embedding program.
+/// The engine computes `request.…` itself, without an embedding program.
 #[test]
 fn what_the_engine_computes_is_not_said_to_be_missing() {
     let folder = Folder::with(

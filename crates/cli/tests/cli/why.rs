@@ -66,7 +66,7 @@ fn the_same_as_data() {
     assert_eq!(json["breaches"][0]["path"], "text");
 }
 
-/// A misspelt key of the message is suggested, and where a type was decided is said.
+/// Suggests a misspelt key of the message, and says where a type was inferred.
 #[test]
 fn breaches_say_what_may_be_the_cause() {
     let rules = "input { text: string }\nroute a when text == \"a\" -> h\n";
@@ -116,7 +116,8 @@ fn bad_messages_and_wrong_usage() {
     folder.rulec(&["why", "none.rules", "--text", "x"]).expect(2);
 }
 
-/// A flow's patterns have no condition of their own in the text: the list's name and the flow's stood in its place.
+/// A flow's patterns have no condition in the source. Regression test: the name of the list or flow
+/// was shown instead of the patterns.
 #[test]
 fn flows_show_their_patterns() {
     let rules = "list words = [\"my order\", \"invoice\"]\nflow orders \"o\" keyword contains words -> \"o\"\n\

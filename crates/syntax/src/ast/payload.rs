@@ -3,130 +3,132 @@
 use super::{Expr, Field, Ident, TypeExpr};
 use rulec_base::span::{Span, Spanned};
 
-/// A `payload` statement: everything an object of one kind must be.
+/// A `payload` statement: the requirements on objects of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     pub name: Ident,
-    /// `rank 3`: of several, the least runs first.
+    /// `rank 3`: if several payloads wait, the one with the lowest rank runs first.
     pub rank: Option<Spanned<i64>>,
-    /// The word `interrupts`: when it runs first, the others are dropped.
+    /// The word `interrupts`: if this payload runs first, the others are dropped.
     pub interrupts: bool,
-    /// The word `suspends`: when it runs first, the others wait for an answer from outside.
+    /// The word `suspends`: if this payload runs first, the others wait for an external answer.
     pub suspends: bool,
-    /// The word `internal`: it is never published.
+    /// The word `internal`: this payload is never published.
     pub internal: bool,
-    /// `fallback KIND`: what to do instead when it is rejected.
+    /// `fallback KIND`: the payload to use instead if this one is rejected.
     pub fallback: Option<Ident>,
     pub body: Vec<Item>,
 }
 
-/// A `group` statement: items that payloads and other groups take in.
+/// A `group` statement: items that payloads and other groups can include.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Its name, which stands before the names of its fields in rule ids.
+    /// The name of the group. In rule ids, it precedes the names of the fields.
     pub name: Ident,
-    /// The parameters that `include` must give.
+    /// The parameters for which each `include` must give arguments.
     pub params: Vec<Field>,
     pub body: Vec<Item>,
 }
 
-/// An item of a payload, group or `each` block.
+/// An item of a payload, a group or an `each` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub kind: ItemKind,
     pub span: Span,
-    /// The text of the `##` lines before it.
+    /// The text of the preceding `##` lines.
     pub docs: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
-    /// `response: string not blank`
+    /// Syntax: `response: string not blank`.
     Field(FieldItem),
-    /// `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or `compiles "id" at PATH when COND`
+    /// Syntax: `require "id" at PATH when COND: COND`, `forbid "id" at PATH when COND` or
+    /// `compiles "id" at PATH when COND`.
     Rule(RuleItem),
-    /// `closed "id" remove`: no other fields than the declared ones.
+    /// `closed "id" remove`: only the declared fields are allowed.
     Closed {
-        /// The rule's id; by default the owner's name and `unsupported`.
+        /// The id of the rule. By default, the owner's name followed by `unsupported`.
         id: Option<Spanned<String>>,
-        /// The consequence of another field.
+        /// The message and correction for an undeclared field.
         notice: Notice,
     },
-    /// `let workflow = context.workflows[workflow_id]`
+    /// Syntax: `let workflow = context.workflows[workflow_id]`.
     Let {
-        /// Its name, known to what stands behind it.
+        /// The name, visible in the items that follow.
         name: Ident,
         value: Expr,
     },
     Include(IncludeItem),
-    /// `each node in nodes { … }`
+    /// Syntax: `each node in nodes { … }`.
     Each(EachItem),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldItem {
     pub name: Ident,
-    /// `?` after the name.
+    /// Whether `?` follows the name.
     pub optional: bool,
-    /// Its type, which may be the name of a group.
+    /// The type, which may be the name of a group.
     pub ty: TypeExpr,
-    /// `| null` after the type.
+    /// Whether `| null` follows the type.
     pub nullable: bool,
     pub not_blank: Option<Span>,
-    /// `in [ … ]` or `in a..=b clamp`
+    /// The allowed values: `in [ … ]` or `in a..=b clamp`.
     pub limits: Option<Limits>,
-    /// `const VALUE`: the one value it may have.
+    /// `const VALUE`: the only allowed value.
     pub exactly: Option<Expr>,
-    /// The consequence of a broken rule of the field.
+    /// The message and correction for a violated rule of the field.
     pub notice: Notice,
 }
 
-/// `in [ … ]` or `in a..=b clamp`
+/// The allowed values of a field: `in [ … ]` or `in a..=b clamp`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     pub values: Expr,
     pub clamp: bool,
 }
 
-/// A rule of its own.
+/// A `require`, `forbid` or `compiles` rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleItem {
     pub id: Spanned<String>,
     pub place: Option<Place>,
-    /// After `when`, of `require`.
+    /// The condition after `when`, for `require` and `compiles` rules. If it is not true, the rule
+    /// does not apply.
     pub guard: Option<Expr>,
     pub test: RuleTest,
-    /// The consequence when it is broken.
+    /// The message and correction for a violation.
     pub notice: Notice,
 }
 
-/// The question that a rule asks.
+/// The test of a payload rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleTest {
-    /// The condition must hold.
+    /// The condition must be true.
     Require(Expr),
-    /// It must not.
+    /// The condition must not be true.
     Forbid(Expr),
-    /// The text at the place must be a condition.
+    /// The text at the path must compile as a condition.
     Compiles,
 }
 
-/// The message about a broken rule, and its correction.
+/// The message about a violated rule, and the correction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notice {
     pub message: Option<Spanned<String>>,
     pub repair: Option<Spanned<String>>,
     pub correction: Option<Spanned<Correction>>,
-    /// A breach is told beside the verdict, and changes nothing in it.
+    /// Whether a violation is only a warning, reported without affecting the verdict.
     pub warning: bool,
 }
 
-/// The ways to mend a broken rule.
+/// How to correct a violation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
-    /// `default VALUE`
+    /// Syntax: `default VALUE`.
     Default(Expr),
-    /// `clamp VALUE`
+    /// Syntax: `clamp VALUE`.
     Clamp(Expr),
     Remove,
 }
@@ -135,16 +137,17 @@ pub enum Correction {
 pub struct Place {
     /// A path such as `nodes[i].config`.
     pub path: Expr,
-    /// The word `dotted`: the path's object holds dotted keys, and its last key begins them.
+    /// The word `dotted`: the object at the path has dotted keys, and the last key of the path is
+    /// their prefix.
     pub dotted: bool,
 }
 
-/// `include NAME(param: value at PLACE) as "id" when COND`
+/// An `include` of a group: `include NAME(param: value at PATH) as "id" when COND`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncludeItem {
     pub group: Ident,
     pub args: Vec<IncludeArg>,
-    /// After `as`: the one id its rules report under.
+    /// The id after `as`. All included rules report their violations under this id.
     pub renamed: Option<Spanned<String>>,
     pub guard: Option<Expr>,
 }
@@ -153,17 +156,17 @@ pub struct IncludeItem {
 pub struct IncludeArg {
     pub name: Ident,
     pub value: Expr,
-    /// The place at which its faults are reported.
+    /// The path at which violations of this argument are reported.
     pub place: Option<Place>,
 }
 
-/// `each KEY, VALUE in LIST when COND { … }`
+/// A block repeated for each element: `each KEY, VALUE in LIST when COND { … }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EachItem {
-    /// The names it binds: the element, or the index or key and the element.
+    /// The bound names: the element alone, or the index or key followed by the element.
     pub names: (Ident, Option<Ident>),
     pub list: Expr,
-    /// After `when`: asked of each element.
+    /// The condition after `when`, evaluated for each element.
     pub guard: Option<Expr>,
     pub body: Vec<Item>,
 }

@@ -1,40 +1,41 @@
-//! The statements that say what is looked for in a message's text: `intent`, `entity`, `lexicon`.
+//! The statements that describe what to find in the text of a message: `intent`, `entity`,
+//! `lexicon`.
 
 use super::{Expr, Ident};
 use rulec_base::span::{Span, Spanned};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
-    /// Its name, which `request.intent` gives.
+    /// The name of the intent, which `request.intent` returns.
     pub name: Ident,
-    /// Its subject, in a sentence.
+    /// The subject of the intent, as one sentence.
     pub description: Option<Spanned<String>>,
-    /// Each `keywords`: a list in place, or the name of one.
+    /// One expression for each `keywords`: a list literal or the name of a list.
     pub keywords: Vec<Expr>,
-    /// Each `examples`: a list in place, or the name of one.
+    /// One expression for each `examples`: a list literal or the name of a list.
     pub examples: Vec<Expr>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
-    /// Its name, which `request.entities` has as a field.
+    /// The name of the entity, which is also a field of `request.entities`.
     pub name: Ident,
-    /// The expressions that find it, tried in order.
+    /// The regular expressions that match the entity, tried in order.
     pub patterns: Vec<Expr>,
     pub ignoring_case: Option<Span>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lexicon {
-    /// Its name, which `request` has as a field.
+    /// The name of the lexicon, which is also a field of `request`.
     pub name: Ident,
     pub entries: Vec<Weight>,
 }
 
-/// `"urgent": 0.8`
+/// An entry of a lexicon: `"urgent": 0.8`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
     pub word: Spanned<String>,
-    /// The score it adds.
+    /// The score that the word adds.
     pub weight: Spanned<f64>,
 }

@@ -1,18 +1,18 @@
-//! Brackets and what is in them: arguments, lists, records, types, and the blocks of statements.
+//! Brackets and their contents: arguments, lists, records, types, and the blocks of statements.
 
 use super::build::Builder;
 use super::gap::Place;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
-/// The contents of a pair of braces.
+/// The kind of contents of a pair of braces.
 #[derive(Clone, Copy, PartialEq)]
 enum Braces {
-    /// The fields of a type, which need no comma between them.
+    /// The fields of a type, with optional commas between them.
     Fields,
-    /// `key: value` with commas between.
+    /// `key: value` pairs with commas between them.
     Record,
-    /// The conditions of `all`, `any` and `none` and of branches.
+    /// The conditions of `all`, `any` and `none`, or of a branch.
     Conditions,
 }
 
@@ -32,7 +32,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Brackets with nothing between them, or but a comment.
+    /// Adds the events for brackets with nothing between them except possibly a comment.
     fn empty(&mut self, open: usize) {
         self.begin(false);
         self.token(open);
@@ -43,7 +43,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// Writes what is in a bracket, each of the items on a line of its own unless all fit on one.
+    /// Adds the events for the items of a bracket: all on one line if they fit, otherwise one per
+    /// line.
     fn items(
         &mut self,
         open: usize,
@@ -73,7 +74,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// A list: one element a line where the author has it so or they are long, else as many as fit.
+    /// Adds the events for a list. The elements go one per line if the author wrote them so or if
+    /// they contain brackets. Otherwise each line takes as many elements as fit.
     fn list(&mut self, open: usize) {
         let close = self.closer(open);
         let elements = self.separated(open + 1..close);
@@ -116,7 +118,7 @@ impl Builder<'_> {
 
     fn kind_of(&self, open: usize) -> Braces {
         let before = self.gaps.word(open - 1);
-        // A field of a payload may have a type of its own.
+        // A field of a payload may have a record type.
         let field = (2..=3).any(|back| open >= back && self.items.contains(&(open - back)));
         let is_type = self.types || before == "as" || before == "<" || before == ":" && field;
         match () {
@@ -128,7 +130,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Cuts a range where a key begins, and behind commas and semicolons.
+    /// Splits a range before each key and after each comma and semicolon.
     fn fields(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut cut: Vec<Range<usize>> = Vec::new();
         for part in self.separated(range) {
@@ -140,7 +142,7 @@ impl Builder<'_> {
         cut
     }
 
-    /// Cuts a range where one of these words begins something.
+    /// Splits a range before each of these words that begins an item.
     fn beginning(&self, range: Range<usize>, words: &[&str]) -> Vec<Range<usize>> {
         let begins = |at: &usize| {
             let inner = self.gaps.word(*at) == "branch" && self.is_word(*at - 1, &["default"]);
@@ -151,7 +153,8 @@ impl Builder<'_> {
         ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
     }
 
-    /// Cuts the nodes of a workflow. An id, a kind or a router may be called `node` as well.
+    /// Splits a range into the nodes of a workflow. An id, a kind or a router may also be called
+    /// `node`.
     fn nodes(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> = Vec::new();
         for at in self.outer(range.clone()) {
@@ -167,7 +170,7 @@ impl Builder<'_> {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
-    /// The braces at the end of a statement.
+    /// Adds the events for the braces at the end of a statement.
     pub(super) fn statement_block(&mut self, word: &str, open: usize) {
         let close = self.closer(open);
         if open + 1 == close {
@@ -195,7 +198,8 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// The braces of a payload, group or `each`, whose items begin at known tokens.
+    /// Adds the events for the braces of a payload, group or `each`. `self.items` contains the
+    /// start tokens of the items.
     pub(super) fn item_block(&mut self, open: usize) {
         let close = self.closer(open);
         if open + 1 == close {

@@ -1,5 +1,6 @@
-//! A statement as events: which of its tokens form a group, and where a line may break. A condition breaks before the
-//! words that join it, the loosest first; a route before `when`, `where` and `->`.
+//! Converts a statement into events: which tokens form a group, and where a line may break. A
+//! condition breaks before its joining operators, the loosest first. A route breaks before `when`,
+//! `where` and `->`.
 
 use super::gap::{Gaps, Place};
 use super::layout::Event;
@@ -8,7 +9,7 @@ use crate::parse::may_begin;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The events of a statement; of a table, of its head.
+/// Returns the events of a statement. For a table, these are the events of its head only.
 pub(super) fn statement(
     gaps: &Gaps<'_>,
     word: &str,
@@ -30,17 +31,18 @@ pub(super) fn statement(
     builder.events
 }
 
-/// ` {` behind a table's head.
+/// Returns the events for ` {` after the head of a table.
 pub(super) fn opening(brace: usize) -> Vec<Event> {
     vec![Event::Glue { next: brace, space: true }, Event::Token(brace)]
 }
 
-/// ` {}` behind a table's head.
+/// Returns the events for ` {}` after the head of a table.
 pub(super) fn empty_braces(brace: usize) -> Vec<Event> {
     [opening(brace), vec![Event::Token(brace + 1)]].concat()
 }
 
-/// For each token from the first one on, the closing bracket that belongs to it, if it opens one.
+/// Returns the matching closing bracket for each token of the range that opens a bracket. Entries
+/// for other tokens have no meaning.
 fn closers(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     let mut closers = vec![tokens.end; tokens.len()];
     let mut open = Vec::new();
@@ -58,20 +60,20 @@ fn closers(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     closers
 }
 
-/// The tokens at which the parts of a statement or item begin.
+/// The first tokens of the parts of a statement or item.
 pub(super) type Starts = Vec<usize>;
 
 pub(super) struct Builder<'a> {
     pub(super) gaps: &'a Gaps<'a>,
     pub(super) items: &'a HashSet<usize>,
-    /// A bracket begins a list here, and never an index.
+    /// Whether `[` always begins a list here, never an index.
     lists: bool,
-    /// Braces hold the fields of a type.
+    /// Whether braces contain the fields of a type.
     pub(super) types: bool,
     events: Vec<Event>,
-    /// The groups that are open, as the events where they begin.
+    /// The open groups, as indices of their `Begin` events.
     open: Vec<usize>,
-    /// The gap before the next token is not written yet.
+    /// Whether the gap before the next token still has to be written.
     glued: bool,
     start: usize,
     closers: Vec<usize>,
@@ -81,7 +83,7 @@ impl Builder<'_> {
     // --- Events ----------------------------------------------------------------------------------
 
     pub(super) fn begin(&mut self, fills: bool) {
-        // The gap before a group lies outside of it.
+        // `begin` does not write the gap before a group: the gap belongs outside the group.
         self.open.push(self.events.len());
         self.events.push(Event::Begin { fills, broken: false });
     }
@@ -99,7 +101,7 @@ impl Builder<'_> {
         self.events.push(Event::Dedent);
     }
 
-    /// No group that is open stands on one line.
+    /// Breaks all open groups over several lines.
     pub(super) fn force(&mut self) {
         for begin in &self.open {
             if let Some(Event::Begin { broken, .. }) = self.events.get_mut(*begin) {
@@ -108,14 +110,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Keeps groups over several lines if the author has a line begin at that token.
+    /// Breaks all open groups over several lines if `broken` is true.
     pub(super) fn keep(&mut self, broken: bool) {
         if broken {
             self.force();
         }
     }
 
-    /// True if the author has a line begin at that token.
+    /// True if this token begins a line in the author's text.
     pub(super) fn begins_line(&self, at: usize) -> bool {
         self.gaps.lines(at) > 0
     }
@@ -137,7 +139,8 @@ impl Builder<'_> {
         self.glued = false;
     }
 
-    /// A break that may not be where it would make a name the start of a statement.
+    /// Adds a line break before a token, unless the token at the start of a line could begin a
+    /// statement.
     pub(super) fn line_before_name(&mut self, next: usize) {
         let starts = self.gaps.kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.word(next));
         if !starts {
@@ -145,9 +148,9 @@ impl Builder<'_> {
         }
     }
 
-    // --- Looking ---------------------------------------------------------------------------------
+    // --- Queries ---------------------------------------------------------------------------------
 
-    /// True for the bracket of `list[0]`.
+    /// True if the bracket opens an index, as in `list[0]`.
     pub(super) fn is_index(&self, open: usize) -> bool {
         !self.gaps.has_space(open, self.lists)
             && self.gaps.kind(open - 1).is_some_and(TokenKind::ends_operand)
@@ -157,7 +160,8 @@ impl Builder<'_> {
         self.closers[open - self.start]
     }
 
-    /// The tokens of a range that stand in no bracket within it; of a bracket its opening one.
+    /// Returns the tokens of a range that are not inside a bracket of that range. For a bracket,
+    /// only its opening token is returned.
     pub(super) fn outer(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
         let mut at = range.start;
         std::iter::from_fn(move || {
@@ -168,7 +172,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Cuts a range behind each comma and semicolon outside brackets.
+    /// Splits a range after each comma and semicolon outside brackets.
     pub(super) fn separated(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let separates =
             |at: &usize| matches!(self.gaps.kind(*at), Some(TokenKind::Comma | TokenKind::Semicolon));
@@ -182,7 +186,8 @@ impl Builder<'_> {
         self.gaps.is_plain_word(at) && words.contains(&self.gaps.word(at))
     }
 
-    /// True at `any x in …: …` and its like, or `if … then … else …`, which reach to the end.
+    /// True for a quantifier such as `any x in …: …`, and for `if … then … else …`. Both extend to
+    /// the end of the range.
     fn reaches_far(&self, at: usize, end: usize) -> bool {
         self.is_word(at, &["if"]) || self.quantifier_colon(at, end).is_some()
     }
@@ -194,7 +199,7 @@ impl Builder<'_> {
         if is_one { self.outer(at + 3..end).find(is_colon) } else { None }
     }
 
-    /// The places where a condition or value is joined by what binds it loosest.
+    /// Returns the tokens that join a condition or value: all operators with the lowest precedence.
     fn joints(&self, range: Range<usize>) -> Vec<usize> {
         let (mut loosest, mut joints) = (u8::MAX, Vec::new());
         for at in self.outer(range.clone()) {
@@ -231,7 +236,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `let NAME = VALUE` and its like.
+    /// Adds the events for `NAME = VALUE`, with or without a keyword before the name.
     pub(super) fn definition(&mut self, range: Range<usize>) {
         let is_equals =
             |at: &usize| self.gaps.kind(*at) == Some(TokenKind::Operator) && self.gaps.word(*at) == "=";
@@ -245,9 +250,10 @@ impl Builder<'_> {
         }
     }
 
-    /// A head, and parts that begin with these words, each on a line of its own if not all are on one.
+    /// Adds the events for a head, then the parts that begin with these words. The parts go one per
+    /// line unless everything fits on one line.
     pub(super) fn parts(&mut self, range: Range<usize>, words: &[&str]) {
-        // The name behind the first word may be spelled like any of them.
+        // The name after the first word may be spelled like any of these words.
         let starts = |at: &usize| {
             let is_arrow = self.gaps.kind(*at) == Some(TokenKind::Arrow) && words.contains(&"->");
             // `intent examples […]` is one part.
@@ -278,7 +284,7 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// A part of a statement, by the word that it begins with.
+    /// Adds the events for one part of a statement; its first word decides how.
     pub(super) fn part(&mut self, range: Range<usize>) {
         let start = range.start;
         if self.is_word(start, &["where", "for"]) {
@@ -293,7 +299,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `where a = …, b = …`, `for "x", 5`
+    /// Adds the events for `where a = …, b = …` or `for "x", 5`.
     fn locals(&mut self, range: Range<usize>) {
         self.token(range.start);
         self.begin(false);
@@ -312,8 +318,9 @@ impl Builder<'_> {
 
     // --- Conditions and values -------------------------------------------------------------------
 
-    /// A condition or value; `hangs` when it does not begin a line, so that its further lines stand further in. The
-    /// block of conditions that it may end with is broken without breaking what stands before it.
+    /// Adds the events for a condition or value. `hangs` is true if the expression does not begin a
+    /// line; its continuation lines are then indented. A block of conditions at its end can be
+    /// broken without breaking the text before it.
     pub(super) fn expression(&mut self, range: Range<usize>, hangs: bool) {
         let joints = self.joints(range.clone());
         let (Some(&first), Some(&last)) = (joints.first(), joints.last()) else { return self.plain(range) };
@@ -322,7 +329,8 @@ impl Builder<'_> {
         let group = self.events.len();
         self.begin(false);
         self.keep(joints.iter().any(|joint| self.begins_line(*joint)));
-        // What belongs together more closely stands further in than what follows; a bracket does not.
+        // A first operand that binds more tightly is indented further than the lines after it. A
+        // bracket is not.
         let nested = hangs && !self.joints(range.start..first).is_empty();
         if nested {
             self.indent();
@@ -349,7 +357,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The brace of `any { … }` or its like, if that is all of an operand but what parts it from the next.
+    /// Returns the opening brace of `any { … }`, `all { … }` or `none { … }` if the block is the
+    /// whole operand. A trailing comma or semicolon is allowed.
     fn block_at_end(&self, operand: Range<usize>) -> Option<usize> {
         let open = operand.start + 1;
         let is_block = self.is_word(operand.start, &["any", "all", "none"])
@@ -360,7 +369,7 @@ impl Builder<'_> {
         (close + 1 == operand.end || separates && close + 2 == operand.end).then_some(open)
     }
 
-    /// Tokens one behind the other, with the groups that brackets, quantifiers and `if` make.
+    /// Adds the events for tokens in sequence, with groups for brackets, quantifiers and `if`.
     pub(super) fn plain(&mut self, range: Range<usize>) {
         let mut at = range.start;
         while at < range.end {
@@ -380,7 +389,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A colon, and a condition that begins a line if it does not fit behind it.
+    /// Adds the events for a colon and the condition after it. The condition begins a line if it
+    /// does not fit after the colon.
     pub(super) fn behind_colon(&mut self, colon: usize, end: usize) {
         self.begin(false);
         self.keep(colon + 1 < end && self.begins_line(colon + 1));
@@ -392,7 +402,7 @@ impl Builder<'_> {
         self.end();
     }
 
-    /// `if C then a else b`; false when it lacks one of the words.
+    /// Adds the events for `if C then a else b`. Returns false if one of the words is missing.
     fn choose(&mut self, range: Range<usize>) -> bool {
         let (mut depth, mut words) = (0, Vec::new());
         for at in self.outer(range.start + 1..range.end) {

@@ -1,32 +1,34 @@
-//! The gap between two tokens: line breaks and comments as the author has them, and the space that belongs there.
+//! The gap between two tokens: the author's line breaks and comments, and the correct spacing.
 
 use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_joint;
 use unicode_width::UnicodeWidthStr;
 
-/// A place where a line breaks.
+/// The kind of a possible line break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Behind an opening bracket.
+    /// After an opening bracket.
     First,
-    /// Between statements, items or elements, where the author may leave a line blank.
+    /// Between statements, items or elements, where the author may leave a blank line.
     Between,
-    /// Before a closing bracket, one level further in than comments before it.
+    /// Before a closing bracket. Comments before it are indented one level further than the
+    /// bracket.
     Last,
-    /// Within a statement, where no line is blank.
+    /// Within a statement, where blank lines are removed.
     Inner,
-    /// The end of the file.
+    /// At the end of the file.
     End,
 }
 
-/// The tokens of a file with what is between them. The gap of a token is the one before it; that of the number behind
-/// the last token ends the file.
+/// The tokens of a file and the gaps between them. Gap `i` is the text before token `i`. The gap
+/// after the last token has the number of tokens as its index.
 pub(super) struct Gaps<'a> {
     pub(super) text: &'a str,
     tokens: &'a [Token],
-    /// Line breaks in each gap, at most two are counted, and a mark if it holds a comment.
+    /// For each gap, the number of line breaks (at most two are counted) and whether it contains a
+    /// comment.
     lines: Vec<(u8, bool)>,
-    /// Marks the `<` and `>` of types.
+    /// For each token, whether it is a `<` or `>` of a type.
     angles: Vec<bool>,
 }
 
@@ -58,20 +60,22 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// The text before a token.
+    /// Returns the text between a token and the token before it.
     pub(super) fn slice(&self, next: usize) -> &'a str {
         let start = next.checked_sub(1).map_or(bom(self.text), |before| self.tokens[before].end as usize);
         let end = self.tokens.get(next).map_or(self.text.len(), |token| token.start as usize);
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// The bytes before a token on its line, where it begins one.
+    /// Returns the number of bytes before a token on its line. `None` if the token does not begin a
+    /// line.
     pub(super) fn column(&self, next: usize) -> Option<usize> {
         let begins = next == 0 || self.lines(next) > 0;
         begins.then(|| self.slice(next).rsplit(['\n', '\u{feff}']).next().map_or(0, str::len))
     }
 
-    /// The comments before a token; a mark says that one stands behind the token before, on its line.
+    /// Returns the comments before a token. The flag is true for a comment on the same line as the
+    /// previous token.
     pub(super) fn comments(&self, next: usize) -> Vec<(bool, &'a str)> {
         if !self.has_comment(next) {
             return Vec::new();
@@ -87,7 +91,7 @@ impl<'a> Gaps<'a> {
         found
     }
 
-    /// Line breaks before a token; two stand for more.
+    /// Returns the number of line breaks before a token, at most two.
     pub(super) fn lines(&self, next: usize) -> u8 {
         self.lines[next].0
     }
@@ -100,12 +104,13 @@ impl<'a> Gaps<'a> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
-    /// The text of a token; empty beyond the last.
+    /// Returns the text of a token. Empty past the last token.
     pub(super) fn word(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| token.text(self.text))
     }
 
-    /// Columns of a token on the line where it begins, and on the one where it ends if that is another.
+    /// Returns the width of a token in columns: on its first line, and on its last line if it spans
+    /// several.
     pub(super) fn width(&self, at: usize) -> (usize, Option<usize>) {
         let text = self.word(at);
         match (text.find('\n'), text.rfind('\n')) {
@@ -114,27 +119,29 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True for a word that is used as one of the language here: no field behind a dot and no key before a colon.
+    /// True if a word is used as a keyword: it is not a field after a dot and not a key before a
+    /// colon.
     pub(super) fn is_plain_word(&self, at: usize) -> bool {
         self.kind(at) == Some(TokenKind::Word)
             && (at == 0 || self.kind(at - 1) != Some(TokenKind::Dot))
             && !self.is_key(at)
     }
 
-    /// True for the name of a field, entry or argument, with its colon.
+    /// True for the name of a field, entry or argument that is followed by a colon.
     pub(super) fn is_key(&self, at: usize) -> bool {
         let named = matches!(self.kind(at), Some(TokenKind::Word | TokenKind::Quoted | TokenKind::String));
         let behind = if self.word(at + 1) == "?" { at + 2 } else { at + 1 };
         named && self.kind(behind) == Some(TokenKind::Colon)
     }
 
-    /// True if a value may end with that token.
+    /// True if a value may end with this token.
     fn ends_value(&self, at: usize) -> bool {
         let Some(kind) = self.kind(at) else { return false };
         kind.ends_operand() && !(self.is_plain_word(at) && is_joint(self.word(at))) || self.angles[at]
     }
 
-    /// True for a `-` or `+` between two values, and for the words and symbols that join conditions.
+    /// Returns the precedence of a joining operator: `unless`, `or`, `and`, `??`, or a binary `+`
+    /// or `-`. `None` for other tokens.
     pub(super) fn binds(&self, at: usize) -> Option<u8> {
         match self.word(at) {
             "unless" if self.is_plain_word(at) => Some(0),
@@ -146,13 +153,13 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// `priority -5`, `rank -1`.
+    /// True if the sign belongs to a number, as in `priority -5` or `rank -1`.
     fn is_signed(&self, at: usize) -> bool {
         matches!(self.word(at - 1), "priority" | "rank") && self.is_plain_word(at - 1)
     }
 
-    /// True if a space belongs between a token and the one before it. `lists` is true in statements in which a bracket
-    /// begins a list and never an index.
+    /// True if there should be a space between a token and the token before it. `lists` is true in
+    /// statements where a bracket always begins a list, never an index.
     pub(super) fn has_space(&self, at: usize, lists: bool) -> bool {
         use TokenKind::{
             At, CloseBrace, CloseBracket, CloseParen, Colon, Comma, Dot, OpenBrace, OpenBracket, OpenParen,
@@ -171,13 +178,14 @@ impl<'a> Gaps<'a> {
             _ if self.angles[at] || self.angles[at - 1] && first == "<" => false,
             _ if matches!(first, "-" | "+") => self.binds(at - 1).is_some(),
             (_, OpenParen) => !self.is_name(at - 1),
-            // An index touches what it looks into.
+            // There is no space between an indexed value and its index.
             (_, OpenBracket) => lists || !before.ends_operand() || !self.is_indexed(at - 1),
             _ => true,
         }
     }
 
-    /// True for what a bracket touches, other than a word that no value is.
+    /// True if a bracket that touches this token is an index or belongs to it. Joining keywords
+    /// cannot be indexed.
     fn is_indexed(&self, at: usize) -> bool {
         let is_value = !self.is_plain_word(at) || !is_joint(self.word(at));
         self.slice(at + 1).is_empty() && (is_value || matches!(self.word(at), "clamp" | "const"))
@@ -193,7 +201,7 @@ impl<'a> Gaps<'a> {
     }
 }
 
-/// Bytes of the mark at the start of a file.
+/// Returns the number of bytes of the byte order mark at the start of a file, or 0.
 pub(super) fn bom(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }

@@ -1,5 +1,6 @@
-//! From events to lines. A group that fits is written on one line; else each of its breaks begins a line, or, where it
-//! fills, those before what no longer fits. Outer groups are decided before inner ones.
+//! Converts events into lines. A group that fits is written on one line. Otherwise every break of
+//! the group begins a line; a filling group breaks only where the next piece does not fit. Outer
+//! groups are decided before inner ones.
 
 use super::gap::{Gaps, Place, bom};
 use super::{STEP, WIDTH};
@@ -7,24 +8,24 @@ use crate::lex::{self, TokenKind};
 use crate::parse::starts_statement;
 use std::ops::Range;
 
-/// A step of writing a statement.
+/// An instruction for writing a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event {
-    /// A token.
+    /// Writes the token with this index.
     Token(usize),
-    /// The gap before a token at which no line breaks but for a comment.
+    /// The gap before a token, without a line break unless the gap contains a comment.
     Glue {
         next: usize,
         space: bool,
     },
-    /// The gap before a token at which a line breaks if its group does.
+    /// The gap before a token, with a line break if its group is broken.
     Break {
         next: usize,
         space: bool,
         place: Place,
     },
-    /// The start of a group. One that is broken does not stand on one line; one that fills breaks only before what
-    /// does not fit.
+    /// The start of a group. A `broken` group never fits on one line. A group that `fills` breaks
+    /// only before pieces that do not fit.
     Begin {
         fills: bool,
         broken: bool,
@@ -32,7 +33,7 @@ pub(super) enum Event {
     End,
     Indent,
     Dedent,
-    /// The same, if the group that begins at that event stands on several lines.
+    /// Indents if the group whose `Begin` event has this index is on several lines.
     IndentIf(usize),
     DedentIf(usize),
 }
@@ -44,18 +45,18 @@ enum Mode {
     Fills,
 }
 
-/// The text as far as it is written.
+/// The output written so far.
 pub(super) struct Writer<'a> {
     out: String,
     column: usize,
     newline: &'a str,
-    /// Bytes of the mark at the start.
+    /// Bytes of the byte order mark at the start.
     mark: usize,
 }
 
 impl<'a> Writer<'a> {
-    /// Nothing yet, but the mark at the start if the old text has it. Lines end as the first one does that does not
-    /// end inside a token.
+    /// Creates an empty output, with the byte order mark if the old text has one. The line ending
+    /// is the first one of the old text that is not inside a token.
     pub(super) fn new(text: &'a str) -> Self {
         let mark = bom(text);
         let first = lex::tokens(text, 0).find(|token| token.kind == TokenKind::Newline);
@@ -89,13 +90,14 @@ impl<'a> Writer<'a> {
         self.column = indent;
     }
 
-    /// Writes a token where the line is.
+    /// Writes a token at the current position of the line.
     pub(super) fn word(&mut self, gaps: &Gaps<'_>, token: usize) {
         self.push(gaps.word(token), 0);
     }
 
-    /// Writes a statement that cannot be read as it stands, moved from a column to another: lines that begin in it move with
-    /// it, as far as all of them can, and none to where it would begin a statement.
+    /// Writes a statement that does not parse, moved from one column to another. Its later lines
+    /// move by the same distance, as far as all of them can. No line moves to a column where it
+    /// would begin a statement.
     pub(super) fn moved(&mut self, gaps: &Gaps<'_>, tokens: Range<usize>, from: usize, to: usize) {
         let later = tokens.start + 1..tokens.end;
         let least = later.filter_map(|token| gaps.column(token)).min().unwrap_or(from);
@@ -117,22 +119,22 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the gap before a token as it is, but that all lines end alike.
+    /// Writes the gap before a token unchanged, except for uniform line endings.
     pub(super) fn as_it_stands(&mut self, gaps: &Gaps<'_>, next: usize) {
         let mut lines = gaps.slice(next).split('\n').peekable();
         while let Some(line) = lines.next() {
             if lines.peek().is_none() {
                 self.push(line, 0);
             } else {
-                // All that would be read as the line's end with it next time.
+                // Otherwise the next run would read all trailing `\r` as part of the line ending.
                 self.push(line.trim_end_matches('\r'), 0);
                 self.push(self.newline, 0);
             }
         }
     }
 
-    /// Breaks the line before a token. Comments of the gap stand where they stood: behind the token before, or on
-    /// lines of their own.
+    /// Breaks the line before a token. A comment in the gap stays after the previous token if it
+    /// was there. Otherwise the comment gets its own line.
     pub(super) fn gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, place: Place) {
         let gap = gaps.slice(next);
         let comments_at = if place == Place::Last { indent + STEP } else { indent };
@@ -142,7 +144,8 @@ impl<'a> Writer<'a> {
                 TokenKind::White | TokenKind::Bom => {}
                 TokenKind::Newline => lines += 1,
                 _ if lines == 0 && next > 0 && is_first => {
-                    // What is not closed may reach up to a carriage return, and would reach over the comment without.
+                    // An unclosed token may extend up to a carriage return. Without the `\r`, it
+                    // would extend over the comment.
                     let open = gaps.kind(next - 1).is_some_and(TokenKind::is_unreadable);
                     self.out.push_str(if open { &gap[..token.start as usize] } else { "  " });
                     self.out.push_str(token.text(gap).trim_end());
@@ -165,7 +168,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes a statement, or a part of one, from the place where the line is.
+    /// Writes a statement, or a part of one, from the current position.
     pub(super) fn layout(&mut self, gaps: &Gaps<'_>, events: &[Event], base: usize) {
         let sizes = Sizes::new(gaps, events);
         let (mut modes, mut indent) = (vec![Mode::Broken], base);
@@ -216,13 +219,13 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Columns that events take on one line.
+/// The widths of events, if written on one line.
 struct Sizes {
     /// Columns before each event.
     before: Vec<usize>,
-    /// The next break from each event on, itself included.
+    /// For each event, the index of the next break at or after the event.
     next_break: Vec<usize>,
-    /// The end of each group.
+    /// For each `Begin` event, the index of its `End` event.
     end: Vec<usize>,
 }
 
@@ -255,12 +258,12 @@ impl Sizes {
         Sizes { before, next_break, end }
     }
 
-    /// Of a group, and of what follows on its line.
+    /// Returns the columns of a group and of the text after it up to the next break.
     fn of_group(&self, begin: usize) -> usize {
         self.before[self.next_break[self.end[begin]]] - self.before[begin]
     }
 
-    /// Of what stands between a break and the next.
+    /// Returns the columns from a break to the next one.
     fn until_break(&self, at: usize) -> usize {
         self.before[self.next_break[at + 1]] - self.before[at]
     }

@@ -1,4 +1,4 @@
-//! The style, one case each. Left is a text as somebody may write it, right is the one way to lay it out.
+//! Tests of the style, one case each: the first text is formatted, and must give the second text.
 
 use super::{Changed, difference, format, outline};
 
@@ -9,7 +9,7 @@ fn check(text: &str, expected: &str) {
     assert_eq!(format(expected).map(|formatted| formatted.text).as_deref(), Ok(expected), "not for good");
 }
 
-/// A text that is as it should be.
+/// Checks that a text is already formatted.
 #[track_caller]
 fn stays(text: &str) {
     check(text, text);
@@ -30,7 +30,8 @@ fn spaces_stand_where_they_help() {
         "type t = { a?: list<dict<int>>, b: string @private }\n",
     );
     check("let a = any x in y[0]: x<3", "let a = any x in y[0]: x < 3\n");
-    // The angle brackets of types have no spaces, comparisons have, whatever stands before and is compared.
+    // Angle brackets of types have no spaces around them; comparisons have, whatever the operands
+    // are.
     check("let a=x<3 and y>2", "let a = x < 3 and y > 2\n");
     check("let a = b.list<3 and dict>2", "let a = b.list < 3 and dict > 2\n");
     check("flow a \"d\" keyword exact[\"x\"]->\"id\"", "flow a \"d\" keyword exact [\"x\"] -> \"id\"\n");
@@ -48,7 +49,7 @@ fn one_statement_begins_a_line_and_blank_lines_are_kept_at_most_once() {
     check("\n\n# only this  \n\n", "# only this\n");
     check("\u{feff}let a=1", "\u{feff}let a = 1\n");
     check("let a=1\r\nlet b=2\r\n", "let a = 1\r\nlet b = 2\r\n");
-    // Also in what has errors, and where the line that began so is dropped.
+    // This also applies to statements with errors, and to a file that begins with a line break.
     check("\nroutea when [\r\n] -> h\n", "routea when [\n] -> h\n");
     check(
         "table t{route a when x==\"y\"->h default->h}",
@@ -115,7 +116,8 @@ fn plain_lists_fill_their_lines_and_others_stand_one_element_a_line() {
     let (first, second, third) = (words[..10].join(", "), words[10..20].join(", "), words[20..].join(", "));
     let aligned = words.join(",\n            ").replace(",\n            \"word01\"", ", \"word01\"");
     let expected = format!("list l = [\n  {first},\n  {second},\n  {third}\n]\n");
-    // As many as fit: ten of ten columns with what follows each, less the last space, and two columns before them.
+    // Each line takes as many elements as fit. An element takes ten columns including its comma and
+    // space; the last space is removed, and the indentation is two columns.
     assert!(expected.lines().all(|line| line.len() <= super::WIDTH + 2));
     let formatted = format(&format!("list l = [{}]", words.join(", "))).expect("it is right").text;
     assert!(
@@ -189,7 +191,7 @@ fn what_cannot_be_read_stays_as_it_is() {
     assert_eq!(Changed { line: 3 }.to_string(), "formatting would change what it says at line 3");
 }
 
-/// At the start of a line `group` would begin a statement, and `closed` an item.
+/// At the start of a line, `group` would begin a statement and `closed` an item.
 #[test]
 fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
     let long = "y".repeat(90);
@@ -197,7 +199,7 @@ fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
     stays(&format!("payload p rank 1 {{\n  closed: string\n  require \"r\": closed == \"{long}\"\n}}\n"));
 }
 
-/// The nodes of a workflow all stood on one line.
+/// Regression test: all nodes of a workflow were written on one line.
 #[test]
 fn each_node_of_a_workflow_begins_a_line() {
     check(
@@ -206,7 +208,8 @@ fn each_node_of_a_workflow_begins_a_line() {
     );
 }
 
-/// The text that was laid out is held against the one that was read: a comment that were lost, or moved behind another token, is seen.
+/// `difference` compares the formatted text with the original, and detects a comment that is lost
+/// or moved to another token.
 #[test]
 fn a_comment_that_is_lost_or_moved_is_a_difference() {
     let text = "let a = 1 # one\n\n# two\nlet b = 2\n";
@@ -251,14 +254,16 @@ fn fields_that_are_spelled_like_words_join_nothing() {
     );
 }
 
-/// A text that lacks its quote ends before a `\r` too, which was taken for a part of a line's end and lost: two quotes met.
+/// Regression test: an unclosed string also ends before a `\r`. The `\r` was treated as part of a
+/// line ending and removed, so that two quotes touched.
 #[test]
 fn a_carriage_return_that_ends_no_line_stays() {
     stays("let a = \"x\rstring\"\n");
     check("let a = \"x\rstring\"\r\nlet b=1", "let a = \"x\rstring\"\r\nlet b = 1\r\n");
 }
 
-/// The statements of such a file follow from columns alone, and `route` would have begun one of its own beside the table.
+/// In such a file, only columns decide where statements begin. After formatting, `route` would have
+/// begun a separate statement next to the table.
 #[test]
 fn a_file_stays_where_laying_it_out_would_change_its_statements() {
     for text in [" table{\n h\nroute", " table{\n h\nroute\n\n\n\ndefault  ->  h\n"] {
@@ -267,14 +272,16 @@ fn a_file_stays_where_laying_it_out_would_change_its_statements() {
     }
 }
 
-/// Of two carriage returns before a line's end one was left, which was a part of the end the next time.
+/// Regression test: of two carriage returns before a line feed, one was kept, and the next run
+/// treated it as part of the line ending.
 #[test]
 fn carriage_returns_at_a_line_s_end_go() {
     check("n\n\r\r\n\"", "n\n\n\"\n");
     check("n\r\n \r\r\n\"", "n\r\n \r\n\"\r\n");
 }
 
-/// The comment became a part of the quoted text before it, which is not closed and ends before a `\r`.
+/// Regression test: the comment became part of the unclosed string before it, which ends before a
+/// `\r`.
 #[test]
 fn a_comment_stays_apart_from_what_is_not_closed() {
     for open in ["'x", "“x", "\"x", "r\"x", "let a = 'x"] {
@@ -283,18 +290,20 @@ fn a_comment_stays_apart_from_what_is_not_closed() {
     }
 }
 
-/// A statement that could not be read was moved to the right without its later lines, which began statements there.
+/// Regression test: a statement with errors was moved right without its later lines, which then
+/// began statements.
 #[test]
 fn what_cannot_be_read_moves_as_a_whole() {
     check("table s{\ns\n h}", "table s {\n  s\n   h\n}\n");
     check("table s{\n   s\n     h}", "table s {\n  s\n    h\n}\n");
-    // One that began no statement, less far in than the first, does not come to where the first begins.
+    // A line that began no statement must not move to a column where it would begin one.
     check("table r{\n   {\n  route}}", "table r {\n  {\n   route}\n}\n");
     check("table r{\n  a\n    {\n    route}}", "table r {\n  a\n    {\n    route}\n}\n");
     check("   a(\n   route b", "a(\n route b\n");
-    // Lines move by as much as the one that is least far in, so that none comes to stand with another.
+    // All lines move by the same distance, limited by the least indented line, so that no two lines
+    // align that did not before.
     check(" table{\nh\n e", "table{\nh\n e\n");
     check("   table{\n  h\n    e", "table{\nh\n  e\n");
-    // Continued at its own column, as before.
+    // The continuation at the statement's own column stays as it is.
     stays("let a = x ==\nor y (\n");
 }

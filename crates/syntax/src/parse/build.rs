@@ -1,4 +1,4 @@
-//! From the grammar's pairs to the syntax tree, one statement at a time.
+//! Builds the syntax tree of one statement from the pairs of the grammar.
 
 use super::context::{Built, Cx, Failed, child, children, unquote};
 use super::types::{fields, type_expr};
@@ -11,7 +11,8 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Spanned;
 
-/// Reads a statement. All parts are read before the first that fails ends it, so that each part's errors are reported.
+/// Builds a statement. All parts are read before the first failed part ends the function, so that
+/// every part reports its errors.
 pub(super) fn statement(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<StatementKind> {
     for sign in pair.into_inner() {
         match sign.as_rule() {
@@ -186,7 +187,7 @@ pub(super) fn priority(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<i64>> {
     }
 }
 
-/// Constants in braces.
+/// Reads constants in braces.
 fn metadata(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<(Ident, Expr)>> {
     cx.all(&pair, Rule::entry, operand::entry)
 }

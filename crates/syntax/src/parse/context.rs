@@ -1,5 +1,5 @@
-//! The statement being read, as all that builds its tree sees it: where its tokens stand, what they say, and where
-//! faults go.
+//! The context for building the tree of one statement: its tokens and their spans, its text, and
+//! the diagnostics.
 
 use super::stream::Sig;
 use super::{Pair, Reader, Rule, foreign, literal, phrase, terminals};
@@ -10,7 +10,7 @@ use rulec_base::message;
 use rulec_base::span::{FileId, Span, Spanned};
 use std::ops::Range;
 
-/// The statement has no meaning; why has been reported.
+/// Marks a failure that has already been reported.
 pub(super) struct Failed;
 
 pub(super) type Built<T> = Result<T, Failed>;
@@ -18,20 +18,21 @@ pub(super) type Built<T> = Result<T, Failed>;
 pub(super) struct Cx<'a> {
     pub(super) file: FileId,
     pub(super) text: &'a str,
-    /// The file's tokens without white space and comments.
+    /// The tokens of the file without white space and comments.
     pub(super) sigs: &'a [Sig],
-    /// The statement's own tokens, as indices into `sigs`.
+    /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
-    /// The token that the grammar's places are counted from, as an index into `sigs`.
+    /// The token that node positions are relative to, as an index into `sigs`.
     from: usize,
-    /// The codes from that token on.
+    /// The codes from the token `from` on.
     pub(super) codes: &'a [u8],
     pub(super) span: Span,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl<'a> Cx<'a> {
-    /// The context of a reader's tokens, at least one; `from` is the token that the grammar's places count from.
+    /// Creates the context for at least one token of a reader. `from` is the token that node
+    /// positions are relative to.
     pub(super) fn new(reader: &'a mut Reader<'_>, tokens: Range<usize>, from: usize) -> Self {
         let Reader { file, text, sigs, codes, .. } = *reader;
         let codes = &codes.as_bytes()[from..];
@@ -46,12 +47,13 @@ impl<'a> Cx<'a> {
         Failed
     }
 
-    /// The place of a pair: from its first token to its last.
+    /// Returns the span of a pair, from its first token to its last.
     pub(super) fn span(&self, pair: &Pair<'_>) -> Span {
         self.span_of(pair.tokens())
     }
 
-    /// The place of tokens, by their numbers; an empty range stands for the token at its start.
+    /// Returns the span of tokens, given by their indices relative to `from`. For an empty range,
+    /// returns the span of the token at its start.
     pub(super) fn span_of(&self, tokens: Range<usize>) -> Span {
         let token = |index: usize| self.sigs.get(self.from + index).map(|sig| sig.token);
         let start = token(tokens.start).map_or(self.span.end, |first| first.start);
@@ -63,7 +65,7 @@ impl<'a> Cx<'a> {
         &self.text[self.span(pair).range()]
     }
 
-    /// The token at an offset or the next one after it.
+    /// Returns the token at a byte offset, or the next token after the offset.
     pub(super) fn token_at(&self, offset: u32) -> Token {
         let end = self.text.len() as u32;
         let none = Token { kind: TokenKind::Stray, start: end, end };
@@ -71,8 +73,8 @@ impl<'a> Cx<'a> {
         self.sigs.get(index).map_or(none, |sig| sig.token)
     }
 
-    /// The token at an offset, or the next one after it: its place, and what it is in words. At the end of the
-    /// statement the place is that of its last token.
+    /// Returns the span and a description of the token at a byte offset, or of the next token. Past
+    /// the end of the statement, returns the span of its last token.
     pub(super) fn found_at(&self, offset: u32) -> (Span, Message) {
         let token = self.token_at(offset);
         if token.start < self.span.end {
@@ -83,7 +85,7 @@ impl<'a> Cx<'a> {
         (last.span(self.file), phrase::END)
     }
 
-    /// The innermost bracket of the statement that is open at an offset.
+    /// Returns the innermost bracket of the statement that is open at a byte offset.
     pub(super) fn innermost_open(&self, offset: u32) -> Option<TokenKind> {
         let mut open = Vec::new();
         let tokens = self.sigs[self.tokens.clone()].iter().map(|sig| sig.token);
@@ -97,7 +99,7 @@ impl<'a> Cx<'a> {
         open.pop()
     }
 
-    /// The author's text, cut if it is long.
+    /// Returns the source text of a span: its first line, and at most 40 characters.
     pub(super) fn short(&self, span: Span) -> String {
         let text = &self.text[span.range()];
         let line = text.lines().next().unwrap_or("");
@@ -108,12 +110,12 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// A name where every word will do.
+    /// Reads a name where any word is allowed.
     pub(super) fn ident(&self, pair: &Pair<'_>) -> Ident {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
-    /// A name of a declaration or reference; the words of operators must be quoted.
+    /// Reads the name of a declaration or reference. Operator words must be in backquotes.
     pub(super) fn declared(&mut self, pair: Pair<'_>) -> Built<Ident> {
         let text = self.text(&pair);
         if rulec_lang::operators::is_reserved_word(text) {
@@ -144,7 +146,7 @@ impl<'a> Cx<'a> {
         self.literal(span, Code::NumberOutOfRange, literal::number(&self.text[span.range()], negative))
     }
 
-    /// The value of a number with the minus before it.
+    /// Reads a number with an optional minus sign.
     pub(super) fn signed(&mut self, pair: &Pair<'_>) -> Built<Spanned<Literal>> {
         let minus = children(pair, Rule::minus).next().map(|minus| self.span(&minus));
         let number = self.span(&child(pair, Rule::number)?);
@@ -157,7 +159,7 @@ impl<'a> Cx<'a> {
         Ok(Spanned::new(self.string(span)?, span))
     }
 
-    /// Reads the child of that rule.
+    /// Reads the child with this rule. Fails if there is none.
     pub(super) fn one<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -167,7 +169,7 @@ impl<'a> Cx<'a> {
         read(self, child(pair, rule)?)
     }
 
-    /// Reads the child of that rule, where there is one.
+    /// Reads the child with this rule, if there is one.
     pub(super) fn optional<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -177,7 +179,7 @@ impl<'a> Cx<'a> {
         children(pair, rule).next().map(|child| read(self, child)).transpose()
     }
 
-    /// Reads every child of that rule.
+    /// Reads every child with this rule.
     pub(super) fn all<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -187,7 +189,7 @@ impl<'a> Cx<'a> {
         children(pair, rule).map(|child| read(self, child)).collect()
     }
 
-    /// Reports a token that was read as the one meant.
+    /// Reports a token that differs from the spelling `wanted` but was accepted in its place.
     pub(super) fn exact(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
         if self.text(pair) != wanted {
             let span = self.span(pair);
@@ -196,12 +198,12 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// The complaint about what stands where something else must.
+/// Creates the diagnostic for an unexpected token.
 pub(super) fn unexpected(span: Span, message: impl Into<Message>, help: impl Into<Message>) -> Diagnostic {
     Diagnostic::new(Code::Unexpected, span, message).help(help)
 }
 
-/// The complaint about a word that must be quoted to be a name.
+/// Creates the diagnostic for a word that must be in backquotes to be a name.
 pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnostic {
     let message = message!("expected {wanted}, found the reserved word `{word}`");
     Diagnostic::new(Code::ReservedWord, span, message)
@@ -209,19 +211,21 @@ pub(super) fn reserved_word(word: &str, span: Span, wanted: Message) -> Diagnost
         .likely_fix(span, format!("`{word}`"))
 }
 
-/// The complaint about such a word where a value must stand, which may be meant as a name or as a text.
+/// Creates the diagnostic for a reserved word where a value is expected. The author may have meant
+/// a name or a text.
 pub(super) fn reserved_value(word: &str, span: Span) -> Diagnostic {
     reserved_word(word, span, message!("a value")).help(message!(
         "if `{word}` is meant as a name, write `` `{word}` `` in backquotes; a text stands in quotes: \"{word}\""
     ))
 }
 
-/// A name without its backquotes.
+/// Returns a name without its backquotes.
 pub(super) fn unquote(text: &str) -> &str {
     text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(text)
 }
 
-/// The child of that rule. The grammar always has one; a missing one fails the statement only.
+/// Returns the child with this rule. The grammar always produces one; if it is missing, only this
+/// statement fails.
 pub(super) fn child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     children(pair, rule).next().ok_or(Failed)
 }
@@ -234,7 +238,7 @@ pub(super) fn has(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
-/// The name that a statement's tokens would have declared if it could have been read.
+/// Returns the name that a statement with errors would have declared.
 pub(super) fn declared_name(file: FileId, text: &str, sigs: &[Sig]) -> Option<Ident> {
     let word = terminals::word(sigs.first()?.token.text(text)).filter(|word| word.declares())?;
     // `extern fn NAME`

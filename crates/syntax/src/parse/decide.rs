@@ -1,4 +1,4 @@
-//! From the grammar's pairs to the syntax tree: the statements beside routes that decide.
+//! Builds the syntax tree of `choice`, `flow`, `router` and `workflow` statements.
 
 use super::context::{Built, Cx, Failed, child, children, has};
 use super::{Pair, Rule, expr, operand};
@@ -79,7 +79,7 @@ fn router_case(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<RouterCase> {
     Ok(RouterCase { condition, locals, destinations, loopback, span: cx.span(&pair) })
 }
 
-/// `where NAME = EXPRESSION, …`, where a rule has it.
+/// Reads `where NAME = EXPRESSION, …`, if present.
 pub(super) fn locals(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Locals> {
     let local = |cx: &mut Cx<'_>, pair: Pair<'_>| {
         cx.exact(&child(&pair, Rule::equals)?, "=", message!("a name behind `where`"));
@@ -124,7 +124,7 @@ pub(super) fn string(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Spanned<String>> 
     cx.one(&pair, Rule::string, Cx::spanned_string)
 }
 
-/// A name, or a string in its place.
+/// Reads a name or a string.
 pub(super) fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Ident> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     match inner.as_rule() {
@@ -133,7 +133,7 @@ pub(super) fn text_or_name(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Ident> {
     }
 }
 
-/// A list in place, or the name of one.
+/// Reads a list literal or the name of a list.
 pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     let inner = pair.into_inner().next().ok_or(Failed)?;
     let span = cx.span(&inner);

@@ -1,5 +1,5 @@
-//! From the grammar's furthest failure to a sentence that helps: what was expected, what is there,
-//! and what people who write that usually mean.
+//! Converts the furthest failure of the grammar into a helpful message: the expected tokens, the
+//! token found instead, and the usual meaning of such text.
 
 mod habits;
 
@@ -12,10 +12,10 @@ use rulec_base::diag::{Code, Diagnostic, Message, nearest, one_of};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// Expected things named in one message; more would not be read.
+/// Maximum number of expected items named in one message, to keep messages short.
 const MAX_EXPECTED: usize = 3;
 
-/// The finding for a statement the grammar cannot read.
+/// Creates the diagnostic for a statement that the grammar cannot parse.
 pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnostic {
     let at = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
@@ -28,14 +28,14 @@ pub(super) fn diagnose(cx: &Cx<'_>, rule: Rule, error: &Error<Rule>) -> Diagnost
     let token = cx.sigs[at.min(cx.tokens.end - 1)].token;
     let found = if at < cx.tokens.end { token.text(cx.text) } else { "" };
     let mut failure = Failure { cx, rule, expected, at, token, span: token.span(cx.file), found };
-    // `list<>`: the brackets are read as one token, and what is missing is the type between them.
+    // `list<>`: the brackets are one token, and the missing part is the type between them.
     if failure.wants(Rule::less) && found.starts_with('<') {
         failure.expected = &[Rule::type_expr];
     }
     failure.known_mistake().unwrap_or_else(|| failure.expected_found())
 }
 
-/// The grammar gave up for the sake of time or of the stack.
+/// Creates the diagnostic if the grammar reached its call limit or the stack limit.
 fn limit(cx: &Cx<'_>, message: &str) -> Diagnostic {
     let place = cx.sigs[cx.tokens.start].token.span(cx.file);
     if message.contains("stack") {
@@ -50,12 +50,13 @@ struct Failure<'f, 'a> {
     cx: &'f Cx<'a>,
     rule: Rule,
     expected: &'f [Rule],
-    /// The index of the token that does not fit; at the end of the statement, that behind its last one.
+    /// The index of the unexpected token. At the end of the statement, the index after its last
+    /// token.
     at: usize,
-    /// That token; at the end of the statement, its last one.
+    /// The unexpected token. At the end of the statement, its last token.
     token: Token,
     span: Span,
-    /// Its text; empty at the end of the statement.
+    /// The text of the unexpected token. Empty at the end of the statement.
     found: &'a str,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Failure<'_, 'a> {
         self.at >= self.cx.tokens.end
     }
 
-    /// The token that does not fit, in words.
+    /// Describes the unexpected token.
     fn found_words(&self) -> Message {
         if self.at_end() { phrase::END } else { message!("`{}`", self.cx.short(self.span)) }
     }
@@ -82,7 +83,7 @@ impl<'a> Failure<'_, 'a> {
         Some(self.cx.sigs[index].token)
     }
 
-    /// True for that text before the place.
+    /// True if the token before the unexpected one has this text.
     fn is_behind(&self, text: &str) -> bool {
         self.before().is_some_and(|before| self.text(before) == text)
     }
@@ -91,9 +92,9 @@ impl<'a> Failure<'_, 'a> {
         Some(unexpected(self.span, message, help))
     }
 
-    /// Returns true if only pieces of an expression would do: a value is missing.
+    /// True if only pieces of an expression are expected, which means that a value is missing.
     fn value_wanted(&self) -> bool {
-        // A string or brace alone is a part of the statement, not the start of a value.
+        // A string or a brace alone is part of the statement, not the start of a value.
         let own = |rule: &Rule| matches!(rule, Rule::string | Rule::open_brace);
         self.expected.iter().all(|rule| phrase::is_piece(*rule)) && !self.expected.iter().all(own)
     }
@@ -148,7 +149,7 @@ impl<'a> Failure<'_, 'a> {
         }
     }
 
-    /// The word that would fit here and that the one here is a misspelling of.
+    /// Returns the expected word that is nearest to the unexpected word, if one is near enough.
     fn misspelt(&self) -> Option<String> {
         if self.token.kind != TokenKind::Word || self.at_end() {
             return None;
@@ -158,7 +159,8 @@ impl<'a> Failure<'_, 'a> {
         nearest(self.found, words).map(str::to_owned)
     }
 
-    /// Brackets that a statement wants are not the pieces of an expression.
+    /// True for a bracket, string or number that belongs to the statement rather than to an
+    /// expression.
     fn opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.wants(Rule::run)
@@ -219,12 +221,12 @@ impl<'a> Failure<'_, 'a> {
         })
     }
 
-    /// True for a `flow` whose second word says that it is the tool.
+    /// True for a `flow tool` statement.
     fn is_flow_tool(&self) -> bool {
         self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.text(sig.token) == "tool")
     }
 
-    /// The mistakes that have a better answer than what was expected.
+    /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
     fn known_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found, self.token.kind);
         let names = [Rule::name, Rule::type_name, Rule::target, Rule::handler_target, Rule::goto_target];
@@ -247,7 +249,8 @@ impl<'a> Failure<'_, 'a> {
             return Some(self.quoted_name(span, found));
         }
         if found == "when" && self.rule != Rule::route_statement {
-            // `let a = 1 rout b when …`: the words before were read as operator and operand.
+            // `let a = 1 rout b when …`: the previous two words were parsed as operator and
+            // operand.
             let word = self.at.checked_sub(2).filter(|index| *index > self.cx.tokens.start);
             let word = word.map(|index| self.cx.sigs[index].token);
             if let Some(diagnostic) = word.and_then(|word| self.meant_statement(word)) {
@@ -276,13 +279,13 @@ impl<'a> Failure<'_, 'a> {
         self.mistake_of_statement()
     }
 
-    /// A word that is likely meant to start a statement.
+    /// Returns a diagnostic if the word is likely a misspelt statement keyword.
     fn meant_statement(&self, word: Token) -> Option<Diagnostic> {
         let diagnostic = splitter::unknown_statement(self.cx.file, self.cx.text, word);
         Some(diagnostic).filter(|diagnostic| word.kind == TokenKind::Word && !diagnostic.fixes.is_empty())
     }
 
-    /// The mistakes that are one kind of statement's own.
+    /// Returns a diagnostic for a mistake that is specific to one kind of statement.
     fn mistake_of_statement(&self) -> Option<Diagnostic> {
         let found = self.found;
         if self.wants(Rule::kw_when) {
@@ -319,7 +322,7 @@ impl<'a> Failure<'_, 'a> {
         None
     }
 
-    /// `show-files` where a name stands.
+    /// Returns a diagnostic for a name with a hyphen, such as `show-files`.
     fn hyphened_name(&self) -> Option<Diagnostic> {
         let before = self.before().filter(|token| token.kind == TokenKind::Word)?;
         let behind = self.cx.sigs.get(self.at + 1)?.token;
@@ -357,7 +360,7 @@ impl<'a> Failure<'_, 'a> {
     fn reserved_name(&self, span: Span, found: &str) -> Diagnostic {
         let diagnostic = reserved_word(found, span, message!("a name"));
         let next = self.cx.sigs.get(self.at + 1).map(|sig| self.text(sig.token));
-        // `route when …`: more likely the name is missing than that the route is called `when`.
+        // `route when …`: a missing name is more likely than a route called `when`.
         if self.is_behind("route")
             && found == "when"
             && !matches!(next, Some("when" | "priority" | "disabled"))
@@ -426,7 +429,7 @@ impl<'a> Failure<'_, 'a> {
         Some(diagnostic.likely_fix(Span { end: span.start, ..span }, "when "))
     }
 
-    /// In a router: neither `when` nor `otherwise`.
+    /// Returns a diagnostic for a router case that has neither `when` nor `otherwise`.
     fn no_case(&self) -> Option<Diagnostic> {
         let wrong = |token: Token| {
             let message =
@@ -438,7 +441,7 @@ impl<'a> Failure<'_, 'a> {
             "->" | "=>" => {}
             _ => return None,
         }
-        // A misspelt `otherwise` was read as a piece of the destination before it.
+        // A misspelt `otherwise` was parsed as part of the previous destination.
         let word = self.before().filter(|token| token.kind == TokenKind::Word);
         if let Some(word) = word.filter(|word| nearest(self.text(*word), ["otherwise"]).is_some()) {
             return wrong(word);
@@ -449,7 +452,8 @@ impl<'a> Failure<'_, 'a> {
         self.unexpected(message!("a case without a condition"), help)
     }
 
-    /// The condition ends without an arrow: perhaps another word or sign was taken for it.
+    /// Returns a diagnostic for a condition without `->` after it. Another word or symbol may have
+    /// been meant as the arrow.
     fn no_arrow(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let mistake = |span: Span| {
@@ -476,7 +480,7 @@ impl<'a> Failure<'_, 'a> {
         if let Some(minus) = (2..sigs.len()).rfind(|index| is(*index, ">") && is(index - 1, "-")) {
             return mistake(sigs[minus - 1].token.span(file).to(sigs[minus].token.span(file)));
         }
-        // `when text == "x" handler`, the handler having been read as a part of the condition.
+        // `when text == "x" handler`: the handler was parsed as part of the condition.
         let [.., head, name] = sigs else { return None };
         let (head, name) = (head.token, name.token);
         if !matches!(name.kind, TokenKind::Word | TokenKind::Quoted) {
@@ -496,7 +500,7 @@ impl<'a> Failure<'_, 'a> {
     }
 }
 
-/// An item between the braces of a `payload` or `group`.
+/// True for the rule of an item between the braces of a `payload` or `group`.
 pub(super) fn is_item(rule: Rule) -> bool {
     use Rule as R;
     matches!(

@@ -1,5 +1,6 @@
-//! Expressions: the grammar gives a flat run of pieces, and precedence climbing over the table of
-//! operators makes a tree of them. What a word between operands means is known to the table alone.
+//! Expressions. The grammar produces a flat list of pieces, and precedence climbing over the
+//! operator table builds the tree. Only the operator table defines what a word between operands
+//! means.
 
 use super::context::{Built, Cx, Failed, child, unexpected};
 use super::foreign::{self, foreign_operator, is_test, meant_operator};
@@ -14,16 +15,18 @@ use rulec_lang::operators::{self, Case, Fixity, Modifiers, Negation, Op, Quantit
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// An expression and the height of its tree.
+/// An expression with the height of its tree.
 pub(super) struct ExprNode {
     pub(super) expr: Expr,
     pub(super) height: usize,
-    /// In parentheses: its parts do not mix with what stands around it.
+    /// Whether the expression is in parentheses. Its operands then do not merge with the
+    /// surrounding operators.
     pub(super) wrapped: bool,
 }
 
-/// Levels of a tree; later passes walk it recursively. Brackets reach [`splitter::MAX_DEPTH`], the rest
-/// is for chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
+/// Maximum height of an expression tree, because later passes recurse over it. Brackets use at most
+/// [`splitter::MAX_DEPTH`] levels; chains such as `a + b + c` can use the rest. Chains of `and` and
+/// `or` are flat and do not count.
 pub(super) const MAX_HEIGHT: usize = 500;
 
 pub(super) fn expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
@@ -36,14 +39,15 @@ pub(super) fn node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<ExprNode> {
     climb.end(node)
 }
 
-/// Reads what stands right of `in`, where a range may stand too.
+/// Reads an expression or a range, as allowed to the right of `in`.
 pub(super) fn range_or_expression(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     let mut climb = Climb::over(cx, pair);
     let node = climb.right_of_in()?;
     climb.end(node).map(|node| node.expr)
 }
 
-/// The kinds of pieces. Those of one token, and `.name`, are told by their codes; the others are pairs.
+/// The kinds of pieces of an expression. Pieces of one token, and `.name`, are recognized by their
+/// codes. All other kinds are pairs of the grammar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceKind {
     Word,
@@ -59,11 +63,11 @@ pub(super) enum PieceKind {
     Conditional,
 }
 
-/// A piece, with what the climb asks of it again and again.
+/// A piece of an expression, with data that precedence climbing uses often.
 #[derive(Clone, Copy)]
 pub(super) struct Piece {
     pub(super) kind: PieceKind,
-    /// Its place among the pairs, if it is one; else the number of its first token.
+    /// The index into `pairs` if the piece is a pair. Otherwise the index of its first token.
     pub(super) at: usize,
     pub(super) span: Span,
 }
@@ -71,7 +75,7 @@ pub(super) struct Piece {
 pub(super) struct Climb<'c, 'cx, 'p> {
     pub(super) cx: &'c mut Cx<'cx>,
     pub(super) pieces: SmallVec<[Piece; 8]>,
-    /// Those of the pieces that have something inside.
+    /// The pairs of those pieces that have inner nodes.
     pub(super) pairs: Vec<Pair<'p>>,
     pub(super) at: usize,
     pub(super) end: u32,
@@ -124,12 +128,13 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         &self.cx.text[piece.span.range()]
     }
 
-    /// The pairs inside a piece that is one itself.
+    /// Returns the pairs inside a piece that is a pair.
     pub(super) fn inside(&self, piece: Piece) -> Pairs<'p> {
         self.pairs[piece.at].into_inner()
     }
 
-    /// The word (not quoted) or symbol `ahead` of here.
+    /// Returns the unquoted word or symbol `ahead` pieces after the current one. `None` for other
+    /// pieces.
     pub(super) fn spelling(&self, ahead: usize) -> Option<&'cx str> {
         let piece = *self.pieces.get(self.at + ahead)?;
         match piece.kind {
@@ -157,7 +162,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         Ok(ExprNode { expr: Expr { kind, span }, height, wrapped: false })
     }
 
-    /// An expression of operators that bind at least as tightly as `min`.
+    /// Parses an expression whose operators have at least the precedence `min`.
     pub(super) fn climb(&mut self, min: u8) -> Built<ExprNode> {
         let mut left = self.prefix()?;
         loop {
@@ -196,7 +201,8 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         }
     }
 
-    /// The operator that stands here and whether `not` stands before it; takes nothing.
+    /// Returns the operator at the current position, and whether `not` precedes it. Consumes no
+    /// pieces.
     fn infix(&mut self, word: &str) -> Built<(Op, bool)> {
         if word == "not" {
             let next = self.spelling(1);
@@ -238,7 +244,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         Err(self.operator_wanted())
     }
 
-    /// Returns true if the word here stands like an operator: with an operand behind it.
+    /// True if the word at the current position is used like an operator: an operand follows.
     fn is_operator_position(&self) -> bool {
         let next_is_operand = self.pieces.get(self.at + 1).is_some_and(|piece| match piece.kind {
             PieceKind::Operator | PieceKind::Cast | PieceKind::Member => false,
@@ -283,7 +289,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.report(diagnostic)
     }
 
-    /// A piece that is no operator stands after a complete operand.
+    /// Reports a piece after a complete operand, where an operator is expected.
     fn operator_wanted(&mut self) -> Failed {
         let span = self.place(self.at);
         if let Some(diagnostic) = self.method_call() {
@@ -307,7 +313,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
             _ if unit.is_some_and(|unit| literal::unit_meant(unit).is_some()) => {
                 message!("a unit touches its number, as in `30s`, `7d` or `64KB`")
             }
-            // The separator is missing, not an operator.
+            // Here the separator is missing, not an operator.
             (_, Some(TokenKind::OpenBrace)) => message!("the conditions of a block are separated by `;`"),
             (_, Some(TokenKind::OpenBracket)) => message!("the elements of a list are separated by `,`"),
             _ => message!("write `and`, `or` or a comparison between two operands"),
@@ -315,7 +321,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.report(unexpected(span, message!("expected an operator, found {found}"), help))
     }
 
-    /// Ends the climb at the last piece; complains about what no operator has taken.
+    /// Returns the node if all pieces are consumed. Otherwise reports the first remaining piece.
     fn end(&mut self, node: ExprNode) -> Built<ExprNode> {
         if self.peek().is_none() {
             return Ok(node);
@@ -398,7 +404,8 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.node(ExprKind::Binary(Box::new(binary)), span, height)
     }
 
-    /// `any`, `all` or `none` as a modifier: before an operand, and neither a block nor a quantifier.
+    /// Returns the modifier `any`, `all` or `none`, if the word precedes an operand and begins no
+    /// block or quantifier.
     fn quantity(&self) -> Option<Quantity> {
         let quantity = match self.spelling(0)? {
             "any" => Quantity::Any,
@@ -444,7 +451,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.node(kind, span, height)
     }
 
-    /// `ignoring case`, `matching case`.
+    /// Reads `ignoring case` or `matching case`.
     fn case(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
         let word = self.place(self.at);
         modifiers.case = Some(if self.spelling(0) == Some("ignoring") { Case::Ignore } else { Case::Match });
@@ -466,7 +473,7 @@ impl<'c, 'cx, 'p> Climb<'c, 'cx, 'p> {
         self.node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)
     }
 
-    /// `is missing`, `is present`.
+    /// Reads `is missing` or `is present`.
     fn presence(&mut self, operand: ExprNode) -> Built<ExprNode> {
         let is = self.place(self.at);
         let (op, words, exact) = match (self.spelling(1), self.spelling(2)) {

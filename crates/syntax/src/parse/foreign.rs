@@ -1,4 +1,5 @@
-//! Foreign syntax: what authors write by the habit of another language, or by mistake, and what they mean.
+//! Foreign syntax: spellings from other programming languages, and what replaces them in this
+//! language.
 
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
@@ -6,17 +7,19 @@ use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators::{Fixity, Op, Outcome, TABLE};
 
-/// The complaint about what another language writes so, with the one thing to write instead.
+/// Creates the diagnostic for syntax of another language, with the replacement `write`.
 pub(super) fn syntax(span: Span, message: impl Into<Message>, write: &str) -> Diagnostic {
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }
 
-/// Returns true for a predicate over values, which takes modifiers on its right.
+/// True for an operator that yields a condition, other than `and` and `or`. Such operators take
+/// modifiers on their right.
 pub(super) fn is_test(op: Op) -> bool {
     !matches!(op, Op::And | Op::Or) && op.info().forms.iter().any(|form| form.result == Outcome::Condition)
 }
 
-/// A symbol of another language whose meaning is plain: it is reported and read as meant.
+/// Returns the operator for a symbol of another language with a clear meaning, and the message. The
+/// symbol is reported and then parsed as that operator.
 pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     Some(match spelling {
         "=" | "===" | ":=" => (Op::Eq, message!("equality is written `==`")),
@@ -30,7 +33,8 @@ pub(super) fn foreign_operator(spelling: &str) -> Option<(Op, Message)> {
     })
 }
 
-/// The operator an unknown word is likely to mean: of another language, or one misspelt.
+/// Returns the operator that an unknown word likely means. The word may come from another language,
+/// or be misspelt.
 pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     let known = TABLE.iter().find(|row| row.foreign.contains(&lower.as_str()));
@@ -43,7 +47,8 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .filter(|spelling| *spelling != word)
 }
 
-/// The words before `when` as one name, where a name of several words was written: `at` is the place of the second.
+/// Joins the words before `when` into one name, if the author wrote a name of several words. `at`
+/// is the offset of the second word.
 pub(super) fn name_of_words(text: &str, at: usize) -> Option<String> {
     let (before, behind) = text.split_at_checked(at)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -54,7 +59,7 @@ pub(super) fn name_of_words(text: &str, at: usize) -> Option<String> {
     (ends && !more.is_empty()).then(|| [&[first], &more[..]].concat().join("_"))
 }
 
-/// The remedy for a word or sign of another language that stands where an operator is wanted.
+/// Returns the help text for a word or symbol of another language where an operator is expected.
 pub(super) fn operator_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "between" => {
@@ -93,7 +98,8 @@ pub(super) fn operator_help(word: &str) -> Option<Message> {
     })
 }
 
-/// The remedy for a word that stands before an operand as if it were a prefix.
+/// Returns the help text for a word of another language that precedes an operand like a prefix
+/// operator.
 pub(super) fn prefix_help(word: &str) -> Option<Message> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
@@ -113,12 +119,12 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
     })
 }
 
-/// The remedy for two ways in the manner of other languages.
+/// The help text for conditional syntax of other languages.
 pub(super) const NO_IF: Message = message!(
     "one of two values is written `if C then a else b`; where each way leads elsewhere, write a route for each and `default -> HANDLER` for what is left"
 );
 
-/// A word or sign for "ignoring case" of another language.
+/// True for a word by which another language means "ignoring case".
 pub(super) fn is_ignore_case(word: &str) -> bool {
     let word = word.to_lowercase();
     matches!(
@@ -134,12 +140,13 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
     )
 }
 
-/// The way to write what a method of another language does: `text.lower()` is `lower(text)`.
+/// Returns the replacement for a method call as other languages write it: `text.lower()` becomes
+/// `lower(text)`.
 pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let named =
         || Function::named(&lower).map(|function| function.info().name).or_else(|| builtins::meant(&lower));
-    // What is a module there is no value here.
+    // A module of another language is not a value here.
     match base.to_lowercase().as_str() {
         "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),
         "math" | "string" | "strings" | "str" => {
@@ -164,7 +171,7 @@ pub(super) fn method(base: &str, name: &str, args: &str) -> Option<String> {
     })
 }
 
-/// The infix operator that a word is, or is for another language.
+/// Returns the infix operator for a word of this language or of another language.
 pub(super) fn operator(lower: &str) -> Option<&'static str> {
     let row = |row: &&rulec_lang::operators::OpInfo| {
         row.fixity == Fixity::Infix && (row.op.is_word() || row.op == Op::Eq)
@@ -176,7 +183,7 @@ pub(super) fn operator(lower: &str) -> Option<&'static str> {
         .map(|row| row.spelling)
 }
 
-/// The remedy for a word or sign in a field of a payload, as schemas of other systems have them.
+/// Returns the help text for a schema keyword or symbol of another system in a field of a payload.
 pub(super) fn schema_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {
@@ -206,7 +213,7 @@ pub(super) fn schema_help(word: &str) -> Option<Message> {
     })
 }
 
-/// The remedy for what stands behind `is` in other languages.
+/// Returns the help text for words that other languages allow after `is`.
 pub(super) fn is_help(word: &str, next: &str) -> Message {
     match (word, next) {
         ("not", "in") => message!("leave `is` out: write `x not in [\"a\", \"b\"]`"),

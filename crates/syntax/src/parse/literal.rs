@@ -1,20 +1,20 @@
-//! The values of strings and numbers as they are written.
+//! The values of string and number literals.
 
 use crate::ast::Literal;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::ops::Range;
 
-/// Why a literal has no value.
+/// The error for an invalid literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLiteral {
-    /// Bytes within the literal.
+    /// The byte range of the error within the literal.
     pub(super) place: Range<usize>,
     pub(super) message: Message,
     pub(super) help: Message,
 }
 
-/// The units of numbers, as written, with what they multiply and divide by.
+/// The units of numbers as written, each with a factor and a divisor.
 pub const UNITS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),
@@ -28,7 +28,7 @@ pub const UNITS: &[(&str, i64, i64)] = &[
     ("MiB", 1024 * 1024, 1),
 ];
 
-/// The value of a number as written, without or with a minus before it.
+/// Returns the value of a number literal. `negative` is true if a minus sign precedes it.
 pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
     let (digits, unit) = text.split_at(digits_end(text));
     let whole = !digits.contains(['.', 'e', 'E']);
@@ -62,7 +62,8 @@ pub(super) fn number(text: &str, negative: bool) -> Result<Literal, BadLiteral> 
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// The offset at which the digits end and the unit begins. An `e` without digits behind it is a unit.
+/// Returns the offset where the digits end and the unit begins. An `e` without digits after it
+/// begins a unit.
 fn digits_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let run =
@@ -80,7 +81,7 @@ fn digits_end(text: &str) -> usize {
     end
 }
 
-/// The unit that a word means.
+/// Returns the unit that a word likely means.
 pub(super) fn unit_meant(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
@@ -111,7 +112,7 @@ fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     BadLiteral { place: digits.len()..text.len(), message: message!("`{unit}` is not a unit"), help }
 }
 
-/// The text a string as written (quotes included) stands for, raw or not.
+/// Returns the value of a string literal, raw or not. `text` includes the quotes.
 pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
     if let Some(raw) = text.strip_prefix('r') {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
@@ -141,7 +142,8 @@ pub(super) fn string(text: &str) -> Result<String, BadLiteral> {
     Ok(value)
 }
 
-/// The character an escape stands for and its length in bytes; or the length and help.
+/// Returns the character of an escape and the escape's length in bytes. On error, returns the
+/// length of the invalid part and a help text.
 fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
     let Some(kind) = text[1..].chars().next() else { return Err((1, escapes())) };
     let simple = match kind {
@@ -166,14 +168,14 @@ fn escape(text: &str) -> Result<(char, usize), (usize, Message)> {
     Ok((simple, 2))
 }
 
-/// The same of `\u`; or the length alone.
+/// Like `escape`, for `\u` only. On error, returns only the length of the invalid part.
 fn unicode_escape(text: &str) -> Result<(char, usize), usize> {
     if let Some(rest) = text[2..].strip_prefix('{') {
         let end = rest.find('}').ok_or(2_usize)?;
         let code = hex(&rest[..end]).filter(|_| end <= 6).and_then(char::from_u32);
         return code.map(|c| (c, end + 4)).ok_or(end + 4);
     }
-    // JSON's form, `\u6587`, with surrogate pairs.
+    // The JSON form `\u6587`, with surrogate pairs.
     let unit = |at: usize| text.get(at..at + 4).and_then(hex);
     let first = unit(2).ok_or(2_usize)?;
     if let Some(c) = char::from_u32(first) {
@@ -189,7 +191,7 @@ fn hex(digits: &str) -> Option<u32> {
     if valid { u32::from_str_radix(digits, 16).ok() } else { None }
 }
 
-/// The remedy for a backslash before another letter.
+/// Returns the help text for an unknown escape.
 fn escapes() -> Message {
     message!(
         r#"escapes are `\n` `\t` `\r` `\0` `\\` `\"` `\xNN` `\u{{…}}`; for a regular expression write a raw string, `r"…"`"#

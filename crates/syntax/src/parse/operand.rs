@@ -1,5 +1,5 @@
-//! The operands of expressions: literals, names with their fields, indices and arguments, lists,
-//! records, blocks and quantifiers, with the prefixes before them.
+//! The operands of expressions, with their prefix operators: literals, names with fields, indices
+//! and arguments, lists, records, blocks and quantifiers.
 
 use super::context::{Built, Cx, Failed, child, children, reserved_value, unexpected, unquote};
 use super::expr::{Climb, ExprNode, Piece, PieceKind, node};
@@ -13,7 +13,7 @@ use rulec_lang::builtins;
 use rulec_lang::operators::{self, Op};
 
 impl<'cx, 'p> Climb<'_, 'cx, 'p> {
-    /// An operand with the prefixes before it.
+    /// Parses an operand with its prefix operators.
     pub(super) fn prefix(&mut self) -> Built<ExprNode> {
         let Some(word) = self.spelling(0) else { return self.operand() };
         let span = if self.at < self.pieces.len() { self.place(self.at) } else { return self.operand() };
@@ -34,14 +34,14 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
             let literal = self.cx.number(number, true)?;
             return self.node(ExprKind::Literal(literal), span.to(number), 1);
         }
-        // `!a == b` negates `a`, as in the languages `!` comes from.
+        // `!a == b` negates `a`, as in languages that use `!`.
         let tight = if word == "!" { Op::Neg.info().precedence } else { op.info().precedence };
         let operand = self.climb(tight + 1)?;
         let whole = span.to(operand.expr.span);
         self.node(ExprKind::Unary(Spanned::new(op, span), Box::new(operand.expr)), whole, operand.height + 1)
     }
 
-    /// An operand with its fields, indices and arguments.
+    /// Parses an operand with its fields, indices and arguments.
     fn operand(&mut self) -> Built<ExprNode> {
         let mut node = self.primary()?;
         while let Some(piece) = self.peek() {
@@ -56,7 +56,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
                 }
                 PieceKind::Brackets if place => {
                     let here = piece.span;
-                    // `contains any of ["a"]` would read a field `of`, which nobody means.
+                    // Without this check, `contains any of ["a"]` would index a field `of`, which
+                    // no author means.
                     if node.expr.span.end != here.start {
                         let help = message!(
                             "an index touches what it looks into, as in `tags[0]`; to look for one of several write `contains any [\"a\", \"b\"]`"
@@ -173,7 +174,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.node(ExprKind::Name(name), span, 1)
     }
 
-    /// A word of an operator stands where a value is wanted.
+    /// Reports an operator word where a value is expected.
     fn reserved(&mut self, text: &str, span: Span) -> Failed {
         let operator = Op::infix(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.spelling(1) {
@@ -195,7 +196,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.report(reserved_value(text, span))
     }
 
-    /// No operand where one must stand.
+    /// Reports a missing operand.
     fn value_wanted(&mut self) -> Failed {
         let before = self.at.checked_sub(1).map(|index| self.place(index));
         let (span, found) = self.cx.found_at(self.peek().map_or(self.end, |piece| piece.span.start));
@@ -224,7 +225,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.report(diagnostic.help(help))
     }
 
-    /// A word before an operand that is no prefix here, as in `exists x` or `len x`.
+    /// Reports a word before an operand that is not a prefix operator, as in `exists x` or `len x`.
     pub(super) fn foreign_prefix(&mut self) -> Option<Failed> {
         let word = self.pieces[..self.at].last().filter(|piece| piece.kind == PieceKind::Word)?;
         let (span, word) = (word.span, self.text(*word));
@@ -233,7 +234,8 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         Some(self.report(unexpected(span, message, help)))
     }
 
-    /// The complaint about a method of another language, whose parentheses stand here.
+    /// Returns the diagnostic for a method call, as other languages write it, whose parentheses are
+    /// the current piece.
     pub(super) fn method_call(&self) -> Option<Diagnostic> {
         let (before, rest) = self.pieces.split_at(self.at);
         let (member, base) = before.split_last()?;
@@ -306,13 +308,14 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         self.node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
-    /// The expressions of a list, an index, parentheses or arguments, and the height of the highest.
+    /// Reads the expressions of a list, index, group or call, and returns them with their maximum
+    /// height.
     fn elements(&mut self, piece: Piece) -> Built<(Vec<Expr>, usize)> {
         self.expressions(self.inside(piece))
     }
 
     fn expressions(&mut self, inside: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
-        // Brackets, and commas between.
+        // The pairs include the brackets, and commas between the expressions.
         let (mut elements, mut height) = (Vec::with_capacity(inside.clone().count() / 2), 0);
         for pair in inside.filter(|pair| pair.as_rule() == Rule::expression) {
             let element = node(self.cx, pair)?;
@@ -322,7 +325,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         Ok((elements, height))
     }
 
-    /// The arguments of a call, and the height of the highest.
+    /// Reads the arguments of a call, and returns them with their maximum height.
     fn arguments(&mut self, group: Piece) -> Built<(Vec<Arg>, usize)> {
         let (mut args, mut most) = (Vec::new(), 0);
         for pair in self.inside(group) {
@@ -340,7 +343,7 @@ impl<'cx, 'p> Climb<'_, 'cx, 'p> {
         Ok((args, most))
     }
 
-    /// `{ key: value }` and the height of its tree.
+    /// Reads `{ key: value }`, and returns the entries with the height of the record.
     fn record(&mut self, piece: Piece) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
         match self.inside(piece).nth(1) {
@@ -372,7 +375,7 @@ fn entry_node(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, ExprNode)> {
     Ok((key, cx.one(&pair, Rule::expression, node)?))
 }
 
-/// An entry of metadata or of a record, or a named argument.
+/// Reads an entry of metadata or of a record, or a named argument.
 pub(super) fn entry(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {
     entry_node(cx, pair).map(|(key, value)| (key, value.expr))
 }

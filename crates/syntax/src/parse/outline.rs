@@ -1,5 +1,6 @@
-//! The outline of a file: its tokens, and which of them make which statement. Tools that change how a text is laid
-//! out read it, so that they need no parser of their own and see broken statements as the compiler does.
+//! The outline of a file: its tokens, and which tokens form which statement. Formatting tools use
+//! the outline, so that they need no parser of their own and agree with the compiler on statements
+//! with errors.
 
 use super::{parse, splitter, stream};
 use crate::ast::{Item, ItemKind, Statement, StatementKind};
@@ -12,31 +13,32 @@ use std::ops::Range;
 
 /// A file as tokens and statements.
 pub struct Outline {
-    /// The tokens that are neither white space nor comment.
+    /// The tokens except white space and comments.
     pub tokens: Vec<Token>,
-    /// The statements. Tokens may lie between two of them, such as a needless `;`.
+    /// The statements. Tokens may lie between two statements, such as an unnecessary `;`.
     pub statements: Vec<Piece>,
-    /// The numbers of the tokens at which an item of a payload or group begins.
+    /// The indices of the tokens at which items of payloads and groups begin.
     pub items: HashSet<usize>,
 }
 
-/// A statement as tokens.
+/// A statement as a range of tokens.
 #[derive(Debug, PartialEq)]
 pub struct Piece {
-    /// The word that it starts with; empty when no statement starts so.
+    /// The keyword of the statement. Empty if the first word begins no statement.
     pub word: &'static str,
-    /// Its tokens; of a table, those before the brace.
+    /// The tokens of the statement. For a table, the tokens before its brace.
     pub tokens: Range<usize>,
-    /// True when it could be read without an error; of a table, its head and braces.
+    /// Whether the statement was parsed without errors. For a table, this covers only its head and
+    /// braces.
     pub is_sound: bool,
-    /// Its documentation, and how many warnings are silenced for it.
+    /// The documentation, and the number of `allow` comments.
     pub notes: (String, usize),
-    /// The statements between a table's braces, and the number of the closing one if it is there.
+    /// The statements between a table's braces, and the index of the closing brace if present.
     pub table: Option<(Vec<Piece>, Option<usize>)>,
 }
 
 impl Piece {
-    /// The number of the token behind its last one; a table that is not closed ends with its last statement.
+    /// Returns the index after the last token. An unclosed table ends with its last statement.
     pub fn end(&self) -> usize {
         match &self.table {
             None => self.tokens.end,
@@ -46,20 +48,21 @@ impl Piece {
     }
 }
 
-/// True for a word that, at the start of a line, may begin a statement or an item.
+/// True for a word that may begin a statement or an item, at the start of a line.
 pub fn may_begin(word: &str) -> bool {
     super::terminals::word(word).is_some_and(|word| word.starts_statement())
         || super::terminals::word(word).is_some_and(super::terminals::Terminal::begins_item)
 }
 
-/// True for a word that is no value by itself: an operator, or what begins or joins a part of a statement.
+/// True for a word that cannot be a value: an operator, or a word that begins or joins a part of a
+/// statement.
 pub fn is_joint(word: &str) -> bool {
     let is_value = matches!(word, "intent" | "payload" | "group" | "true" | "false" | "null");
     let joins = matches!(word, "any" | "all" | "none" | "in" | "as" | "clamp" | "const" | "not");
     !is_value && (joins || super::is_reserved(word) || operators::Op::infix(word).is_some())
 }
 
-/// Reads the outline of a file.
+/// Computes the outline of a file.
 pub fn outline(text: &str) -> Outline {
     let file = FileId(0);
     let parsed = parse(Threads::All, file, text);
@@ -84,7 +87,7 @@ pub fn outline(text: &str) -> Outline {
     Outline { tokens, statements, items }
 }
 
-/// Finds the statements by the place where they start, and the starts of the items in them.
+/// Collects the statements by their start offsets, and the start offsets of their items.
 fn collect<'a>(statements: &'a [Statement], read: &mut HashMap<u32, &'a Statement>, items: &mut Vec<u32>) {
     for statement in statements {
         read.insert(statement.span.start, statement);
@@ -108,7 +111,7 @@ fn item_starts(body: &[Item], starts: &mut Vec<u32>) {
 
 struct Shaping<'a> {
     tokens: &'a [Token],
-    /// The places of errors, in order.
+    /// The start offsets of errors, sorted.
     errors: Vec<u32>,
     read: HashMap<u32, &'a Statement>,
 }

@@ -1,5 +1,5 @@
-//! `payload` and `group` statements: the body is split into items on tokens, as files are split into
-//! statements, so that a fault in one item leaves the others readable.
+//! `payload` and `group` statements. The tokens of the body are split into items, as a file is
+//! split into statements. An error in one item does not affect the others.
 
 use super::context::{Built, Cx, Failed, child, children, has, unexpected};
 use super::splitter::RawStatement;
@@ -29,9 +29,10 @@ impl Reader<'_> {
         Some(kind)
     }
 
-    /// The tokens before a block's braces and those between them.
+    /// Splits tokens into those before the braces of the block and those between the braces.
     fn split(&mut self, tokens: Range<usize>, rule: Rule) -> Option<(Range<usize>, Range<usize>)> {
-        // The block is the last pair of braces: there may be a record before it, in an `each`'s list, say.
+        // The block is the last pair of braces. A record may precede it, for example in the list of
+        // an `each`.
         let kind = |index: usize| self.sigs[index].token.kind;
         let mut depth = 0_usize;
         let open = tokens.clone().rev().find(|index| {
@@ -76,7 +77,8 @@ impl Reader<'_> {
         items
     }
 
-    /// Returns true if the token at the start of a line begins an item: a word that the table names, or a field's name.
+    /// True if a token that starts a line begins an item: an item keyword of the table of
+    /// terminals, or a field name.
     fn begins_item(&self, index: usize) -> bool {
         let token = self.sigs[index].token;
         let text = |index: usize| self.sigs.get(index).map_or("", |sig| sig.token.text(self.text));
@@ -84,7 +86,7 @@ impl Reader<'_> {
             return false;
         }
         let is_field = text(index + 1) == ":" || (text(index + 1) == "?" && text(index + 2) == ":")
-            // The lexer may read `?:` as one.
+            // The lexer may read `?:` as one token.
             || text(index + 1) == "?:";
         is_field || terminals::terminal(self.codes.as_bytes()[index]).begins_item()
     }
@@ -171,7 +173,7 @@ fn one_of(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Limits> {
     Ok(Limits { values, clamp: has(&pair, Rule::kw_clamp) })
 }
 
-/// Reads `else`, `repair`, `default`, `clamp`, `remove` and `warning`.
+/// Reads one of `else`, `repair`, `default`, `clamp`, `remove` and `warning`.
 fn outcome(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
@@ -199,7 +201,7 @@ fn outcome(cx: &mut Cx<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> 
     Ok(())
 }
 
-/// Reads all that an item says of its violation.
+/// Reads the message, correction and severity of an item.
 fn notice(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Notice> {
     let mut notice = Notice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {
@@ -208,7 +210,7 @@ fn notice(cx: &mut Cx<'_>, pair: &Pair<'_>) -> Built<Notice> {
     Ok(notice)
 }
 
-/// The expression in a clause.
+/// Reads the expression of a clause.
 fn value(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     let is_value = |pair: &Pair<'_>| matches!(pair.as_rule(), Rule::clause | Rule::field_value);
     expr::expression(cx, pair.into_inner().find(is_value).ok_or(Failed)?)

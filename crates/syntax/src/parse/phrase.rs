@@ -1,15 +1,16 @@
-//! Grammar rules in the author's language: terminals as their table says, constructs as listed here. A test holds
-//! that every rule has a phrase, or is one that nobody is told to be expected, so no rule's name gets into a message.
+//! Phrases for grammar rules in messages. The phrases of terminals come from their table; the
+//! phrases of other rules are listed here. A test ensures that no rule name appears in a message:
+//! each rule has a phrase or is never reported as expected.
 
 use super::Rule;
 use super::terminals::TERMINALS;
 use rulec_base::diag::Message;
 use rulec_base::message;
 
-/// The phrase for what is behind a statement's last token.
+/// The phrase for the end of a statement.
 pub(super) const END: Message = message!("the end of the statement");
 
-/// The phrase that people call a token or construct by; `None` for what is never expected as such.
+/// Returns the phrase for a token or construct. `None` if the rule is never reported as expected.
 pub(super) fn phrase(rule: Rule) -> Option<Message> {
     use Rule as R;
     Some(match rule {
@@ -92,13 +93,13 @@ pub(super) fn phrase(rule: Rule) -> Option<Message> {
     })
 }
 
-/// The first word of the language in a rule's phrase.
+/// Returns the first keyword or symbol in the phrase of a rule.
 pub(super) fn word(rule: Rule) -> Option<String> {
     Some(phrase(rule)?.split('`').nth(1)?.to_owned())
 }
 
-/// Returns true for a piece of an expression: after a complete expression these always fit too,
-/// so they are no news beside what ends it.
+/// True for the rule of a piece of an expression. After a complete expression, these pieces are
+/// always allowed, so listing them as expected would not help.
 pub(super) fn is_piece(rule: Rule) -> bool {
     use Rule as R;
     matches!(

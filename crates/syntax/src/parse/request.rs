@@ -1,4 +1,4 @@
-//! From the grammar's pairs to the syntax tree: the statements of request analysis.
+//! Builds the syntax tree of `intent`, `entity` and `lexicon` statements.
 
 use super::context::{Built, Cx, Failed, children};
 use super::{Pair, Rule, decide};
@@ -41,7 +41,7 @@ fn weight(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Weight> {
     Ok(Weight { word, weight: Spanned::new(value, span) })
 }
 
-/// The list after `keywords` or `examples`.
+/// Reads the list after `keywords` or `examples`.
 pub(super) fn words(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Expr> {
     cx.one(&pair, Rule::words, decide::words)
 }

@@ -1,5 +1,5 @@
-//! The findings about a file that its tokens alone show: characters that deceive or do not belong,
-//! broken strings, habits from other languages, and nesting that would exhaust the stack.
+//! Checks that need only the tokens of a file. They find deceptive or invalid characters, unclosed
+//! strings, syntax of other languages, and nesting that would exhaust the stack.
 
 use super::foreign;
 use super::splitter::MAX_DEPTH;
@@ -11,13 +11,13 @@ use rulec_base::span::{FileId, Span};
 use std::collections::HashSet;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
-/// Stray characters reported one by one; a file with more is probably not text.
+/// Maximum number of stray characters that are reported. A file with more is probably not text.
 const MAX_STRAYS: usize = 50;
 
 pub(super) struct Characters<'d, 'a> {
     file: FileId,
     diagnostics: &'d mut Vec<Diagnostic>,
-    /// The names outside ASCII seen so far.
+    /// The non-ASCII names seen so far.
     names: HashSet<&'a str>,
     strays: usize,
 }
@@ -68,7 +68,7 @@ fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A character by its number, as Unicode writes it.
+/// Returns the code point of a character in Unicode notation.
 fn number(c: char) -> String {
     format!("U+{:04X}", c as u32)
 }
@@ -100,7 +100,7 @@ fn bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: &mut V
     }
 }
 
-/// The ASCII character meant by a full-width or typographic one.
+/// Returns the ASCII text meant by a full-width or typographic character.
 pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     Some(match c {
         '（' => "(",
@@ -218,17 +218,18 @@ fn mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The token at which a statement is nested deeper than [`MAX_DEPTH`]: brackets, runs of `not` and
-/// `-`, and quantifiers and `if` within each other add up, since each is a level of the tree.
+/// Returns the token at which a statement is nested deeper than [`MAX_DEPTH`]. Brackets, runs of
+/// `not` and `-`, quantifiers and `if` each add one level of the tree.
 pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
-    // A token opens one level at most.
+    // A token opens at most one level.
     if sigs.len() <= MAX_DEPTH {
         return None;
     }
-    // What was open around each open bracket: quantifiers, and `list<` or `dict<` of a type.
+    // For each open bracket: its level, and the numbers of open quantifiers and open types around
+    // it.
     let mut around: Vec<(usize, usize, usize)> = Vec::new();
     let (mut depth, mut quantifiers, mut types) = (0, 0, 0);
-    // Prefixes in a row before the next operand.
+    // Number of consecutive prefix operators before the next operand.
     let mut run = 0;
     for (index, sig) in sigs.iter().enumerate() {
         let token = sig.token;
@@ -256,7 +257,7 @@ pub(super) fn too_deep(text: &str, sigs: &[Sig]) -> Option<Token> {
                     quantifiers += usize::from(word == Some("in")) + run;
                     run = 0;
                 }
-                // It reaches as far as a quantifier.
+                // `if` extends as far as a quantifier does.
                 "if" if before_text != "." => {
                     quantifiers += 1 + run;
                     run = 0;

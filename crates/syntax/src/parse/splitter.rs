@@ -1,8 +1,9 @@
-//! The statement splitter: it works on tokens alone, so that an error in one statement leaves all others readable.
+//! The statement splitter. It uses only tokens, so that an error in one statement leaves all others
+//! readable.
 //!
-//! A statement starts with its reserved word outside all brackets. Where a bracket is still open when
-//! such a word stands at the margin (or, inside a table, at the indentation of the table's
-//! statements), the bracket was forgotten: the word closes whatever is open.
+//! A statement starts with its keyword outside all brackets. If such a keyword starts a line at
+//! column 0 while a bracket is open, the closing bracket is missing. In a table, the same applies
+//! at the indentation of the table's statements. The keyword then closes all open brackets.
 
 use super::stream::{Sig, Stream};
 use super::terminals::{self, Terminal};
@@ -13,19 +14,19 @@ use rulec_base::span::FileId;
 use rulec_lang::operators;
 use std::ops::Range;
 
-/// A statement as split off, in indices into the significant tokens.
+/// The tokens of one statement, as indices into the significant tokens.
 pub(super) struct RawStatement {
-    /// The word it starts with; `None` when no statement starts so.
+    /// The keyword of the statement. `None` if its first word begins no statement.
     pub(super) word: Option<&'static Terminal>,
-    /// Its tokens; of a table, those before the brace.
+    /// The tokens of the statement. For a table, the tokens before its brace.
     pub(super) tokens: Range<usize>,
-    /// A broken bracket or string in it has been reported.
+    /// Whether an unmatched bracket or an invalid string in the statement was already reported.
     pub(super) damaged: bool,
-    /// The statements between a table's braces and the index of the closing one.
+    /// The statements between a table's braces, and the index of the closing brace.
     pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
 
-/// Brackets open at once; deeper ones are an error.
+/// Maximum number of brackets open at once. Deeper nesting is an error.
 pub(super) const MAX_DEPTH: usize = 128;
 
 pub(super) fn split(
@@ -80,7 +81,8 @@ struct Current {
     word: Option<&'static Terminal>,
     first: usize,
     damaged: bool,
-    /// Has an unclosed string or a stray character or is nested too deep: brackets that it leaves open are no news.
+    /// Whether an unclosed string, a stray character or too deep nesting was found. Unclosed
+    /// brackets are then not reported.
     swallowed: bool,
 }
 
@@ -92,7 +94,7 @@ impl Current {
 
 struct Table {
     head: RawStatement,
-    /// Indentation of its first statement, if that starts a line.
+    /// The indentation of the first statement, if that statement starts a line.
     indent: Option<u32>,
     statements: Vec<RawStatement>,
 }
@@ -104,7 +106,7 @@ struct Splitter<'a> {
     codes: &'a [u8],
     diagnostics: &'a mut Vec<Diagnostic>,
     balanced: bool,
-    /// Indices of the open brackets, a table's brace at the bottom.
+    /// The indices of the open brackets. The brace of a table comes first.
     open: Vec<usize>,
     current: Option<Current>,
     table: Option<Table>,
@@ -144,7 +146,8 @@ impl<'a> Splitter<'a> {
         let at_base = self.open.len() == self.base();
         match token.kind {
             TokenKind::Semicolon if at_base => return self.needless_semicolon(index),
-            // Reported already; a bracket that such a token hides or stands for is no further error.
+            // This token was already reported. It may hide a bracket or replace one, so a missing
+            // bracket is not reported again.
             TokenKind::UnclosedString | TokenKind::UnclosedRaw | TokenKind::Stray => {
                 if let Some(current) = &mut self.current {
                     (current.damaged, current.swallowed) = (true, true);
@@ -185,7 +188,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Returns true if a statement's word is a name here.
+    /// True if a statement keyword is a name at this position.
     fn is_name(&self, index: usize) -> bool {
         let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
         let before = index.checked_sub(1).and_then(kind);
@@ -203,7 +206,8 @@ impl<'a> Splitter<'a> {
                     || matches!(word_before, Some("as" | "=" | "->"))
             }
             "intent" => {
-                // After the flow's name, or after its description. A target may end a flow like a description.
+                // `intent` follows the name or the description of the flow. The flow id at the end
+                // may also be a string.
                 !self.names_block(index)
                     && self.current.as_ref().is_some_and(|current| {
                         current.word.is_some_and(|word| word.text == "flow")
@@ -214,13 +218,13 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Returns true if a block stands behind a word, or if no other statement can go on with it.
+    /// True if a block follows the word, or if the word cannot continue the current statement.
     fn heads_block(&self, index: usize) -> bool {
         let indent = self.sigs[index].indent().filter(|_| self.open.len() == self.base());
         self.names_block(index) || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
     }
 
-    /// Returns true if a name and a brace stand behind a word, between them at most a description.
+    /// True if a name and a brace follow the word, with at most a description between them.
     fn names_block(&self, index: usize) -> bool {
         let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
         let is = |index, kind| token(index).is_some_and(|token| token.kind == kind);
@@ -232,8 +236,8 @@ impl<'a> Splitter<'a> {
         is_name && is(index + 2 + described, TokenKind::OpenBrace)
     }
 
-    /// Returns true if the token before cannot end a statement, so that a statement's word after it on the
-    /// same line is meant as a name.
+    /// True if the previous token cannot end a statement. A statement keyword after it on the same
+    /// line is then meant as a name.
     fn wants_more(&self, index: usize) -> bool {
         let (Some(before), true) = (index.checked_sub(1), self.current.is_some()) else { return false };
         use TokenKind::{Arrow, At, Comma, Dot, Operator, Word};
@@ -247,7 +251,7 @@ impl<'a> Splitter<'a> {
             Word => {
                 let (word, text) = (terminals::terminal(self.codes[before]), self.text(before));
                 let starts = self.current.as_ref().is_some_and(|current| current.first == before);
-                // Only the statement's own word, not a name spelled like it.
+                // Only the keyword of the statement counts, not a name with the same spelling.
                 let wants_name = word.wants_name() && (starts || !word.starts_statement());
                 wants_name || operators::Op::infix(text).is_some() || matches!(text, "not" | "is")
             }
@@ -255,7 +259,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Returns true if a word that starts a line where a statement could start is a misspelt statement word.
+    /// True if a word at the start of a line is probably a misspelt keyword of a new statement.
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.text(index);
@@ -268,15 +272,16 @@ impl<'a> Splitter<'a> {
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 
-    /// A statement word at the margin, or at the indentation of a table's statements, closes what is
-    /// open; while all is well nothing is open there.
+    /// Closes all open brackets at a statement keyword at column 0 or at the indentation of a
+    /// table's statements. In text without errors, no bracket is open there.
     fn reset(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let first = table.statements.is_empty() && self.current.is_none();
             if word.is_in_table() && (first || table.indent == Some(indent)) {
                 return self.close_open(1, Some(index));
             }
-            // A table whose statements are not indented ends here only if it must end somewhere.
+            // If the statements of a table are not indented, the table ends here only if the
+            // brackets are unbalanced.
             if table.indent == Some(0) && self.balanced {
                 return;
             }
@@ -288,7 +293,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Reports and forgets the open brackets down to `keep` of them.
+    /// Reports the open brackets after the first `keep` ones, and removes them from `open`.
     fn close_open(&mut self, keep: usize, next: Option<usize>) {
         while self.open.len() > keep {
             let bracket = self.open[self.open.len() - 1];
@@ -347,8 +352,8 @@ impl<'a> Splitter<'a> {
         let kind = self.sigs[index].token.kind;
         let fits = |open: &usize| closer(self.sigs[*open].token.kind) == kind;
         match self.open.iter().rposition(fits) {
-            // A closing bracket far below the top is looked for within the statement only, unless
-            // it ends the table.
+            // A match for a closing bracket deep in the stack is accepted only within the
+            // statement, or for a brace, which may end the table.
             Some(at) if at + 1 == self.open.len() || at >= self.base() || kind == TokenKind::CloseBrace => {
                 while self.open.len() > at + 1 {
                     let bracket = self.open[self.open.len() - 1];
@@ -391,7 +396,7 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// The complaint about a word that starts no statement.
+/// Creates the diagnostic for a word that begins no statement.
 pub(super) fn unknown_statement(file: FileId, text: &str, token: Token) -> Diagnostic {
     let span = token.span(file);
     let found = token.text(text);

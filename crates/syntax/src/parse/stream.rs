@@ -1,42 +1,45 @@
-//! The tokens of a file that matter to the grammar, with the code of each: what statements are split and read from.
+//! The significant tokens of a file with their code characters. The splitter and the grammar read
+//! this stream.
 //!
-//! A large file is cut by several threads, each beginning at the start of a line. Only a raw string reaches over a
-//! line's end; where one does so at such a place, what the thread behind it found is cut again from the string's end.
+//! Several threads tokenize a large file, each from the start of a line. Only raw strings extend
+//! over line ends. If a raw string extends over the start of a part, that part is tokenized again
+//! from the end of the string.
 
 use super::terminals;
 use crate::lex::{self, Token, TokenKind};
 use rulec_base::parallel;
 
-/// A token that is neither white space nor comment.
+/// A token that is neither white space nor a comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sig {
     pub(super) token: Token,
-    /// Bytes before it on its line, if it is the first token of the line; else [`Sig::INSIDE`].
+    /// Bytes before the token on its line if it starts the line, otherwise [`Sig::INSIDE`].
     indent: u32,
 }
 
 impl Sig {
     const INSIDE: u32 = u32::MAX;
 
-    /// Bytes before it on its line, if it is the first token of the line.
+    /// Returns the bytes before the token on its line, if the token starts the line.
     pub(super) fn indent(&self) -> Option<u32> {
         (self.indent != Self::INSIDE).then_some(self.indent)
     }
 }
 
-/// The tokens of a text that matter to the grammar.
+/// The significant tokens of a text.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Stream {
     pub(super) sigs: Vec<Sig>,
     pub(super) codes: String,
-    /// The tokens whose characters are to be checked: those that hold more than ASCII or belong to no statement.
+    /// The tokens whose characters need checks: tokens with non-ASCII characters, tokens that are
+    /// not allowed in any statement, and `//` comments.
     pub(super) suspicious: Vec<Token>,
 }
 
-/// The bytes of a text that make a statement, roughly.
+/// Rough size of a statement in bytes.
 pub(super) const STATEMENT_BYTES: usize = 100;
 
-/// Cuts a text into tokens, in so many parts at the same time.
+/// Tokenizes a text, divided into `parts` parts that are processed in parallel.
 pub(super) fn stream(text: &str, parts: usize) -> Stream {
     let mut starts: Vec<usize> = (0..parts)
         .map(|part| text.len() / parts * part)
@@ -54,7 +57,7 @@ pub(super) fn stream(text: &str, parts: usize) -> Stream {
         let is_right = whole.end == starts[number];
         whole.append(if is_right { part } else { Part::cut(text, whole.end, until(number)) });
     }
-    // Codes are ASCII.
+    // The codes are ASCII characters.
     let codes = String::from_utf8(whole.codes).unwrap_or_default();
     Stream { sigs: whole.sigs, codes, suspicious: whole.suspicious }
 }
@@ -69,9 +72,10 @@ struct Part {
 }
 
 impl Part {
-    /// Cuts out the tokens that begin between two places, at the first of which one does.
+    /// Tokenizes the part between two offsets: all tokens that begin there. A token must begin at
+    /// `from`.
     fn cut(text: &str, from: usize, until: usize) -> Part {
-        // White space stands between most tokens, and few are shorter than two bytes.
+        // White space separates most tokens, and few tokens are shorter than two bytes.
         let room = until.saturating_sub(from) / 5 + 1;
         let mut part =
             Part { sigs: Vec::with_capacity(room), codes: Vec::with_capacity(room), ..Part::default() };
@@ -105,7 +109,7 @@ impl Part {
         part
     }
 
-    /// A dot before a plain name has a code of its own.
+    /// Changes the code of a dot that precedes a plain name.
     fn join(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::is_member(next)
@@ -114,7 +118,7 @@ impl Part {
         }
     }
 
-    /// Adds the part that follows.
+    /// Appends the part that follows.
     fn append(&mut self, next: Part) {
         if let Some(first) = next.codes.first() {
             self.join(*first);
@@ -126,10 +130,10 @@ impl Part {
     }
 }
 
-/// The place of the next byte that is not ASCII.
+/// Returns the offset of the next non-ASCII byte.
 fn beyond_ascii(text: &str, from: usize) -> usize {
     let rest = &text.as_bytes()[from..];
-    // Whole blocks are passed over fast.
+    // Whole ASCII blocks are skipped quickly.
     let blocks = rest.chunks(64).take_while(|block| block.is_ascii()).count();
     let rest = rest.get(blocks * 64..).unwrap_or_default();
     rest.iter().position(|byte| !byte.is_ascii()).map_or(text.len(), |at| from + blocks * 64 + at)

@@ -1,10 +1,12 @@
-//! The one table of the language's terminals: the words with a meaning, the symbols, and the kinds of token. The
-//! lexer's keyword map, the words that start statements, the characters that pest reads and what people call a
-//! terminal follow from it; so does `grammar/tokens.pest`, which a test writes and compares.
+//! The table of all terminals of the language: keywords, symbols and kinds of tokens. Everything
+//! about terminals is derived from this table: the keyword map, the statement keywords, the codes
+//! that pest reads, and the phrases in messages. A test also generates `grammar/tokens.pest` from
+//! the table and compares it.
 //!
-//! pest reads a statement as a string of *codes*, one ASCII character for each token that is neither white space nor
-//! comment. So the grammar works on some thirty characters where a route has two hundred, and skips nothing. Codes
-//! are given out by class, in the order of [`Class`], so that "any name" or "any key" is a range of them.
+//! pest reads a statement as a string of *codes*: one ASCII character per token, without white
+//! space and comments. A route with two hundred characters thus has about thirty codes, and the
+//! grammar skips nothing. Codes are assigned by class, in the order of [`Class`], so that "any
+//! name" and "any key" are ranges of codes.
 
 use crate::lex::{Token, TokenKind};
 use foldhash::fast::FixedState;
@@ -16,67 +18,68 @@ use std::sync::LazyLock;
 /// The classes of terminals, in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// A mark that neither ends an expression nor is a piece of one by itself.
+    /// A mark that does not end an expression and is not a piece of one.
     Mark,
     /// A token that ends most expressions.
     Closing,
-    /// A word that starts statements, and must be quoted as a name.
+    /// A word that begins statements, and must be in backquotes to be a name.
     Statement,
-    /// A word that starts a clause, and must be quoted as a name.
+    /// A word that begins a clause, and must be in backquotes to be a name.
     Clause,
-    /// A word that starts statements, and is a name within expressions.
+    /// A word that begins statements, and is a name within expressions.
     InnerStatement,
-    /// `as`, which no expression takes for a name.
+    /// `as`, which is never a name in an expression.
     Cast,
     /// A word that may begin a quantifier, and is a name elsewhere.
     Quantity,
-    /// A word with a meaning at some places, and a name elsewhere.
+    /// A word with a meaning in some positions, and a name elsewhere.
     Contextual,
     /// Any other name.
     Name,
     /// A string or number.
     Literal,
-    /// A symbol that is, or looks like, an operator.
+    /// An operator, or a symbol that looks like one.
     Operator,
-    /// A dot with a name behind it that is no reserved word; what it begins is a piece of an expression.
+    /// A dot before a name that is not a reserved word. It begins a piece of an expression.
     MemberDot,
 }
 
 /// A terminal of the grammar.
 pub(super) struct Terminal {
-    /// The rule of the grammar that reads it.
+    /// The grammar rule that reads the terminal.
     pub(super) rule: &'static str,
-    /// Its spelling; empty where it has many.
+    /// The spelling. Empty if the terminal has several spellings.
     pub(super) text: &'static str,
     pub(super) class: Class,
-    /// The phrase that people call it by.
+    /// The phrase for the terminal in messages.
     pub(super) phrase: Message,
     traits: u8,
 }
 
-/// A statement that may stand in a table.
+/// A statement that is allowed in a table.
 const IN_TABLE: u8 = 1;
-/// A statement that declares the name behind its word.
+/// A statement that declares the name after its keyword.
 const DECLARES: u8 = 2;
-/// A word that wants a name behind it.
+/// A word that requires a name after it.
 const WANTS_NAME: u8 = 4;
-/// A word that, at the start of a line, goes on with the statement before.
+/// A word that, at the start of a line, continues the previous statement.
 const CONTINUES: u8 = 8;
-/// A terminal that the grammar also reads without a node, which nobody is told to be expected.
+/// A terminal that also has a grammar rule without a node. Messages never list that rule as
+/// expected.
 const BARE: u8 = 16;
-/// A word that starts a statement where a name and a brace stand behind it, and is a name everywhere else.
+/// A word that begins a statement if a name and a brace follow, and is a name everywhere else.
 const STARTS: u8 = 32;
 /// A word that begins an item of a payload, at the start of a line.
 const ITEM: u8 = 64;
 
-/// The part that a word with a meaning of its own plays in a statement.
+/// The role of a word with a special meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// A statement begins with it.
+    /// Begins a statement.
     Statement,
-    /// A clause begins with it; as a name it must be quoted.
+    /// Begins a clause, and must be in backquotes to be a name.
     Clause,
-    /// It has a meaning in its place, and is a name elsewhere.
+    /// Has a meaning in some positions, and is a name elsewhere.
     Word,
 }
 
@@ -93,32 +96,32 @@ impl Terminal {
         self.traits & traits != 0
     }
 
-    /// The statement it starts may stand in a table.
+    /// True if the statement that begins with this word is allowed in a table.
     pub(super) fn is_in_table(&self) -> bool {
         self.has(IN_TABLE)
     }
 
-    /// The statement it starts declares the name behind it.
+    /// True if the statement that begins with this word declares the name after the word.
     pub(super) fn declares(&self) -> bool {
         self.has(DECLARES)
     }
 
-    /// A name belongs behind it.
+    /// True if a name must follow this word.
     pub(super) fn wants_name(&self) -> bool {
         self.has(DECLARES | WANTS_NAME)
     }
 
-    /// A line that begins with it goes on with the statement before.
+    /// True if a line that begins with this word continues the previous statement.
     pub(super) fn continues(&self) -> bool {
         self.has(CONTINUES) || self.class == Class::Clause
     }
 
-    /// An item of a payload begins with it.
+    /// True if this word begins an item of a payload.
     pub(super) fn begins_item(&self) -> bool {
         self.has(ITEM)
     }
 
-    /// The grammar also has a rule `bare_…` for it.
+    /// True if the grammar also has a rule `bare_…` for this terminal.
     #[cfg(test)]
     pub(super) fn is_bare(&self) -> bool {
         self.has(BARE)
@@ -128,7 +131,7 @@ impl Terminal {
         matches!(self.class, Class::Statement | Class::InnerStatement) || self.is_name_elsewhere()
     }
 
-    /// It starts a statement, and needs no quotes where it is a name.
+    /// True if this word begins a statement but needs no backquotes to be a name.
     pub(super) fn is_name_elsewhere(&self) -> bool {
         self.has(STARTS)
     }
@@ -145,7 +148,7 @@ macro_rules! phrase {
 
 macro_rules! terminals {
     ($($rule:ident $text:literal $class:ident $($flag:ident)* $(=> $phrase:expr)?;)*) => {
-        /// Every terminal. What would have fitted is listed in this order.
+        /// All terminals. Messages list expected terminals in this order.
         pub(super) static TERMINALS: &[Terminal] = &[$(Terminal {
             rule: stringify!($rule),
             text: $text,
@@ -219,9 +222,9 @@ terminals! {
     dot "." Mark BARE;
     member_dot "" MemberDot BARE => message!("a field");
     at_sign "@" Mark;
-    // Behind `@` only.
+    // Only after `@`.
     kw_private "" Name => message!("`@private`");
-    // `=>` and `→` are reported and read as the arrow; likewise `:=`, `==` and `===` as `=`.
+    // `=>` and `→` are reported, then treated as `->`. `:=`, `==` and `===` are treated as `=`.
     arrow "->" Closing;
     equals "=" Operator;
     string "" Literal => message!("a string");
@@ -262,15 +265,15 @@ terminals! {
     kw_for "for" Contextual;
     kw_score "score" Contextual;
     bar "|" Operator;
-    // Every other symbol, of this language or not; those that are none are told so by their place.
+    // Every other symbol. A symbol that is not valid in this language is reported by the parser.
     symbol "" Operator => message!("a value");
     quoted_name "" Name => message!("a name");
     plain_name "" Name => message!("a name");
-    // A stray character or an unclosed string, which has been reported.
+    // A stray character or an unclosed string, which was already reported.
     unreadable "" Mark => message!("something else");
 }
 
-/// The first code: a control character beyond the line breaks, which pest would count.
+/// The first code: a control character after the line breaks, because pest counts line breaks.
 const FIRST: u8 = 0x10;
 
 /// The code of each row of [`TERMINALS`].
@@ -292,7 +295,7 @@ const fn codes() -> [u8; TERMINALS.len()] {
     codes
 }
 
-/// The code of the terminal with that rule.
+/// Returns the code of the terminal with this grammar rule.
 const fn code(rule: &str) -> u8 {
     let mut row = 0;
     while !same(TERMINALS[row].rule.as_bytes(), rule.as_bytes()) {
@@ -309,9 +312,9 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// The code of a word without a meaning of its own.
+/// The code of a word without a special meaning.
 pub(super) const PLAIN_NAME: u8 = code("plain_name");
-/// The code of what the grammar cannot read and has been reported.
+/// The code of an unreadable token, which was already reported.
 pub(super) const UNREADABLE: u8 = code("unreadable");
 pub(super) const DOT: u8 = code("dot");
 pub(super) const MEMBER_DOT: u8 = code("member_dot");
@@ -323,7 +326,7 @@ const ARROW: u8 = code("arrow");
 const EQUALS: u8 = code("equals");
 const SYMBOL: u8 = code("symbol");
 
-/// The row of each code.
+/// Maps each code to its row in [`TERMINALS`].
 static ROWS: [u8; 128] = {
     let mut rows = [u8::MAX; 128];
     let mut row = 0;
@@ -339,7 +342,7 @@ pub(super) fn terminal(code: u8) -> &'static Terminal {
     TERMINALS.get(usize::from(row)).unwrap_or(&TERMINALS[ROWS[UNREADABLE as usize] as usize])
 }
 
-/// The code of each symbol of one byte.
+/// Maps each one-byte symbol to its code.
 static SYMBOLS: [u8; 128] = {
     let mut symbols = [SYMBOL; 128];
     let mut row = 0;
@@ -352,40 +355,41 @@ static SYMBOLS: [u8; 128] = {
     symbols
 };
 
-/// The row of every word with a meaning of its own.
+/// Maps each word with a special meaning to its row.
 static WORDS: LazyLock<HashMap<&str, usize, FixedState>> = LazyLock::new(|| {
     let rows = TERMINALS.iter().enumerate().map(|(row, terminal)| (terminal.text, row));
     rows.filter(|(text, _)| text.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
 });
 
-/// The terminals of all words with a meaning of their own.
+/// Returns the terminals of all words with a special meaning.
 pub(super) fn words() -> impl Iterator<Item = &'static Terminal> {
     TERMINALS.iter().filter(|terminal| terminal.text.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// The terminal of a word with a meaning of its own.
+/// Returns the terminal of a word with a special meaning.
 pub(super) fn word(text: &str) -> Option<&'static Terminal> {
     WORDS.get(text).map(|row| &TERMINALS[*row])
 }
 
-/// The words that start statements.
+/// Returns the words that begin statements.
 pub(super) fn statements() -> impl Iterator<Item = &'static str> {
     TERMINALS.iter().filter(|terminal| terminal.starts_statement()).map(|terminal| terminal.text)
 }
 
-/// Returns true for a word that ends an expression and, as a name, must be quoted.
+/// True for a word that ends an expression and must be in backquotes to be a name.
 pub(super) fn is_reserved(text: &str) -> bool {
     let quoted =
         |word: &Terminal| matches!(word.class, Class::Statement | Class::InnerStatement | Class::Clause);
     word(text).is_some_and(quoted)
 }
 
-/// Returns true for a word that, behind a dot, is a field within a run of pieces.
+/// True for the code of a word that is a field name after a dot.
 pub(super) fn is_member(code: u8) -> bool {
     (Class::Contextual..=Class::Name).contains(&terminal(code).class)
 }
 
-/// The code of a token with its text. `before` is the token before it, whatever it is.
+/// Returns the code of a token with this text. `before` is the previous token, white space and
+/// comments included.
 pub(super) fn code_of(token: Token, text: &str, before: Option<Token>) -> u8 {
     match token.kind {
         TokenKind::Word => {
@@ -407,7 +411,7 @@ pub(super) fn code_of(token: Token, text: &str, before: Option<Token>) -> u8 {
     }
 }
 
-/// The codes of some classes: the first and the last.
+/// Returns the first and last codes of a range of classes.
 #[cfg(test)]
 pub(super) fn range(from: Class, to: Class) -> (u8, u8) {
     let codes = || {
@@ -417,7 +421,7 @@ pub(super) fn range(from: Class, to: Class) -> (u8, u8) {
     (codes().min().unwrap_or_default(), codes().max().unwrap_or_default())
 }
 
-/// The code of each terminal.
+/// Returns each terminal with its code.
 #[cfg(test)]
 pub(super) fn all() -> impl Iterator<Item = (&'static Terminal, u8)> {
     TERMINALS.iter().zip(CODES)

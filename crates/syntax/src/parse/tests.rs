@@ -1,4 +1,4 @@
-//! Tests of the whole way from text to statements.
+//! Tests of the complete path from text to statements.
 
 mod errors;
 mod random;
@@ -10,10 +10,10 @@ use crate::ast::{Expr, ExprKind, Literal, Target};
 
 const FILE: FileId = FileId(0);
 
-/// The language's page as a file.
+/// The rules of the language reference page, as one file.
 const SUPPORT: &str = include_str!("tests/support.rules");
 
-/// The findings of a text: code and underlined text.
+/// Returns the diagnostics of a text as pairs of code and underlined text.
 fn findings(text: &str) -> Vec<(&'static str, String)> {
     let describe = |diagnostic: &Diagnostic| {
         let span = diagnostic.span().expect("a finding about a text has a place");
@@ -22,14 +22,14 @@ fn findings(text: &str) -> Vec<(&'static str, String)> {
     parse(Threads::All, FILE, text).diagnostics.iter().map(describe).collect()
 }
 
-/// Parses what must be without findings.
+/// Parses a text that must have no diagnostics.
 fn clean(text: &str) -> Vec<Statement> {
     let parsed = parse(Threads::All, FILE, text);
     assert!(parsed.diagnostics.is_empty(), "{text}\n{:#?}", parsed.diagnostics);
     parsed.statements
 }
 
-/// The value of `let x = …`.
+/// Returns the value of `let x = …`.
 fn value(text: &str) -> Expr {
     match clean(&format!("let x = {text}")).remove(0).kind {
         StatementKind::Let { value, .. } => value,
@@ -37,7 +37,7 @@ fn value(text: &str) -> Expr {
     }
 }
 
-/// An expression in brackets, to see how it was read.
+/// Returns an expression with explicit brackets, to show how it was parsed.
 fn shape(text: &str) -> String {
     fn show(expr: &Expr) -> String {
         let list = |list: &[Expr]| list.iter().map(show).collect::<Vec<_>>().join(" ");
@@ -155,7 +155,7 @@ fn more_shapes() {
     check("x starts_with all [\"a\"]", "(starts_with all x [\"a\"])");
 }
 
-/// Every word with a meaning somewhere in the language.
+/// Returns all words with a special meaning in the language.
 fn keywords() -> Vec<&'static str> {
     let words = super::terminals::all().map(|(terminal, _)| terminal.text);
     let reserved = words.filter(|word| super::terminals::is_reserved(word));
@@ -166,7 +166,7 @@ fn keywords() -> Vec<&'static str> {
     reserved.chain(rulec_lang::operators::reserved_words()).chain(others).collect()
 }
 
-/// `workflow` came to the language late: rules that use it as a name go on without quotes.
+/// `workflow` became a keyword late: rules that use it as a name still work without backquotes.
 #[test]
 fn workflow_is_a_name_where_it_begins_no_graph() {
     let graph = "workflow w { node a echo }\n";
@@ -187,7 +187,7 @@ fn workflow_is_a_name_where_it_begins_no_graph() {
         "payload workflow internal { workflow: string\n let workflow = 1 }\n",
         "workflow workflow { passthrough workflow node workflow workflow -> workflow by workflow }\n",
     ] {
-        // Beside a graph and a block of another kind, each on either side.
+        // Each text is also tested next to a workflow and next to a block of another kind.
         for text in
             [text.to_owned(), format!("{text}{graph}"), format!("{graph}{text}settings {{ }}\n{graph}")]
         {
@@ -198,7 +198,8 @@ fn workflow_is_a_name_where_it_begins_no_graph() {
     }
 }
 
-/// The target at the end of a flow was taken for the description before its `intent`.
+/// Regression test: the target at the end of a flow was taken for the description before an
+/// `intent`.
 #[test]
 fn an_intent_begins_behind_a_flow_of_keywords_and_goes_on_with_one_of_examples() {
     let keywords = "flow hi \"greets\" keyword exact [\"hi\"] -> \"hello\"\n";

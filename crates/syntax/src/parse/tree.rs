@@ -1,32 +1,33 @@
-//! The tree of what the grammar reads, as a flat list of nodes. Building the syntax tree asks a node again and again what
-//! stands inside it; here that is a slice, where pest counts references for every step.
+//! The parse tree of the grammar as a flat list of nodes. Building the syntax tree queries the
+//! children of nodes very often. Here the children are a slice, whereas pest updates reference
+//! counts at each step.
 
 use super::{Grammar, Rule};
 use pest::error::Error;
 use pest::{Parser, Token};
 use std::ops::Range;
 
-/// A node; those inside it follow.
+/// A node. The nodes inside it follow it in the list.
 #[derive(Clone, Copy)]
 struct Node {
     rule: Rule,
-    /// The tokens that it was read from, counted from the first that was read.
+    /// The tokens of the node, relative to the first parsed token.
     start: u32,
     end: u32,
-    /// The number of nodes that it and all inside it are.
+    /// Number of nodes in this subtree, this node included.
     size: u32,
 }
 
-/// The nodes that rules of the grammar read.
+/// The nodes of a parse, in pre-order.
 #[derive(Default)]
 pub(super) struct Tree(Vec<Node>);
 
 impl Tree {
-    /// Reads codes by a rule.
+    /// Parses codes with a grammar rule.
     pub(super) fn read(rule: Rule, codes: &str) -> Result<Tree, Box<Error<Rule>>> {
         super::allow_calls(codes.len());
         let tokens = Grammar::parse(rule, codes)?.tokens();
-        // Each node has two: one where it begins, and one where it ends.
+        // pest emits two tokens per node: one at its start and one at its end.
         let mut nodes: Vec<Node> = Vec::with_capacity(tokens.len() / 2);
         let mut open = Vec::new();
         for token in tokens {
@@ -46,18 +47,18 @@ impl Tree {
         Ok(Tree(nodes))
     }
 
-    /// The node of that number, if there are so many.
+    /// Returns the node with this index. `None` if the index is out of range.
     pub(super) fn pair(&self, number: usize) -> Option<Pair<'_>> {
         Pairs(self.0.get(number..)?).next()
     }
 
-    /// The first node; a rule that reads nothing has none.
+    /// Returns the first node. A rule that produces no node has none.
     pub(super) fn root(&self) -> Option<Pair<'_>> {
         self.pair(0)
     }
 }
 
-/// A node with those inside it; its places are numbers of tokens.
+/// A node with the nodes inside it. Its positions are token indices.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'t>(&'t [Node]);
 
@@ -66,7 +67,7 @@ impl<'t> Pair<'t> {
         self.0[0].rule
     }
 
-    /// The tokens that it was read from, counted from the first that was read.
+    /// Returns the tokens of the node, relative to the first parsed token.
     pub(super) fn tokens(self) -> Range<usize> {
         self.0[0].start as usize..self.0[0].end as usize
     }
@@ -75,13 +76,13 @@ impl<'t> Pair<'t> {
         Pairs(&self.0[1..])
     }
 
-    /// The number of nodes that it and all inside it are.
+    /// Returns the number of nodes in this subtree, this node included.
     pub(super) fn size(self) -> usize {
         self.0.len()
     }
 }
 
-/// Nodes side by side, each with those inside it.
+/// Sibling nodes, each with the nodes inside it.
 #[derive(Clone)]
 pub(super) struct Pairs<'t>(&'t [Node]);
 

@@ -1,10 +1,10 @@
-//! From the grammar's pairs to the syntax tree: types, and the fields and parameters that have them.
+//! Builds the syntax tree of types, fields and parameters.
 
 use super::context::{Built, Cx, Failed, child, has, unquote};
 use super::{Pair, Rule};
 use crate::ast::{Field, TypeExpr, TypeKind};
 
-/// The fields of `fields` or `params`.
+/// Reads the fields of a `fields` or `params` pair.
 pub(super) fn fields(cx: &mut Cx<'_>, pair: Pair<'_>) -> Built<Vec<Field>> {
     cx.all(&pair, Rule::field, field)
 }

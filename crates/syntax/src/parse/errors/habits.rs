@@ -1,5 +1,5 @@
-//! The habits of other languages, where the grammar cannot go on: comments, separators, types and the words of schemas,
-//! each with the right spelling.
+//! Diagnostics for syntax from other languages at the point where parsing fails: comments,
+//! separators, types and schema keywords. Each diagnostic gives the correct spelling.
 
 use super::super::{Rule, foreign};
 use super::{Failure, is_item};
@@ -8,7 +8,7 @@ use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 
 impl Failure<'_, '_> {
-    /// The complaint about a habit, in a statement of any kind.
+    /// Returns a diagnostic for syntax of another language, in any kind of statement.
     pub(super) fn habit(&self) -> Option<Diagnostic> {
         if self.at_end() {
             return None;
@@ -25,17 +25,17 @@ impl Failure<'_, '_> {
         self.habit_of_signs().or_else(|| self.habit_of_values())
     }
 
-    /// The text from here on.
+    /// Returns the source text from the unexpected token on.
     fn rest(&self) -> &str {
         &self.cx.text[self.token.start as usize..]
     }
 
-    /// The text of the token so many behind this one.
+    /// Returns the text of the token `count` positions after the unexpected one.
     fn ahead(&self, count: usize) -> &str {
         self.cx.sigs.get(self.at + count).map_or("", |sig| self.text(sig.token))
     }
 
-    /// A sign that another one is meant by.
+    /// Returns a diagnostic for a symbol that was written in place of another one.
     fn habit_of_signs(&self) -> Option<Diagnostic> {
         let swap = |wanted: &str, what: Message| {
             let message = message!("{what} by `{wanted}`, not `{}`", self.found);
@@ -78,7 +78,7 @@ impl Failure<'_, '_> {
         }
     }
 
-    /// A value in the way of another language.
+    /// Returns a diagnostic for a value in the syntax of another language.
     fn habit_of_values(&self) -> Option<Diagnostic> {
         let number = |token: Option<TokenKind>| token == Some(TokenKind::Number);
         let before = self.before().map(|token| token.kind);
@@ -144,7 +144,7 @@ impl Failure<'_, '_> {
         matches!(self.rule, Rule::route_statement | Rule::default_statement)
     }
 
-    /// A type, or what stands beside a field, as other languages write them.
+    /// Returns a diagnostic for a type, or a mark of a field, in the syntax of another language.
     fn habit_of_types(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found {
             "[" | "(" if self.is_behind("list") => {
@@ -185,7 +185,8 @@ impl Failure<'_, '_> {
         self.unexpected(message, help)
     }
 
-    /// A word or sign of a schema in an item of a payload.
+    /// Returns a diagnostic for a schema keyword or symbol of another system in an item of a
+    /// payload.
     fn habit_of_schemas(&self) -> Option<Diagnostic> {
         let found = self.found;
         let (message, help) = match (self.rule, found) {
@@ -222,7 +223,8 @@ impl Failure<'_, '_> {
         self.unexpected(message, help)
     }
 
-    /// A condition with two ways, or a time of day, in a route whose arrow is missing.
+    /// Returns a diagnostic for a conditional, quantifier or time of day of another language in a
+    /// route without an arrow.
     pub(super) fn no_condition(&self) -> Option<Diagnostic> {
         let file = self.cx.file;
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.at];

@@ -1,4 +1,4 @@
-//! The finding for each mistake: its code and the underlined text.
+//! The diagnostic for each mistake: its code and the underlined text.
 
 use super::{FILE, clean, findings};
 use crate::parse::parse;
@@ -6,12 +6,12 @@ use rulec_base::diag::Applicability;
 use rulec_base::parallel::Threads;
 use std::time::{Duration, Instant};
 
-/// One finding, or none where `expected` is empty.
+/// Checks that a text has exactly one diagnostic, with this code and underlined text.
 fn check(text: &str, code: &str, place: &str) {
     assert_eq!(findings(text), [(code, place.to_owned())], "{text}");
 }
 
-/// The help for the first finding.
+/// Returns the help text of the first diagnostic.
 fn help(text: &str) -> String {
     parse(Threads::All, FILE, text).diagnostics[0].help.as_deref().unwrap_or_default().to_owned()
 }
@@ -92,7 +92,7 @@ fn slips_in_statements() {
     check("let a = b := 1", "E0101", ":=");
     check("let a = b. .c", "E0101", ".");
     check("input { a: list<> }", "E0101", "<>");
-    // Symbols are cut longest-first: `>=` and `=`.
+    // Symbols are matched longest first: `>=` and then `=`.
     check("let a = b as list<int>== c", "E0101", "=");
     clean("let a = b as list<int>>= c");
     check("default h", "E0101", "h");
@@ -174,7 +174,8 @@ fn one_run_reports_every_error() {
     let codes: Vec<_> = findings(text).into_iter().map(|(code, _)| code).collect();
     assert_eq!(codes, ["E0110", "E0104", "E0103", "E0102", "E0101", "E0109", "E0101", "E0112", "E0108"]);
     let parsed = parse(Threads::All, FILE, text);
-    // The slip `=` is read as meant, so that statement is there too; and the table keeps what is right.
+    // `=` is treated as `==` after it is reported, so that statement is kept. The table keeps its
+    // valid statements.
     assert_eq!(parsed.statements.len(), 3);
     let broken: Vec<_> = parsed.broken.iter().map(|name| name.node.as_str()).collect();
     assert_eq!(broken, ["a", "b", "c", "f", "g", "z"]);
@@ -223,7 +224,7 @@ fn deep_nesting_is_refused_quickly() {
             .collect();
         let taken = start.elapsed();
         assert_eq!(codes, [code], "{}", &text[..40]);
-        // Unoptimised code on a busy machine; the release build takes a tenth of it.
+        // The limit is for unoptimized code on a busy machine; a release build needs a tenth of it.
         assert!(taken < Duration::from_millis(2000), "{taken:?}");
     };
     let n = 100_000;
@@ -258,7 +259,7 @@ fn what_is_not_too_deep_is_read() {
     clean(&format!("list a = [{}]", "\"w\", ".repeat(50_000)));
 }
 
-/// The list was written by hand, and lacked `payload` and `group`.
+/// Regression test: the list was written by hand, and lacked `payload` and `group`.
 #[test]
 fn the_help_for_an_unknown_statement_names_every_word_that_starts_one() {
     let help = help("zzzzzzzz a\n");

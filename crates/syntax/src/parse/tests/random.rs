@@ -1,11 +1,11 @@
-//! Random and mutilated texts: no panic, no endless loop, every token lossless.
+//! Random and mutated texts: no panic, no endless loop, and lossless tokens.
 
 use super::{FILE, SUPPORT};
 use crate::lex::{self, TokenKind, tokens};
 use crate::parse::parse;
 use rulec_base::parallel::Threads;
 
-/// A small generator of its own (xorshift), so that a failure repeats.
+/// A small random number generator (xorshift), so that failures are reproducible.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -171,7 +171,7 @@ fn every_truncation_of_the_page() {
 
 #[test]
 fn one_wrong_token_harms_one_statement() {
-    // Whatever a token in the middle of the page is replaced by, most other statements are there.
+    // Each token in turn is replaced. Most other statements must still parse.
     let mut random = Random(7);
     let whole = parse(Threads::All, FILE, SUPPORT).statements.len();
     let tokens: Vec<_> = lex::tokens(SUPPORT, 0).filter(|token| !token.kind.is_trivia()).collect();
@@ -183,7 +183,7 @@ fn one_wrong_token_harms_one_statement() {
     }
 }
 
-/// The rule files that the project ships and tests with.
+/// Returns the rule files that the project ships and tests with.
 pub(super) fn rule_files() -> Vec<String> {
     let folders = ["rules", "examples", "tests/ui", "tests/golden", "src/syntax/parse/tests"];
     let mut paths: Vec<_> = folders

@@ -1,5 +1,5 @@
-//! Statements of the frequent kinds, right ones and mutilated ones: read many at once they are what they are alone,
-//! and what several threads cut is what one cuts.
+//! Common statements, valid and mutated. Parsing many together must give the same trees as parsing
+//! each alone, and tokenizing with several threads must give the same tokens as with one.
 
 use super::SUPPORT;
 use super::random::{Random, SOUP, rule_files};
@@ -8,7 +8,7 @@ use crate::parse::{Pair, Rule, Tree, parse, splitter, statement_rule, terminals}
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
 
-/// Statements of the frequent kinds, in every shape.
+/// Common statements in all their forms.
 const SHAPES: &str = r#"
 route a priority -3 disabled when not a.b["c"][0] in 1..=3 and x.when as number >= -1 -> h(a: b, list: [c,]) { k: {}, "q": 1, }
 route b when any x in [1, 2,]: all y in x: y contains any { a: 1 } and count -> goto other
@@ -24,7 +24,7 @@ let quantities = any + all.count == count x in y
 let types = a as list or b as dict<string> or c as dict or d as any or e as text in f
 "#;
 
-/// The statements of a text as codes, those of tables too.
+/// Returns the statements of a text, including those inside tables, as code strings.
 fn statements(text: &str) -> Vec<(Rule, String)> {
     let stream = stream::stream(text, 1);
     let mut found = Vec::new();
@@ -37,13 +37,13 @@ fn statements(text: &str) -> Vec<(Rule, String)> {
     found
 }
 
-/// A tree as text, without the end of the codes it was read from.
+/// Formats a tree as text, without the unused end of its codes.
 fn shown(pair: Pair<'_>, codes: &str) -> String {
     let inside: Vec<_> = pair.into_inner().map(|inner| shown(inner, codes)).collect();
     format!("{:?} {:?} [{}]", pair.as_rule(), &codes[pair.tokens()], inside.join(" "))
 }
 
-/// The part that the grammar reads of a statement alone.
+/// Returns the tree of a statement parsed alone.
 fn alone(codes: &str) -> Option<String> {
     Tree::read(Rule::alone, codes).ok()?.root().map(|root| shown(root, codes))
 }
@@ -53,7 +53,8 @@ fn every_shape_is_read_by_its_rule() {
     let all = statements(&format!("{SUPPORT}{SHAPES}"));
     let mut routes = 0;
     for (rule, codes) in &all {
-        // Three are wrong: arguments without names, a quantifier without a condition, a reserved word for a handler.
+        // Three are wrong: arguments without names, a quantifier without a condition, and a
+        // reserved word as a handler.
         let right = alone(codes);
         assert!(right.as_ref().is_none_or(|read| read.starts_with(&format!("{rule:?}"))), "{codes:?}");
         routes += usize::from(*rule == Rule::route_statement && right.is_some());
@@ -63,7 +64,7 @@ fn every_shape_is_read_by_its_rule() {
     assert_eq!(wrong, 3);
 }
 
-/// Mutilated statements, of which some are still right.
+/// Returns mutated statements, some of which are still valid.
 fn mutilated(rounds: usize) -> impl Iterator<Item = String> {
     let statements = statements(&format!("{SUPPORT}{SHAPES}"));
     let alphabet: Vec<char> = terminals::all().map(|(_, code)| char::from(code)).collect();
@@ -89,14 +90,14 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
     let mut read = 0;
     let behind = &statements("default -> h")[0].1;
     for codes in mutilated(40_000) {
-        // The statement behind shows where this one ends.
+        // The statement after it shows where this one ends.
         let followed = format!("{codes}{behind}");
         let at_once = Tree::read(Rule::statements, &followed).expect("as many as are right");
         let first = at_once.pair(1).filter(|pair| pair.tokens() == (0..codes.len()));
         let alone = alone(&codes);
         assert!(alone.is_some() || first.is_none(), "{codes:?}");
         assert!(first.is_none() || first.map(|first| shown(first, &codes)) == alone, "{codes:?}");
-        // A statement with nothing behind it is read by its own rule; payloads and groups are read in parts.
+        // The last statement is parsed by its own rule. Payloads and groups are parsed in parts.
         let in_parts = |rule: &Rule| matches!(rule, Rule::payload_statement | Rule::group_statement);
         let rule = statement_rule(codes.as_bytes()[0]).filter(|rule| !in_parts(rule));
         let own = rule.and_then(|rule| Tree::read(rule, &codes).ok());
@@ -105,7 +106,7 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
         assert!(own.is_some() || first.is_none_or(|first| Some(first.as_rule()) != rule), "{codes:?}");
         read += usize::from(alone.is_some());
     }
-    // Most are wrong; enough are right.
+    // Most mutants are invalid, but enough are valid.
     assert!(read > 2_000, "{read}");
 }
 

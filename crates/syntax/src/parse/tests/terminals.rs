@@ -1,4 +1,5 @@
-//! The terminals: `grammar/tokens.pest` is written from their table, and the lexer gives out their codes.
+//! Tests of the terminals: `grammar/tokens.pest` must match the table, and the lexer must emit the
+//! table's codes.
 
 use super::keywords;
 use crate::lex::{self, MAX_HASHES};
@@ -9,17 +10,17 @@ use rulec_lang::operators;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The codes of a text, read by the lexer.
+/// Returns the codes that the lexer gives for a text.
 fn codes(text: &str) -> String {
     stream::stream(text, 1).codes
 }
 
-/// Returns true when the rule takes exactly these codes.
+/// True if the rule matches exactly these codes.
 fn takes(rule: Rule, codes: &str) -> bool {
     Grammar::parse(rule, codes).is_ok_and(|pairs| pairs.as_str() == codes)
 }
 
-/// `grammar/tokens.pest` as it follows from the table.
+/// Returns the contents of `grammar/tokens.pest` as generated from the table.
 fn tokens_pest() -> String {
     let code = |code: u8| match char::from(code) {
         plain if plain.is_ascii_alphanumeric() => plain.to_string(),
@@ -116,11 +117,11 @@ fn codes_are_one_ascii_character_and_their_own() {
         }
     }
     assert!(terminals::word("x").is_none() && terminals::word("").is_none());
-    // Line breaks are counted by pest wherever they stand.
+    // pest counts line breaks everywhere, so no code may be one.
     assert!(!seen.contains(&b'\n') && !seen.contains(&b'\r'));
 }
 
-/// The words that must be quoted where a name is declared.
+/// Returns the words that must be in backquotes where a name is declared.
 fn reserved() -> impl Iterator<Item = &'static str> {
     let words = terminals::all().map(|(terminal, _)| terminal.text);
     words.filter(|word| !word.is_empty() && terminals::is_reserved(word))
@@ -206,11 +207,11 @@ fn every_other_token_is_its_terminal() {
     check(&symbols, &[R::run]);
     check(&["x", "`x`", "priority", "private"], &[R::run, R::name, R::key]);
     assert!(takes(R::private, &codes("@private")));
-    // The mark and its word are glued, and no other word will do.
+    // `@` and its word must touch, and no other word is allowed.
     for text in ["@ private", "@privately", "@public", "private"] {
         assert!(!takes(R::private, &codes(text)), "{text}");
     }
-    // What cannot be read has a code that fits nowhere.
+    // An unreadable token has a code that no rule accepts.
     for text in ["'a'", "“a”", "\"a", "（", "r\"a"] {
         assert_eq!(codes(text).as_bytes()[0], terminals::UNREADABLE, "{text}");
     }
