@@ -64,16 +64,6 @@ fn breaches() -> BTreeMap<String, String> {
             if !text.starts_with("//!") {
                 breach("opening", &name, "it does not open with `//!`".to_owned());
             }
-            let bad = bad_starts(&text);
-            if !bad.is_empty() {
-                breach("start", &name, format!("doc comments begin with a question on the lines {bad:?}"));
-            }
-        }
-    }
-    for folder in folders("src") {
-        let package = Package::read(&folder);
-        for (file, back) in package.circles() {
-            breach("circle", &file, format!("it imports {}, and is imported in turn", back.join(", ")));
         }
     }
     found

@@ -37,7 +37,6 @@ mod golden;
 mod house;
 mod index;
 mod language;
-mod layers;
 mod limits;
 mod live;
 mod live_statements;

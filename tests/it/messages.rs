@@ -27,14 +27,14 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The templates of the `said!` calls among these tokens.
+/// The templates of the `message!` calls among these tokens.
 fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
         let TokenTree::Group(group) = token else { continue };
         templates(group.stream(), found);
         let before = |back: usize| at.checked_sub(back).map(|at| tokens[at].to_string());
-        if (before(2).as_deref(), before(1).as_deref()) == (Some("said"), Some("!"))
+        if (before(2).as_deref(), before(1).as_deref()) == (Some("message"), Some("!"))
             && let Some(TokenTree::Literal(literal)) = group.stream().into_iter().next()
         {
             let literal: syn::LitStr = syn::parse_str(&literal.to_string()).expect("a template is a text");

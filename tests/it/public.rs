@@ -82,9 +82,10 @@ impl Module {
     fn follow(&self, path: &str, used: &[String], found: &mut BTreeSet<String>) {
         let (name, way) = used.split_last().unwrap();
         let (mut module, way) = match way {
-            // A member shows an item of the library, whose hidden module leads to all others.
-            [library, hidden, way @ ..] if library == "rulec" && hidden == "internals" => {
-                (Module::root(&root().join("src")), way)
+            // An item of another crate of the workspace.
+            [krate, way @ ..] if krate.starts_with("rulec_") => {
+                let folder = format!("crates/{}/src", krate["rulec_".len()..].replace('_', "-"));
+                (Module::root(&root().join(folder)), way)
             }
             way => (Module { file: self.file.clone(), children: self.children.clone() }, way),
         };

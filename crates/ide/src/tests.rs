@@ -186,7 +186,7 @@ impl Loader for Over {
 
 /// Returns the rules files of the project that compile, with their imports.
 fn project() -> Vec<(PathBuf, Analysis)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
     for folder in ["examples", "rules", "tests/golden", "tests/conformance"] {
         let Ok(entries) = std::fs::read_dir(root.join(folder)) else { continue };

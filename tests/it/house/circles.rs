@@ -1,6 +1,6 @@
 //! Sibling modules do not import one another in a circle: each folder can be read from the bottom up.
 
-use super::{is_test, name_of, root, rust_files};
+use super::{folders, is_test, name_of, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -211,6 +211,17 @@ fn absolute(module: &Module, path: Vec<String>) -> Module {
         }
     }
     out
+}
+
+#[test]
+fn siblings_do_not_import_one_another_in_a_circle() {
+    let mut broken = String::new();
+    for folder in folders("src") {
+        for (file, back) in Package::read(&folder).circles() {
+            broken.push_str(&format!("{file} imports {}, which lead back to it\n", back.join(", ")));
+        }
+    }
+    assert!(broken.is_empty(), "circles of imports:\n{broken}");
 }
 
 #[test]

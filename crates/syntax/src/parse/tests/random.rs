@@ -185,10 +185,10 @@ fn one_wrong_token_harms_one_statement() {
 
 /// Returns the rule files that the project ships and tests with.
 pub(super) fn rule_files() -> Vec<String> {
-    let folders = ["rules", "examples", "tests/ui", "tests/golden", "src/syntax/parse/tests"];
+    let folders = ["rules", "examples", "tests/ui", "tests/golden", "crates/syntax/src/parse/tests"];
     let mut paths: Vec<_> = folders
         .iter()
-        .filter_map(|folder| std::fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).ok())
+        .filter_map(|folder| std::fs::read_dir(format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"))).ok())
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "rules"))

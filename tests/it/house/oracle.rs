@@ -1,0 +1,52 @@
+//! Who may use the reference evaluator, and who may read the time of day.
+//!
+//! The reference evaluator is the oracle that every engine is compared with. It decides where `Tier::Reference` asks for it,
+//! and it is the source of explanations, of coverage and of the messages that an analysis reports. No engine may call it.
+
+use super::{folders, is_test, name_of, rust_files};
+use std::fs;
+
+/// The source files whose code contains one of some texts. Tests are left out.
+fn files_with(parts: &[&str]) -> Vec<String> {
+    let mut files = Vec::new();
+    folders("src").iter().for_each(|folder| rust_files(folder, &mut files));
+    let mut found: Vec<String> = files
+        .iter()
+        .filter(|file| {
+            let text = fs::read_to_string(file).expect("a text");
+            let text = text.split("#[cfg(test)]\nmod tests {").next().expect("a first part");
+            let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            code.any(|line| parts.iter().any(|part| line.contains(part)))
+        })
+        .map(|file| name_of(file))
+        .collect();
+    found.retain(|file| !is_test(file.as_ref()));
+    found.sort();
+    found
+}
+
+#[test]
+fn only_explanations_and_the_reference_tier_use_the_oracle() {
+    let mut found = files_with(&["crate::evaluator", "rulec_eval::evaluator"]);
+    found.retain(|file| !file.starts_with("crates/eval/src/evaluator"));
+    let allowed = [
+        "crates/analysis/src/atoms.rs",
+        "crates/analysis/src/conditions.rs",
+        "crates/analysis/src/report.rs",
+        "crates/eval/src/explain.rs",
+        "crates/eval/src/trace.rs",
+        "crates/eval/src/trace/cond.rs",
+        "crates/eval/src/trace/record.rs",
+        "crates/eval/src/trace/truths.rs",
+        "src/engine/backend.rs",
+        "src/payload/engine.rs",
+    ];
+    assert_eq!(found, allowed);
+}
+
+/// Clocks jump, so durations come from a monotonic clock (`Instant`). Only the lines of logs carry the time of day.
+#[test]
+fn only_logs_read_the_time_of_day() {
+    let reads = ["now_utc(", "now_local(", "SystemTime::now", "Timestamp::now", "Zoned::now"];
+    assert_eq!(files_with(&reads), ["crates/runtime/src/route.rs"]);
+}

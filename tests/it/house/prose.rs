@@ -1,0 +1,185 @@
+//! What can be counted about the English of comments: their width, the length of a sentence, and words that this code once
+//! used in a private sense. The counter cannot tell whether a stranger understands a comment; a reader can.
+//!
+//! `exceptions.txt` lists the breaches that stay, one a line. The list only shrinks: a line without a breach fails too.
+
+use super::{folders, name_of, root, rust_files};
+use std::collections::BTreeSet;
+use std::fs;
+
+const MOST_COLUMNS: usize = 100;
+const MOST_WORDS: usize = 25;
+
+/// Words that this code used in a sense of its own, each with a plain replacement.
+const BANNED: &[(&str, &str)] = &[
+    ("told", "reports, known, selected"),
+    ("tells", "says, reports"),
+    ("tell", "say, report"),
+    ("anew", "again"),
+    ("so many", "the number of"),
+    ("whoever", "the caller, the user"),
+    ("nobody", "no caller, no user"),
+    ("comes upon", "finds"),
+    ("come upon", "find"),
+    ("stands", "is, lies"),
+    ("stand", "are, lie"),
+    ("standing", "lying"),
+    ("stood", "was, lay"),
+    ("behind", "after"),
+    ("beside", "next to, with"),
+    ("besides", "also"),
+    ("that of", "repeat the noun"),
+    ("those of", "repeat the noun"),
+    ("what is", "name the thing"),
+    ("what was", "name the thing"),
+    ("said", "given, named"),
+    ("makes of", "converts to"),
+    ("is to be", "must be, should be"),
+    ("are to be", "must be, should be"),
+    ("meanwhile", "name the time"),
+];
+
+/// A comment line: its number, whether it is a doc comment, and its text.
+struct Line<'t> {
+    number: usize,
+    is_doc: bool,
+    columns: usize,
+    text: &'t str,
+}
+
+/// The comment lines of a file. Lines of code blocks in doc comments are left out.
+fn comments(text: &str) -> Vec<Line<'_>> {
+    let (mut found, mut in_code) = (Vec::new(), false);
+    for (at, line) in text.lines().enumerate() {
+        let trimmed = line.trim_start();
+        let doc = trimmed.strip_prefix("///").or_else(|| trimmed.strip_prefix("//!"));
+        let Some(rest) = doc.or_else(|| trimmed.strip_prefix("//")) else {
+            in_code = false;
+            continue;
+        };
+        if doc.is_some() && rest.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            found.push(Line {
+                number: at + 1,
+                is_doc: doc.is_some(),
+                columns: line.chars().count(),
+                text: rest.trim_end(),
+            });
+        }
+    }
+    found
+}
+
+/// A text without what is in backquotes: code has no style.
+fn without_code(text: &str) -> String {
+    text.split('`').step_by(2).collect::<Vec<_>>().join("code")
+}
+
+/// The sentences of doc comments that are too long, each with the line on which its paragraph begins.
+fn long_sentences(lines: &[Line<'_>]) -> Vec<(usize, usize)> {
+    let mut paragraphs: Vec<(usize, String)> = Vec::new();
+    let mut last = 0;
+    for line in lines.iter().filter(|line| line.is_doc) {
+        let text = line.text.trim();
+        let begins = line.number != last + 1
+            || text.is_empty()
+            || text.starts_with(['|', '-', '*', '#'])
+            || text.chars().next().is_some_and(|c| c.is_ascii_digit());
+        match paragraphs.last_mut().filter(|_| !begins) {
+            Some((_, paragraph)) => paragraph.extend([" ", text]),
+            None => paragraphs.push((line.number, text.to_owned())),
+        }
+        last = line.number;
+    }
+    let mut found = Vec::new();
+    for (number, paragraph) in paragraphs.iter().filter(|(_, text)| !text.starts_with('|')) {
+        let plain = without_code(paragraph);
+        let mut words = 0;
+        for word in plain.split_whitespace() {
+            words += usize::from(word.contains(char::is_alphanumeric));
+            if word.ends_with(['.', '!', '?', ':', ';']) {
+                found.extend((words > MOST_WORDS).then_some((*number, words)));
+                words = 0;
+            }
+        }
+        found.extend((words > MOST_WORDS).then_some((*number, words)));
+    }
+    found
+}
+
+/// The banned words of a text.
+fn banned(text: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let plain = without_code(text).to_lowercase();
+    let words: Vec<&str> =
+        plain.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
+    let joined = format!(" {} ", words.join(" "));
+    BANNED.iter().filter(move |(word, _)| joined.contains(&format!(" {word} ")))
+}
+
+/// Every breach of a file, as `what file:line`.
+fn breaches(name: &str, text: &str) -> Vec<(String, String)> {
+    let lines = comments(text);
+    let mut found = Vec::new();
+    for line in &lines {
+        if line.columns > MOST_COLUMNS {
+            found.push(("columns".to_owned(), format!("{name}:{}: {} columns", line.number, line.columns)));
+        }
+        for (word, instead) in banned(line.text) {
+            found.push((format!("`{word}`"), format!("{name}:{}: `{word}`; write: {instead}", line.number)));
+        }
+    }
+    for (number, words) in long_sentences(&lines) {
+        found.push(("sentence".to_owned(), format!("{name}:{number}: a sentence of {words} words")));
+    }
+    found
+}
+
+#[test]
+fn comments_are_plain_english() {
+    let list = root().join("tests/it/house/exceptions.txt");
+    let list = fs::read_to_string(list).expect("the list of exceptions");
+    let mut allowed: BTreeSet<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut files = Vec::new();
+    let own = ["src", "tests", "benches", "examples"].into_iter().flat_map(folders);
+    own.chain(["fuzz/fuzz_targets", "fuzz/src"].map(|folder| root().join(folder)))
+        .for_each(|folder| rust_files(&folder, &mut files));
+    let mut broken = String::new();
+    let mut used = BTreeSet::new();
+    for path in &files {
+        let (name, text) = (name_of(path), fs::read_to_string(path).expect("a text"));
+        for (what, line) in breaches(&name, &text) {
+            let exception = format!("{what} {name}");
+            match allowed.get(&*exception) {
+                Some(line) => _ = used.insert(*line),
+                None => broken.push_str(&format!("{line}\n")),
+            }
+        }
+    }
+    allowed.retain(|line| !used.contains(line));
+    assert!(files.len() > 700, "{} files", files.len());
+    assert!(broken.is_empty(), "comments that are not plain English:\n{broken}");
+    assert!(
+        allowed.is_empty(),
+        "exceptions that nothing needs any more, to remove from exceptions.txt:\n{allowed:#?}"
+    );
+}
+
+#[test]
+fn breaches_are_found_where_they_are() {
+    let long = vec!["word"; 26].join(" ");
+    let cases = [
+        ("/// Returns the keys.\nfn a() {}", vec![]),
+        ("/// The text that stands here.", vec!["`stands`"]),
+        ("// It is told here.", vec!["`told`"]),
+        ("/// Reads `what is told`.", vec![]),
+        ("/// ```\n/// // told\n/// ```", vec![]),
+        (&format!("/// {long}."), vec!["columns", "sentence"]),
+        (&format!("// {long}."), vec!["columns"]),
+        ("let told = \"// no comment\";", vec![]),
+    ];
+    for (text, expected) in cases {
+        let found: Vec<String> = breaches("f", text).into_iter().map(|(what, _)| what).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
