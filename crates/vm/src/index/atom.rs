@@ -358,8 +358,8 @@ impl<'c> Atoms<'c> {
         Some(self.set(atoms))
     }
 
-    /// True if all elements of the predicate's list are texts or numbers, and the left value is not
-    /// a time, which equals texts in several notations.
+    /// True if all elements of the predicate's list are texts or numbers, and the left value cannot
+    /// be a time. A time equals texts in several notations.
     fn only_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let Check::Members(id) = pred.check else { return false };

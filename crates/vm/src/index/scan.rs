@@ -29,7 +29,6 @@
 //!
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.
-//! and of some thousand literals or more a megabyte of addresses, of which those are touched that texts ask for.
 
 mod choice;
 mod frequency;

@@ -29,7 +29,7 @@ impl<'a> BoundVm<'a> {
         BoundVm { vm: Vm::new(begun.basis, begun.message, begun.memory), epochs }
     }
 
-    /// Gives a binding its value.
+    /// Sets the value of a binding.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.vm.bind(binding, value, &mut self.epochs);
     }

@@ -42,7 +42,7 @@ pub(super) struct Moment {
 /// A cell for the value of each slot, empty until the slot is read.
 pub type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
-/// The state of a [`super::JsonMessage`]: what was read of the message.
+/// The state of a [`super::JsonMessage`]: the slots and objects read from the message.
 #[derive(Debug, Default)]
 pub(super) struct SlotCells {
     pub slots: Vec<Stamp>,

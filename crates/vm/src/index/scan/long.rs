@@ -128,7 +128,7 @@ pub struct Block<'t> {
     pub at: usize,
 }
 
-/// A gram to look for: the level above the position in the block.
+/// A possible gram: the level in the high byte, the position in the block in the low byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gram(u16);
 
