@@ -50,7 +50,7 @@ impl<'a> BoundMachine<'a> {
         machine.lent.iter().flat_map(|lent| &lent.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Continues inside these blocks of a payload.
+    /// Continues inside the given nested blocks of a payload, for counting against the limits.
     pub fn stand_in(&mut self, blocks: Blocks) {
         if let Some(vm) = self.machine.vm() {
             vm.arena().stand_in(blocks);

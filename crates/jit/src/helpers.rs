@@ -66,7 +66,6 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     /// Returns the VM for the compiled code, creating it if needed; `None` only if that panicked
     /// before.
-    /// before.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
         let basis = self.basis();

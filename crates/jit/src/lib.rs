@@ -70,8 +70,8 @@ pub fn available() -> Result<(), JitError> {
     isa().map(drop)
 }
 
-/// Whether a reserved register holds the address of the slots while compiled code runs. Its
-/// callers' value is restored afterwards.
+/// Whether a reserved register holds the address of the slots while compiled code runs. The
+/// caller's value of the register is restored afterwards.
 const PINS_SLOTS: bool = cfg!(target_arch = "x86_64");
 
 fn isa() -> Result<OwnedTargetIsa, JitError> {

@@ -66,7 +66,7 @@ struct Lowering<'c> {
     /// The functions of condition blocks; `pending` lists those not yet compiled.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
-    /// For each value block, its size if it is compiled inline.
+    /// For each value block, its number of instructions if it is compiled inline.
     arithmetic: Vec<Option<u32>>,
     size: usize,
 }
@@ -231,7 +231,8 @@ impl Lowering<'_> {
 }
 
 impl Body<'_, '_, '_> {
-    /// Lowers the tests and ends of a route or condition block. A jump to `end` goes to `fails`.
+    /// Lowers the instructions of a route or condition block. A bytecode jump to `end` becomes a
+    /// jump to `fails`.
     fn instructions(
         &mut self,
         start: Pc,

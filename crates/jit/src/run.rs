@@ -57,8 +57,8 @@ impl JitCode {
 }
 
 impl EntryCode {
-    /// Returns the choice for a record with the value of each slot, as [`JitCode::record`] reads
-    /// it.
+    /// Decides for a record with the value of each slot of the program. The record is read as by
+    /// [`JitCode::record`].
     #[inline]
     pub fn choose(&self, hosts: &[Host], record: &[Value<'_>], scratch: &mut Scratch) -> Choice {
         if record.len() < self.slots {
@@ -99,7 +99,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         routes
     }
 
-    /// Returns the first matching route of a table from a position on, with its position.
+    /// Returns the first matching route of a table from position `from` on, with the route's
+    /// position.
     pub(super) fn first(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
         match self.search((table, from)) {
             End::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),

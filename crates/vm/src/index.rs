@@ -120,7 +120,7 @@ pub struct SubjectIndex {
     /// The literals that must be at the start or the end of the text.
     pub starts: Option<Box<Edges>>,
     pub ends: Option<Box<Edges>>,
-    /// Finds the other literals.
+    /// Finds the literals that may be anywhere in the text.
     pub scanner: Scanner,
 }
 
@@ -128,8 +128,8 @@ impl SubjectIndex {
     /// Replaces an attribute id: there is none.
     pub const NONE: u32 = u32::MAX;
 
-    /// True if the normalized text equals the text in the message. Not tested if no literal depends
-    /// on it.
+    /// True if the normalized text equals the text in the message. Always false if no predicate
+    /// depends on this.
     #[inline]
     pub fn is_own(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.asks_own && form.mode.form == Form::None && prepared == text.as_bytes()
@@ -146,12 +146,12 @@ pub struct LiteralAnswer {
     pub end: u32,
     /// Whether the required literals are also sufficient for the predicate to be true.
     pub exact: bool,
-    /// Whether they are sufficient only if found in the text exactly as in the message.
+    /// Whether the literals are sufficient only if found in the text exactly as in the message.
     pub plain: bool,
 }
 
 impl LiteralAnswer {
-    /// The literals do not decide the predicate.
+    /// An answer for predicates that no literals decide.
     pub const NONE: LiteralAnswer =
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
@@ -202,8 +202,8 @@ pub struct TableIndex {
     pub subjects: Vec<u32>,
     /// The attributes that are looked up for this table's keys.
     pub attributes: Vec<u32>,
-    /// The subjects and attributes by the slot that they read, in place of the two lists above.
-    /// Used when most messages lack most of them.
+    /// The subjects and attributes by the slot that they read, which replace the two lists above.
+    /// Used when there are many of them, and most messages lack most.
     pub by_slot: Option<(Lists, Lists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,

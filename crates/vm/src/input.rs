@@ -52,7 +52,7 @@ pub struct Filled<'v, 'a> {
 }
 
 impl InputScratch {
-    /// Reads JSON text. `None` if the text is invalid, or needs a tree.
+    /// Reads JSON text. `None` if the text is invalid, or must be read into a JSON tree.
     pub fn read<T>(&mut self, plan: &Plan, text: &[u8], then: impl FnOnce(Filled<'_, '_>) -> T) -> Option<T> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
             return None;
@@ -61,7 +61,8 @@ impl InputScratch {
         self.fill(plan, |fill| text::read(fill, text), then)
     }
 
-    /// Reads a `Serialize` value. `None` if it does not serialize to an object, or needs a tree.
+    /// Reads a `Serialize` value. `None` if the value does not serialize to an object, or must be
+    /// read into a JSON tree.
     pub fn take<T>(
         &mut self,
         plan: &Plan,

@@ -68,7 +68,7 @@ pub struct Vm<'a, M> {
     workspace: Option<&'a mut Workspace>,
     lookup: Option<Lookup<'a>>,
     always_index: bool,
-    /// The routes to exclude, and the version as of which they are removed.
+    /// The routes to exclude, and the version of the rule set for the decision.
     tombstones: Option<(&'a Tombstones, u64)>,
 }
 

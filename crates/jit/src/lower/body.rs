@@ -90,7 +90,7 @@ impl Tags {
 pub(super) enum Source {
     /// In a slot's cell, which may not have been read yet.
     Slot { tags: Tags, slot: u32 },
-    /// In registers.
+    /// A value in registers.
     Scalar(Scalar),
 }
 
@@ -227,7 +227,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Loads a part of a slot's cell.
+    /// Loads a field of a slot's cell.
     pub fn load(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::offset(slot, field) {
@@ -337,7 +337,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a call that reads a slot.
+    /// Emits a call that reads a slot into its cell.
     pub fn read(&mut self, slot: u32) {
         let slot = self.number(slot.into());
         self.call(offset_of!(AnyHelpers, load), &[slot]);
@@ -370,7 +370,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().brif(answer, no, &[], yes, &[]);
     }
 
-    /// Jumps by a boolean.
+    /// Emits a branch by a boolean.
     pub fn branch_bool(&mut self, holds: Value, targets: Targets) {
         self.b.ins().brif(holds, targets.yes, &[], targets.no, &[]);
     }

@@ -37,7 +37,7 @@ impl<'w> Needle<'w> {
     /// Prepares a keyword that is normalized for its predicate's mode; `None` if only the helper
     /// can search for it.
     fn of(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
-        // Other processors may lack the instructions; this one is tested.
+        // Tested on x86-64 only; other processors may lack the vector instructions.
         if !cfg!(target_arch = "x86_64") || mode.form != Form::None || word.len() > LONGEST {
             return None;
         }
@@ -61,8 +61,8 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The work that remains after the keyword is compared at the passing positions of the first
-/// sixteen.
+/// The rest of a block of thirty-two positions, for after the comparison at the passing positions
+/// of the first sixteen.
 #[derive(Clone, Copy)]
 struct Rest {
     /// The block that compares. Its parameters are the bits of passing positions, and the first
@@ -186,7 +186,8 @@ impl Body<'_, '_, '_> {
         let bit = self.b.ins().ctz(bits);
         let bit = self.b.ins().uextend(types::I64, bit);
         let start = self.b.ins().iadd(from, bit);
-        // If the keyword would exceed the text here, it also would at every later position.
+        // If the keyword would end after the text here, it would also do so at every later
+        // position.
         let end = self.b.ins().iadd_imm(start, needle.bytes.len() as i64);
         let is_beyond = self.b.ins().icmp(IntCC::SignedGreaterThan, end, text.length);
         self.b.ins().brif(is_beyond, rest.next, &[], compare, &[]);

@@ -92,7 +92,8 @@ impl Body<'_, '_, '_> {
         if memo { self.kept(chunk.preds.len() + id as usize, targets, ask) } else { ask(self, targets) }
     }
 
-    /// Reads a memo cell, and evaluates and stores the result if the cell is empty.
+    /// Emits the use of a memo cell: the stored result if the cell is filled, else evaluation and a
+    /// store.
     fn kept(
         &mut self,
         cell: usize,

@@ -115,7 +115,8 @@ impl Body<'_, '_, '_> {
         sum
     }
 
-    /// Tests the length of a slot's text in characters. The VM tests other values.
+    /// Compares the length of a slot's text in characters with a constant. The VM tests other
+    /// values.
     pub fn length(&mut self, id: u32, slot: u32, cmp: Cmp, length: i64, targets: Targets) {
         let vm = self.b.create_block();
         let source = self.slot(SlotId(slot));
@@ -285,7 +286,7 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Returns up to eight bytes as the number that they form in memory.
+/// Packs up to eight bytes into a number, in the byte order of memory.
 fn word_of(bytes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     let shift = |number: u64, byte: u8| number << 8 | u64::from(byte);
     if cfg!(target_endian = "big") { bytes.fold(0, shift) } else { bytes.rev().fold(0, shift) }

@@ -66,7 +66,7 @@ fn values() -> Vec<Json> {
     numbers().into_iter().chain(others).collect()
 }
 
-/// Adds two routes, for a true and a false predicate.
+/// Adds two routes for a predicate: one that wants true, and one that wants false.
 fn both_ways(build: &mut Build, cond: CondId) {
     let NCond::Test { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
     for want in [true, false] {

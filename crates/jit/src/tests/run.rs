@@ -186,7 +186,7 @@ fn code_is_shared_between_threads_and_freed() {
         let cond = build.compare(slot, Op::Eq, json!(n));
         build.route(0, cond, None);
     }
-    // Each module is freed before the next is compiled, so reused memory would show.
+    // Each module is freed before the next is compiled, so a use of freed memory would show.
     for _ in 0..40 {
         let (_, code) = compile(&build);
         assert!(code.size() > 1_000);

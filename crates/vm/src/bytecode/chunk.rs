@@ -21,7 +21,8 @@ pub struct Chunk {
     /// The blocks. A block runs only blocks with smaller ids.
     pub blocks: Vec<Block>,
     pub tables: Vec<TableCode>,
-    /// The values computed for other purposes than conditions, by their id in the program.
+    /// The values computed for arguments and destinations, not for conditions, by their id in the
+    /// program.
     pub values: Vec<Operand>,
     /// The predicates, by their id in the normal form.
     pub preds: Vec<Pred>,
@@ -68,8 +69,8 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub cell: u32,
-    /// Whether the value depends on loop elements. Then it is valid only for the current elements,
-    /// else for the whole decision.
+    /// Whether the value depends on loop elements. Then the cached value is valid only for the
+    /// current elements, else for the whole decision.
     pub varies: bool,
 }
 
@@ -106,7 +107,7 @@ pub struct Pred {
     pub check: Check,
     pub left: Operand,
     pub right: Operand,
-    /// The test as the normal form has it, for listings and for [`Check::Generic`].
+    /// The test in normal form, for listings and for [`Check::Generic`].
     pub ask: Ask,
     pub mode: TestMode,
     /// Index in [`Chunk::texts`] of the left operand's normalized text, or [`NONE`].
@@ -172,7 +173,7 @@ pub struct Keywords {
     pub search: Search,
     /// Whether only whole words match.
     pub word: bool,
-    /// Whether all of them must match, not just one.
+    /// Whether all words must match, not just one.
     pub all: bool,
     pub mode: TextMode,
     /// The texts as the author wrote them; at least one.

@@ -49,8 +49,8 @@ impl ByName {
 /// The slots of a rule set, by the object that contains them and their name.
 #[derive(Debug, Default)]
 pub struct Fields {
-    /// For each object of [`Chunk::objects`], or [`NONE`] for the message itself: the slots
-    /// directly in it.
+    /// For each object of [`Chunk::objects`], or [`NONE`] for the message itself: its direct fields
+    /// that are slots.
     pub objects: Vec<(u32, ByName)>,
     /// The slots with a longer path below their object.
     pub deeper: Vec<u32>,

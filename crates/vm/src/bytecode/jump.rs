@@ -21,8 +21,8 @@ impl On {
     /// Jump if the result is true or unknown.
     pub const NOT_FALSE: On = On(5);
 
-    /// Returns the set that jumps if the predicate is `want`; with `when` false, if it is not
-    /// `want`.
+    /// Returns the set for a jump taken if the predicate has the result `want`; with `when` false,
+    /// if it has not.
     pub fn new(want: bool, when: bool) -> On {
         match (want, when) {
             (true, true) => On::TRUE,
@@ -113,12 +113,13 @@ impl Cmp {
     }
 }
 
-/// A comparison, and whether to jump if it is true. Values that do not compare make it false.
+/// A comparison, and whether to jump if the comparison is true. It is false for values that do not
+/// compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CmpJump(u8);
 
 impl CmpJump {
-    /// Jumps if the comparison is true; with `when` false, if it is not.
+    /// Returns a jump that is taken if the comparison is true; with `when` false, if it is not.
     pub fn new(cmp: Cmp, when: bool) -> CmpJump {
         CmpJump(cmp.0 | (u8::from(when) << 3))
     }

@@ -102,7 +102,7 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Lowers what the users of a part need: its blocks, predicates and loops.
+    /// Lowers what the users of `part` need: a block, predicate or loop.
     fn part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),

@@ -32,7 +32,7 @@ pub enum VerifyError {
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
     Jump { to: Pc, at: At },
-    /// An item is of the wrong kind, or not allowed where it is.
+    /// An item has the wrong kind, or is in a block where its kind is not allowed.
     #[error("{what} (at {at})")]
     Kind { what: &'static str, at: At },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
@@ -48,7 +48,7 @@ pub enum VerifyError {
 pub enum At {
     #[error("instruction {0}")]
     Instr(Pc),
-    /// An entry of another pool of the chunk: the pool's item name and the index.
+    /// An entry of another pool of the chunk: the name of the pool's items, and the index.
     #[error("{0} {1}")]
     Entry(&'static str, usize),
 }

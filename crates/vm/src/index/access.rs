@@ -99,8 +99,8 @@ impl<'n> Accesses<'n> {
         chosen.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Finds other access paths for routes where an attribute is looked up for the keys of few
-    /// routes, if the others are cheaper.
+    /// Avoids attributes that are looked up for the keys of few routes. The routes get other access
+    /// paths, if these are cheaper.
     fn look_less_up(&self, routes: &[NRoute], chosen: &mut [(Access, f64)]) {
         let mut found_by: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut in_bits, mut subjects) = (BTreeSet::new(), BTreeSet::new());
@@ -220,7 +220,7 @@ impl<'n> Accesses<'n> {
         let (by_key, by_bits) = (likelihood * (cost::GUARD + tried), cost::BITS + tried);
         match best.filter(|_| likelihood < USELESS) {
             Some(best) if alternatives.is_empty() || by_key < by_bits => {
-                // If the key is itself a value, the share already includes its selectivity.
+                // If the key tests a value, `share` already includes the key's selectivity.
                 let is_value = |set: &SetId| matches!(self.sets[*set as usize], [Atom::Class(..)]);
                 let told = !alternatives.is_empty() && best.iter().all(is_value);
                 let cost = if told { likelihood * cost::GUARD + tried } else { by_key };

@@ -92,7 +92,8 @@ pub struct Atoms<'c> {
     sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
     /// For each set, the estimated probability that a message has one of its atoms.
     pub likelihood: Vec<f64>,
-    /// For each predicate, the sets that are each necessary for it to be true.
+    /// For each predicate, its sets. If the predicate is true, each of its sets has an atom in the
+    /// message.
     sets_of: Vec<Option<Box<[SetId]>>>,
     /// For each predicate, the literals that decide it.
     pub literals: Vec<Option<Literals>>,
@@ -181,8 +182,8 @@ impl<'c> Atoms<'c> {
         likelihoods
     }
 
-    /// Returns the sets that are each necessary for a predicate to be true. Any of them can be a
-    /// key.
+    /// Returns the sets that are each necessary for a predicate to be true. Any one of the sets can
+    /// be a key.
     pub fn sets(&self, pred: u32) -> &[SetId] {
         self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
@@ -196,8 +197,7 @@ impl<'c> Atoms<'c> {
         all
     }
 
-    /// Returns, for each attribute, the values that its tests name, by class, as an author writes
-    /// them.
+    /// Returns, for each attribute, the constants of its tests by class, as an author writes them.
     pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simples.iter().flatten() {
@@ -393,7 +393,7 @@ impl<'c> Atoms<'c> {
         let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
         let attribute = is_list.then(|| self.attribute(pred as u32, operand, mode.text));
         let mut found = Vec::new();
-        // Whether each literal is searched only where its anchor requires.
+        // Whether each literal is searched at the position that its prefilter requires.
         let mut placed = true;
         let mut sets = Vec::new();
         for (at, prefilter) in prefilters.iter().enumerate() {

@@ -98,7 +98,7 @@ impl Simple {
         }
     }
 
-    /// Returns the texts that the test names.
+    /// Returns the constant texts of the test.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
             Simple::Text(text) => slice::from_ref(text),
@@ -108,7 +108,7 @@ impl Simple {
         texts.iter().map(|text| &**text)
     }
 
-    /// Returns the numbers that the test names.
+    /// Returns the constant numbers of the test.
     pub fn numbers(&self) -> impl Iterator<Item = Number> {
         let numbers = match self {
             Simple::Compare(_, number) => slice::from_ref(number),
@@ -129,7 +129,7 @@ pub const MISSING: Class = 0;
 const FALSE: Class = 1;
 /// The class of times, lists and dicts, for which only the test itself gives the result.
 pub const OTHER: Class = 3;
-/// The class of a text that no test names; the named texts follow.
+/// The class of a text that is no constant of a test. The classes of such constants follow.
 const TEXT: Class = 4;
 
 /// The classes of an attribute. Each number in a test has a class, as has each interval between two
@@ -215,7 +215,7 @@ fn exact(int: i64) -> Option<f64> {
 }
 
 impl Classes {
-    /// Builds the classes for the texts and numbers that tests name.
+    /// Builds the classes from the constants of tests.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = Number>,
@@ -249,7 +249,7 @@ impl Classes {
         self.first_number() + 2 * self.numbers.len() as Class + 1
     }
 
-    /// Returns the number of values that the tests name.
+    /// Returns the number of distinct constants in the tests.
     pub fn named(&self) -> usize {
         self.texts.len() + self.numbers.len()
     }
@@ -299,13 +299,14 @@ impl Classes {
         self.texts.get(text).unwrap_or(TEXT)
     }
 
-    /// Returns the class of a text that a test names.
+    /// Returns the class of a text that is a constant of a test; `None` for any other text.
     #[inline(always)]
     pub fn of_named(&self, text: &str) -> Option<Class> {
         self.texts.get(text.as_bytes())
     }
 
-    /// Returns the result of a test for the values of a class; `None` if it depends on the value.
+    /// Returns the result of a test for the values of a class; `None` if the result depends on the
+    /// value.
     pub fn answer(&self, test: &Simple, class: Class) -> Option<Tri> {
         if class == OTHER {
             return match test {

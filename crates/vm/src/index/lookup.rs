@@ -265,7 +265,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Does the same for a bitmap whose rows are a multiple of `N` words.
+    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
+    /// returns true. Rows are a multiple of `N` words.
     #[inline]
     fn each_of_chunks<const N: usize, V: Verifier<'a>>(
         &self,
@@ -326,7 +327,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Does the same for a bitmap whose routes are sorted within blocks.
+    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
+    /// returns true. The bitmap's routes are sorted within blocks.
     #[inline(never)]
     fn each_of_blocks<V: Verifier<'a>>(
         &self,

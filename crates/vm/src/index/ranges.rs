@@ -28,7 +28,7 @@ const LONG_LIST: usize = 32;
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
-    /// The known ranges of parts that test one attribute. Rules share these tests, so few are
+    /// Cache of the ranges of parts that test one attribute. Rules share these tests, so few are
     /// distinct.
     known: RefCell<HashMap<Box<[CondId]>, Ranges, foldhash::fast::FixedState>>,
 }

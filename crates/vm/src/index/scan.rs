@@ -148,7 +148,8 @@ impl Scanner {
         }
     }
 
-    /// Does the same for the text of `length` bytes that [`Buffers::fold`] left in the buffers.
+    /// Scans the text of `length` bytes that [`Buffers::fold`] left in the buffers. Calls `hit`
+    /// with the number and the start of each literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
         let Buffers { end, positions, grams } = buffers;

@@ -47,7 +47,8 @@ impl Shares {
         if self.named == 0.0 { 0.5 } else { self.weight(from, to) / self.weight(0, Class::MAX) }
     }
 
-    /// Returns the share of messages whose value has this class, which rules name.
+    /// Returns the share of messages whose value has this class, which must be a constant of some
+    /// rule.
     pub fn of_named(&self, class: Class) -> f64 {
         self.weight(class, class + 1) / (self.named + 1.0)
     }

@@ -126,7 +126,8 @@ impl<'a> Fill<'a> {
         self.put_converted(node, value)
     }
 
-    /// Does the same if several slots read the value, or if the value is not of the expected kind.
+    /// Stores a value at a path. This is the slow path of [`Fill::put`]: several slots read the
+    /// value, or the value has an unexpected kind.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -138,7 +139,8 @@ impl<'a> Fill<'a> {
         self.promised(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
     }
 
-    /// Records a list or object that no slot reads. Returns the same count as [`Fill::put`].
+    /// Records a list or object that no slot reads. Returns 1 if it is a required field of its
+    /// object, else 0.
     #[inline]
     pub fn pass(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -156,14 +158,14 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Ends an object, of whose required fields the message has `given`.
+    /// Ends an object, in which the message has `given` of the required fields.
     #[inline]
     pub fn end(&mut self, node: u32, given: u32) {
         self.kept &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
     /// Stores a list or object that was built as a whole, and the fields that slots read in it.
-    /// Returns the same count as [`Fill::put`].
+    /// Returns 1 if the value is a required field of its object, else 0.
     pub fn spread(&mut self, node: u32, value: Value<'a>) -> u32 {
         let given = self.put(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {

@@ -5,7 +5,7 @@ use rulec_lang::ty::{Kind, KindSet, Record};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
-/// The path of a key that matters to no rule, nor does anything inside it.
+/// Replaces a path id: no rule reads this key, or anything inside its value.
 pub(super) const NONE: u32 = u32::MAX;
 /// The path of the message itself.
 pub const ROOT: Place = 0;
@@ -13,8 +13,8 @@ pub const ROOT: Place = 0;
 /// Id of a path in messages that matters to the rules.
 pub type Place = u32;
 
-/// Maximum number of slots. Beyond it, messages are read into trees, from which a decision looks up
-/// only the fields it needs.
+/// Maximum number of slots. Programs with more read messages into JSON trees, from which a decision
+/// looks up only the fields it needs.
 const MOST_SLOTS: usize = 512;
 
 /// The paths that matter to the rules, as a tree of keys.
@@ -137,7 +137,7 @@ pub(super) struct Promise {
 }
 
 impl Plan {
-    /// Builds the plan of a program; `None` if the program has too many slots, since a tree is
+    /// Builds the plan of a program; `None` if the program has too many slots, since a JSON tree is
     /// faster then.
     pub fn of(program: &Program) -> Option<Plan> {
         if program.slots.len() > MOST_SLOTS {
@@ -243,8 +243,7 @@ impl Plan {
     }
 
     /// Returns the length of `child`'s key with its colon, if `ahead` starts with the key and
-    /// `child` is in `node`. Near the end of the text it may return `None` although the key is
-    /// there.
+    /// `child` is in `node`. Near the end of the text, a key may be missed.
     #[inline(always)]
     pub(super) fn length_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (spot, (first, rest)) = (self.spot(child)?, ahead.split_first_chunk()?);

@@ -96,8 +96,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads the string whose quote is at the cursor. It is borrowed from the text unless it has
-    /// escapes.
+    /// Reads the string whose quote is at the cursor. The result is borrowed from the text if the
+    /// string has no escapes.
     #[inline]
     pub fn string(&mut self, bump: &'a Bump) -> Option<&'a str> {
         self.at += 1;
@@ -215,7 +215,7 @@ impl<'a> Cursor<'a> {
     /// Reads the number at the cursor, with the same value as [`Value::from_json`] gives.
     ///
     /// The flag is false if the value does not show how the number was written. This concerns `-0`
-    /// and integers beyond 64 signed bits, which a tree keeps distinct.
+    /// and integers beyond 64 signed bits, which a JSON tree keeps distinct.
     #[inline]
     pub fn number(&mut self) -> Option<(Value<'a>, bool)> {
         let start = self.at;

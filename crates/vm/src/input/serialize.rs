@@ -21,7 +21,7 @@ pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> 
 /// Replaces a path: the value is a key of a map. Fewer types are allowed for keys than for values.
 const KEY: u32 = NONE - 1;
 
-/// The value needs a tree, or has an error that the tree's serializer reports.
+/// The value must be read into a JSON tree, or has an error that serialization to a tree reports.
 #[derive(Debug, thiserror::Error)]
 #[error("not taken apart")]
 struct NeedsTree;
@@ -57,8 +57,8 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     fn float(self, float: f64) -> Result<Done<'a>, NeedsTree> {
         let value = if float.is_finite() { Value::from_float(float) } else { Value::Missing };
         if self.build && matches!(value, Value::Int(_)) {
-            // A tree keeps `-0` distinct from 0, and an argument may show the enclosing list as
-            // written.
+            // A JSON tree keeps `-0` distinct from 0, and an argument may show the enclosing list
+            // as written.
             return Err(NeedsTree);
         }
         self.scalar(value)
@@ -128,8 +128,8 @@ struct Dict<'f, 'a> {
 }
 
 impl<'a> Dict<'_, 'a> {
-    /// Returns the serializer for the value of a key. A duplicate key needs the tree, which keeps
-    /// the last.
+    /// Returns the serializer for the value of a key. A duplicate key needs a JSON tree, which
+    /// keeps the last value.
     fn inside(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
         let ValueSerializer { fill, node, .. } = &mut self.place;
         let build = self.entries.is_some();
@@ -180,7 +180,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     type SerializeSeq = List<'f, 'a>;
     type SerializeTuple = List<'f, 'a>;
     type SerializeTupleStruct = List<'f, 'a>;
-    // These are rare enough to be left to the tree.
+    // These are rare enough to be left to the JSON tree.
     type SerializeTupleVariant = Impossible<Done<'a>, NeedsTree>;
     type SerializeMap = Dict<'f, 'a>;
     type SerializeStruct = Dict<'f, 'a>;
@@ -325,7 +325,7 @@ impl<'a> SerializeMap for Dict<'_, 'a> {
     type Error = NeedsTree;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
-        // A text is copied. Any other key needs the tree.
+        // A text is copied. Any other key needs the JSON tree.
         let fill = &mut *self.place.fill;
         let done = key.serialize(ValueSerializer { fill, node: KEY, build: true })?;
         match done.value {

@@ -26,7 +26,8 @@ pub(super) fn read<'a>(fill: &mut Fill<'a>, text: &'a str) -> Option<()> {
 impl<'a> Fill<'a> {
     /// Reads JSON text as the value at a path of a message, directly in an object.
     ///
-    /// Returns the same count as [`Fill::put`], or `None` if the text is invalid or needs a tree.
+    /// Returns 1 if the value is a required field of its object, else 0. `None` if the text is
+    /// invalid, or must be read into a JSON tree.
     pub fn json(&mut self, node: Place, text: &'a str) -> Option<u32> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
@@ -43,8 +44,8 @@ struct Reader<'f, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads the next value, nested in `depth` lists and objects. Returns the same count as
-    /// [`Fill::put`].
+    /// Reads the next value, nested in `depth` lists and objects. Returns 1 if the value is a
+    /// required field of its object, else 0.
     #[inline(always)]
     fn value(&mut self, node: u32, depth: usize) -> Option<u32> {
         match self.cursor.token()? {
@@ -62,8 +63,8 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Reads the list or object at the cursor, nested in `depth` others. A value that a slot reads
-    /// is built as a whole.
+    /// Reads the list or object at the cursor, nested in `depth` others. The value is built as a
+    /// whole if a slot reads it. Returns 1 if the value is a required field of its object, else 0.
     #[inline(never)]
     fn structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.wants(node, kind) {
@@ -177,8 +178,8 @@ impl<'a> Reader<'_, 'a> {
             }
             _ => match self.scalar()? {
                 (value, true) => Some(value),
-                // The value may be shown in an argument of a target, exactly as written, so it
-                // needs a tree.
+                // The value may be shown in an argument exactly as written, which only a JSON tree
+                // preserves.
                 _ => None,
             },
         }
@@ -196,8 +197,8 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    /// Enters the list or object at the cursor, nested in `depth` others. Returns false if it is
-    /// empty; the cursor is then after it.
+    /// Enters the list or object at the cursor, nested in `depth` others. Returns false if the list
+    /// or object is empty; the cursor is then after its end.
     #[inline(always)]
     fn opens(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {

@@ -174,7 +174,7 @@ fn shown(value: &Value<'_>) -> String {
     format!("{:?} {}", value.kind(), value.to_json())
 }
 
-/// Reads the same by a tree.
+/// Reads the slot values from a JSON tree, and whether the contract is satisfied.
 fn by_tree(rules: &Rules, message: &Json) -> (Vec<String>, bool) {
     let program = rules.program();
     let values = program.slots.iter().map(|slot| shown(&slot.load(message))).collect();
@@ -231,7 +231,7 @@ fn both_readers_accept_and_refuse_the_same_texts() {
             }
         }
     }
-    // Most valid texts are read without a tree.
+    // Most valid texts are read without a JSON tree.
     assert!(sound > 5_000 && refused > 5_000 && by_slots * 2 > sound, "{sound} {by_slots} {refused}");
 }
 
@@ -350,7 +350,7 @@ fn values_are_taken_apart_as_trees_are_read() {
             message
         });
     }
-    // A number that only a tree represents exactly, inside a value that is built as a whole.
+    // A number that only a JSON tree represents exactly, inside a value that is built as a whole.
     let mut message = of(Kind::Plain);
     message.ctx.user.deep.insert('z', u64::MAX);
     serialized(&message, false);

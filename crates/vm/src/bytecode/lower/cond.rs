@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum Task {
-    /// Emits a condition that jumps to the label if it is true; with `when` false, if it is not
-    /// true.
+    /// Emits a condition that jumps to the label if the condition is true; with `when` false, if it
+    /// is not true.
     Emit { cond: CondId, when: bool, label: usize },
     /// Binds a label to the current address.
     Bind(usize),
@@ -21,8 +21,8 @@ type Tasks = SmallVec<[Task; 8]>;
 type Labels = SmallVec<[Label; 2]>;
 
 impl Lowering<'_> {
-    /// Emits a condition that falls through if it is true. Returns the label of its jumps
-    /// otherwise.
+    /// Emits a condition that falls through if the condition is true. Returns the label of the
+    /// jumps taken otherwise.
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);
@@ -83,7 +83,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Adds tasks for the parts of an `and` or `or`. A part with the result `decisive` decides it.
+/// Adds tasks for the parts of an `and` or `or`. A part with the result `decisive` decides the
+/// whole.
 fn spread(
     parts: &[CondId],
     decisive: bool,

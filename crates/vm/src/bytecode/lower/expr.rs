@@ -12,7 +12,8 @@ impl Lowering<'_> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
-    /// Lowers the loops and blocks that a value needs, and the value itself if it gets a block.
+    /// Lowers the loops and blocks that a value needs. Also lowers the value itself, if it gets a
+    /// block.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.expr(id)?.clone() {

@@ -60,7 +60,8 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Returns the check and its left operand, which may be the right operand of the source.
+    /// Selects the check of a predicate. Returns it with the operand to test, which is the right
+    /// operand if the operands were swapped.
     fn check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(Check, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.const_of(right));

@@ -12,7 +12,7 @@ pub const MAX_SHARED_DEPTH: usize = 32;
 struct Object {
     /// Number of slots in the object.
     users: u32,
-    /// Index of the object in the chunk; `NONE` until it has one.
+    /// Index of the object in the chunk; `NONE` until the chunk contains the object.
     node: u32,
 }
 

@@ -8,19 +8,19 @@ use rulec_sema::normal::{Ask, ExprId, Levels, NCond, NConst, NExpr, NPred, Norma
 /// The facts about a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
-    /// Number of uses by other parts; 0 if no part needs it.
+    /// Number of other parts that use the part; 0 if no part needs it.
     pub uses: u32,
-    /// Number of code locations that evaluate it; at least 2 if a loop repeats one.
+    /// Number of code locations that evaluate the part; at least 2 if a loop repeats one.
     pub asks: u32,
-    /// Cost of evaluation: the maximum over its parts.
+    /// Cost of evaluating the part: the maximum over its children.
     pub cost: Cost,
-    /// The enclosing loops whose elements it reads, or read in the author's source.
+    /// The enclosing loops whose elements the part reads, or read in the author's source.
     pub free: Levels,
-    /// Approximate number of instructions where it is used.
+    /// Approximate number of instructions that the part adds to the code of its user.
     pub size: u32,
-    /// Depth of nested values within it that have no block of their own.
+    /// Depth of nested values within the part that have no block of their own.
     pub height: u32,
-    /// Whether it contains a condition used as a value.
+    /// Whether the part contains a condition used as a value.
     pub has_truths: bool,
 }
 
@@ -36,7 +36,7 @@ impl Info {
         has_truths: false,
     };
 
-    /// Returns true if its value is the same throughout a decision.
+    /// Returns true if the part has the same value throughout a decision.
     pub fn is_closed(&self) -> bool {
         self.free.is_empty()
     }
@@ -150,7 +150,7 @@ impl UseAnalysis {
             let info = &self.infos[self.at(part)];
             let places = match (self.own[self.at(part)], info.is_closed()) {
                 (true, true) => 1,
-                // A loop runs it for each element of a list: more than once.
+                // A loop runs the part for each element of a list: more than once.
                 (_, false) => info.asks.max(2),
                 (false, true) => info.asks,
             };

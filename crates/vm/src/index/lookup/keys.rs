@@ -123,8 +123,8 @@ impl<'a> Lookup<'a> {
         state
     }
 
-    /// Records the class of the attribute that reads the same folded text, so that it is not folded
-    /// again.
+    /// Records the class of the attribute that reads this folded text, so that the text is not
+    /// folded again.
     #[inline(always)]
     fn tell_class(&self, attribute: u32, folded: &[u8]) {
         if let Some(cell) = self.work.classes.get(attribute as usize)
@@ -141,7 +141,8 @@ impl<'a> Lookup<'a> {
         subject.scanner.scan(text, buffers, |literal, _| self.found(subject.first + literal, hits));
     }
 
-    /// Does the same for the text of `length` bytes that was folded in the buffers.
+    /// Searches the text of `length` bytes that was folded in the buffers for the subject's
+    /// literals.
     #[inline(always)]
     fn search_folded(
         &self,

@@ -8,8 +8,8 @@ use super::gram::{Level, THREE};
 const TOGETHER: usize = 8;
 /// Maximum distance between two probes.
 const MOST_STEP: usize = 4;
-/// Number of positions that are processed together. Positions fit into a byte, including probes
-/// beyond the end.
+/// Number of positions in a block, which are processed together. A position must fit into a byte,
+/// also for probes beyond the end.
 pub const BLOCK: usize = 256 - TOGETHER * MOST_STEP;
 /// Number of bytes that a block reads: for probes beyond its end, and for grams that begin there.
 pub const WINDOW: usize = 256 + 32;
