@@ -84,8 +84,8 @@ pub(super) mod layout {
     };
 }
 
-/// A compiled search of a segment. It takes the machine and the position of the first route, and
-/// returns the encoded result, see `lower`.
+/// A compiled search of a segment, as a function of the machine and the position of the first
+/// route. The result is encoded, see `lower`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 

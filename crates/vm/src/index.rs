@@ -120,12 +120,12 @@ pub struct SubjectIndex {
     /// The literals that must be at the start or the end of the text.
     pub starts: Option<Box<Edges>>,
     pub ends: Option<Box<Edges>>,
-    /// Finds the literals that may be anywhere in the text.
+    /// The search for the literals that may be anywhere in the text.
     pub scanner: Scanner,
 }
 
 impl SubjectIndex {
-    /// Replaces an attribute id: there is none.
+    /// Sentinel attribute id: there is none.
     pub const NONE: u32 = u32::MAX;
 
     /// True if the normalized text equals the text in the message. Always false if no predicate

@@ -4,9 +4,9 @@
 //! | module | contents |
 //! |---|---|
 //! | [`bytecode`] | instructions, lowering from the normal form, the verifier, the disassembler |
+//! | [`input`] | reads messages into slots without a tree, from JSON text or `Serialize` values |
 //! | [`index`] | candidate rules of a message: literals, attributes, bitmaps, cost model |
 //! | [`table_search`] | the search through tables, shared by all engines |
-//! | [`vm`] | the dispatch loop and its reusable working memory |
 //! | [`vm`] | the dispatch loop and its reusable working memory |
 
 #![forbid(unsafe_code)]

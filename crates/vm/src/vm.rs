@@ -237,8 +237,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         made
     }
 
-    /// The dispatch loop of condition and table blocks. With `ONE` it ends at `stop`, where the
-    /// code of a single route ends.
+    /// Runs condition and table blocks: the dispatch loop. With `ONE`, the loop ends at `stop`,
+    /// where the code of a single route ends.
     fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> End<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;

@@ -10,7 +10,7 @@ use rulec_sema::hir::{Const, RuleId, SlotId};
 use rulec_sema::normal::{Ask, Nest};
 use std::sync::Arc;
 
-/// Replaces an index that does not exist.
+/// Sentinel index: there is none.
 pub const NONE: u32 = u32::MAX;
 
 /// Bytecode as plain data.

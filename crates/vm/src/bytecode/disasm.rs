@@ -22,7 +22,7 @@ struct Listing<'c> {
     program: Option<&'c Program>,
 }
 
-/// Returns the constant as JSON, truncated if it is long.
+/// A constant displayed as JSON, truncated if it is long.
 struct Short<'c>(Option<&'c Const>);
 
 impl Display for Short<'_> {

@@ -180,7 +180,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Lowers the values computed for other purposes than conditions.
+    /// Lowers the values computed for arguments and destinations, not for conditions.
     fn values(&mut self) -> Result<(), LowerError> {
         let values = &self.normal.values;
         self.chunk.values = values.iter().map(|value| self.operand(*value)).collect::<Result<_, _>>()?;

@@ -44,7 +44,8 @@ pub(super) type Way = Vec<SetId>;
 pub(super) enum Access {
     /// By keys, of which a message must have one.
     Keys(Way),
-    /// By the bits of the values that it tests, for each of its alternatives.
+    /// By the bitmap columns of the values that the route tests, for each of the route's
+    /// alternatives.
     Bits(Vec<ValueRanges>),
     /// Nothing rules the route out.
     Always,

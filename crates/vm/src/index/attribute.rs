@@ -358,7 +358,7 @@ impl Classes {
 mod tests {
     use super::*;
 
-    /// Returns the result that the operators give.
+    /// Returns the result of a test by the operators' own functions.
     fn expected(test: &Simple, value: Value<'_>) -> Tri {
         match test {
             Simple::Truth => rulec_lang::operators::implementations::truth(value),

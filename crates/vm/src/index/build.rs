@@ -294,7 +294,7 @@ fn subject_index(
     }
 }
 
-/// For a table that looks up many values, groups subjects and attributes by slot. Only the slots
+/// Groups subjects and attributes by slot, for a table that looks up many values. Only the slots
 /// that a message has are then looked up.
 fn split_by_slot(table: &mut TableIndex, atoms: &Atoms<'_>) {
     if !goes_over_fields(table.subjects.len(), table.attributes.len()) {

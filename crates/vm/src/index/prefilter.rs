@@ -365,7 +365,7 @@ mod tests {
             let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
             check(Search::Regex, false, false, &[pattern], &expected);
         }
-        // All requirements are returned, because which is rare depends on the whole rule set.
+        // All requirements are returned, because their selectivity depends on the whole rule set.
         check(
             Search::Regex,
             false,
@@ -399,7 +399,7 @@ mod tests {
         check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }
 
-    /// Every match of an expression contains one of the literals of each prefilter.
+    /// Every text that a regular expression matches contains a literal of each prefilter.
     #[test]
     fn the_contract_holds_on_random_expressions() {
         let mut seed = 7_u64;

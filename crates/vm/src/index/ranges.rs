@@ -23,7 +23,7 @@ const MAX_ALTERNATIVES: usize = 4;
 /// bitmap.
 const LONG_LIST: usize = 32;
 
-/// Computes the value ranges of conditions.
+/// The computation of the value ranges of conditions, with a cache.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,

@@ -5,7 +5,7 @@ use rulec_lang::ty::{Kind, KindSet, Record};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
-/// Replaces a path id: no rule reads this key, or anything inside its value.
+/// Sentinel path id: no rule reads this key, or anything inside its value.
 pub(super) const NONE: u32 = u32::MAX;
 /// The path of the message itself.
 pub const ROOT: Place = 0;

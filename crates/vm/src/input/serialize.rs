@@ -18,7 +18,7 @@ pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> 
     done.object.then_some(())
 }
 
-/// Replaces a path: the value is a key of a map. Fewer types are allowed for keys than for values.
+/// Sentinel path id: the value is a key of a map. Fewer types are allowed for keys than for values.
 const KEY: u32 = NONE - 1;
 
 /// The value must be read into a JSON tree, or has an error that serialization to a tree reports.

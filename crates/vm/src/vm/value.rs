@@ -70,7 +70,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
     }
 
-    /// The dispatch loop of value blocks.
+    /// Runs a value block: the dispatch loop.
     fn compute(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;

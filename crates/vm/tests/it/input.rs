@@ -7,7 +7,8 @@ use rulec_vm::input::{InputScratch, Plan};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Reads fields of every kind: alone, inside objects that are read themselves, at several kinds.
+/// Rules that read fields of every kind: alone, inside objects that are read themselves, at several
+/// kinds.
 const RULES: &str = r#"
 route a when text contains "x" and ctx.n > 3 and hour(ctx.at) > 3 -> h(n: ctx.n)
 route b when any tag in ctx.tags: tag == "a" -> h(tags: ctx.tags)

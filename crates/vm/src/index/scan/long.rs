@@ -13,7 +13,7 @@ pub const MOST_CROWDED: usize = 64;
 /// Number of filter bits for each slot of the table.
 const FILTER_BITS: usize = 16;
 
-/// Finds literals by their grams.
+/// The search for literals by their grams.
 pub struct Longs {
     pub probes: Probes,
     /// One bit for each gram, by the upper bits of its hash.

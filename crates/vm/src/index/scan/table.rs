@@ -3,7 +3,7 @@
 
 use super::gram::{Level, load};
 
-/// Replaces a record that does not exist.
+/// Sentinel record index: there is none.
 const NONE: u32 = u32::MAX;
 /// Number of literals in one entry from which on longer literals are keyed by more bytes.
 const CROWDED: u32 = 4;
@@ -43,8 +43,8 @@ pub struct Table {
     /// A power of two, with at least an eighth of the slots empty.
     slots: Vec<Slot>,
     /// For each literal: its length, its bytes in words of eight, and a record for each gram. If
-    /// the length is no multiple of eight, the last word overlaps the one before. A record is `next
-    /// | number << 32`, then `index of the length | offset << 32`.
+    /// the length is no multiple of eight, the last word overlaps the one before. A record has two
+    /// words: `next | id << 32`, and the literal's index in `records` as `index | offset << 32`.
     records: Vec<u64>,
     /// Number of records whose entry was already full up to the maximum count.
     crowded: usize,
