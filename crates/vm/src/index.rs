@@ -136,7 +136,7 @@ impl SubjectIndex {
     }
 }
 
-/// How the literals found in a text decide the result of a predicate.
+/// The rule by which the literals found in a text decide the result of a predicate.
 #[derive(Clone, Copy, Debug)]
 pub struct LiteralAnswer {
     /// The subject of the text; an invalid id in [`LiteralAnswer::NONE`].

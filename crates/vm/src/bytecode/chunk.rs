@@ -116,8 +116,8 @@ pub struct Pred {
     pub memo: bool,
 }
 
-/// How a predicate is evaluated. Every variant but [`Check::Generic`] is a faster method with the
-/// same result.
+/// The method of evaluating a predicate. Every variant but [`Check::Generic`] is a faster method
+/// with the same result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Check {
     Truth,
@@ -217,7 +217,7 @@ impl Keywords {
     }
 }
 
-/// How a slot is read: from an object, or the message itself, along the rest of its path.
+/// The source of a slot's value: an object, or the message itself, and the rest of the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotCode {
     /// Index in [`Chunk::objects`] of the innermost object shared with another slot, or [`NONE`].

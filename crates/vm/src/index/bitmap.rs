@@ -318,7 +318,7 @@ mod tests {
         assert!(open > 0 && open < 210 * 15, "{open} in all");
     }
 
-    /// Where values rule few routes out, the original order is better.
+    /// The original order is better if values rule few routes out.
     #[test]
     fn routes_that_most_messages_pass_are_tried_in_order() {
         let routes: Vec<(u32, ValueRanges)> =

@@ -20,7 +20,7 @@ pub struct Prefilter {
     /// The literals, sorted. None is empty, and none contains another. Normalized for the
     /// predicate's mode.
     pub literals: Vec<String>,
-    /// Where in the text the literals must be.
+    /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
     /// Whether the text must be folded in addition to the predicate's mode.
     pub folded: bool,

@@ -14,7 +14,7 @@ pub struct Begun<'a, M> {
     pub basis: Basis<'a>,
     pub message: M,
     pub memory: &'a mut Memory,
-    /// Where the slot cells of compiled code are kept between decisions.
+    /// The memory that keeps the slot cells of compiled code between decisions.
     pub home: &'a mut Cells<'static>,
 }
 
