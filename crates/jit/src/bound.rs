@@ -1,5 +1,5 @@
-//! Values beside conditions, computed by the VM that stands beside compiled code; and compiled code
-//! over bindings that get new values while it runs.
+//! Values of outcomes, which the VM computes for compiled code; and compiled code over bindings
+//! that get new values while it runs.
 
 use super::code::{JitCode, Machine};
 use rulec_eval::host::Host;
@@ -14,21 +14,21 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         self.vm().map_or(Value::Missing, |vm| vm.value(id))
     }
 
-    /// The values of an outcome, `None` when it has none.
+    /// Computes the values of an outcome; `None` if the outcome has none.
     #[inline]
     pub fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         Computed::of(outcome, |id| self.value(id))
     }
 }
 
-/// Compiled code whose bindings change; see [`BoundVm`](rulec_vm::vm::BoundVm).
+/// Compiled code over bindings that change; see [`BoundVm`](rulec_vm::vm::BoundVm).
 pub struct BoundMachine<'a> {
     pub machine: Machine<'a, Rooted<'a>>,
     epochs: Epochs<'a>,
 }
 
 impl JitCode {
-    /// Readies compiled code over the message and bindings of `slots`.
+    /// Prepares compiled code over the message and bindings of `slots`.
     pub fn bound<'a>(
         &'a self,
         hosts: &'a [Host],
@@ -41,7 +41,7 @@ impl JitCode {
 }
 
 impl<'a> BoundMachine<'a> {
-    /// Gives a binding its value.
+    /// Sets the value of a binding.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         let BoundMachine { machine, epochs } = self;
         if let Some(vm) = machine.vm() {
@@ -50,15 +50,17 @@ impl<'a> BoundMachine<'a> {
         machine.lent.iter().flat_map(|lent| &lent.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Goes on inside these blocks of a payload.
+    /// Continues inside the given nested blocks of a payload, for counting against the limits.
     pub fn stand_in(&mut self, blocks: Blocks) {
         if let Some(vm) = self.machine.vm() {
             vm.arena().stand_in(blocks);
         }
     }
 
-    /// Every route of the table whose condition holds, in the order they are tried. What is computed anew for
-    /// each element is the machine's: compiled code does not count how often it runs.
+    /// Returns every matching route of the table, in the order in which routes are tried.
+    ///
+    /// If the computation repeats for each element of a list, the VM runs instead, because compiled
+    /// code does not count repetitions against the limits.
     pub fn matched(&mut self, table: TableId) -> Vec<RuleId> {
         let BoundMachine { machine, .. } = self;
         match machine.vm() {

@@ -1,8 +1,8 @@
-//! The functions that compiled code calls: how a [`Machine`] is made for a decision, and what stands
-//! behind its table of [`Helpers`].
+//! Constructors of a [`Machine`], and the functions in its table of [`Helpers`].
 //!
-//! A helper never unwinds into compiled code. What panics inside one is caught and kept, the rest of
-//! the decision gets no answers any more, and the panic goes on when the compiled code has returned.
+//! A helper never unwinds into compiled code. A panic inside a helper is caught and stored. Later
+//! helpers of the decision then return default results, and the panic resumes after the compiled
+//! code returns.
 
 use super::code::{Helpers, JitCode, Lent, Machine};
 use memchr::memmem::Finder;
@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Over slots that have been read, a value for every slot.
+    /// Creates a machine over slots that have been read: a value for every slot.
     #[inline(always)]
     pub(super) fn over_values(
         code: &'a JitCode,
@@ -27,7 +27,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Machine::new(code, begun.basis, vm, None, values.as_ptr())
     }
 
-    /// Over slots that are read when first asked for.
+    /// Creates a machine over slots that are read at their first use.
     #[inline(never)]
     pub(super) fn over_cells(code: &'a JitCode, begun: Begun<'a, M>) -> Machine<'a, M> {
         let Begun { basis, message, memory, home } = begun;
@@ -37,7 +37,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Machine::new(code, basis, LateVm::new(message, memory), Some(Lent { cells, home }), slots)
     }
 
-    // Moving a machine, or a VM that is yet to be made, copies it whole: made where it stays.
+    // Inlined, because moving a machine, or a VM not yet created, copies all of it.
     #[inline(always)]
     fn new(
         code: &'a JitCode,
@@ -59,12 +59,13 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// The machine beside the compiled code, when it has been made.
+    /// Returns the VM that the compiled code uses, if it was created.
     pub fn machine(&self) -> Option<&Vm<'a, M>> {
         self.vm.made()
     }
 
-    /// The machine beside the compiled code; `None` only when making it panicked before.
+    /// Returns the VM for the compiled code, creating it if needed; `None` only if that panicked
+    /// before.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
         let basis = self.basis();
@@ -76,13 +77,14 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Basis { code: self.code.bytecode(), hosts: self.hosts, memo: self.memo }
     }
 
-    /// True when it holds memory that is to be given back.
+    /// True if the machine holds memory that must be released.
     #[inline]
     pub(super) fn has_taken(&self) -> bool {
         self.vm.made().is_some() || self.lent.is_some()
     }
 
-    /// Runs a helper's work; `otherwise` is its answer when that panics or something did before.
+    /// Runs a helper's work. Returns `otherwise` if the work panics, returns `None`, or a helper
+    /// panicked before.
     #[inline]
     fn guarded<T>(&mut self, otherwise: T, work: impl FnOnce(&mut Self) -> Option<T>) -> T {
         if self.panic.is_some() {
@@ -106,7 +108,7 @@ impl Drop for Lent<'_> {
 
 const UNKNOWN: u64 = Tri::Unknown as u64;
 
-/// The helpers; [`Helpers`] says what each is for.
+/// The helpers; [`Helpers`] documents each.
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPERS: Helpers<'a, M> = Helpers {
         load: Self::load,
@@ -125,7 +127,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
 
     extern "C" fn load(&mut self, slot: usize) -> u64 {
         let value = self.guarded(Value::Missing, |machine| Some(machine.vm()?.slot_value(slot)));
-        // The place is filled whatever happened: compiled code looks at it again.
+        // The cell is filled in any case, because compiled code reads it again.
         if let Some(cell) = self.lent.as_ref().and_then(|lent| lent.cells.get(slot)) {
             cell.set(Some(value));
         }

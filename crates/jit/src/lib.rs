@@ -1,18 +1,18 @@
 //! Machine code for conditions, by Cranelift.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `lower` | from bytecode to Cranelift's instructions |
-//! | `code` | the finished code, how values lie in memory, the machine it is given, the call: all unsafe code |
-//! | `helpers` | the functions it calls |
-//! | `run` | decisions by it |
-//! | `bound` | values beside conditions, and bindings that change |
+//! | `lower` | lowering from bytecode to Cranelift IR |
+//! | `code` | finished code, the layout of values, the machine state, the call: all unsafe code |
+//! | `helpers` | the functions that compiled code calls |
+//! | `run` | decisions by compiled code |
+//! | `bound` | values of outcomes, and bindings that change |
 //!
-//! A rule set becomes one module, compiled and finished at once and freed as a whole. What a test of
-//! a slot needs is inline: tags, numbers, booleans, presence, equality with a constant text, short
-//! lists, prefixes, arithmetic, memo cells, jumps. For everything else the code calls the
-//! VM's own functions, so a new operator works at once and becomes faster when somebody gives it code
-//! here. Answers are the VM's in every case; the differential test holds them to it.
+//! A rule set becomes one module, which is compiled at once and freed as a whole. Tests of a slot
+//! are inline: tags, numbers, booleans, presence, equality with a constant text, short lists,
+//! prefixes, arithmetic, memo cells, jumps. For everything else, the code calls the VM's own
+//! functions. So a new operator works at once, and inline code for it is a later gain. The results
+//! are always the same as the VM's; the differential test checks this.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -36,14 +36,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why there is no compiled code. The VM decides all the same.
+/// The reason why there is no compiled code. The VM can still decide.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum JitError {
-    /// The machine or system it runs on is not one that code can be made for.
+    /// The processor or system is not supported by the code generator.
     #[error("there is no code generator for this machine ({0})")]
     Unsupported(String),
-    /// The code could not be made.
+    /// The code generator failed.
     #[error("the rules could not be compiled to machine code: {0}")]
     Failed(String),
 }
@@ -52,25 +52,26 @@ impl JitCode {
     /// Compiles verified bytecode.
     ///
     /// # Errors
-    /// When the host is not supported, or the code generator refuses.
+    /// If the host is not supported, or the code generator fails.
     pub fn compile(bytecode: Arc<Bytecode>) -> Result<JitCode, JitError> {
         let isa = isa()?;
         let work = || {
             let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
             lower::lower(bytecode, Owned::new(JITModule::new(builder)))
         };
-        // The code generator asserts what it cannot promise, such as memory.
+        // The code generator panics where it cannot continue, for example without memory.
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|panic| Err(JitError::Failed(rulec_eval::host::panic_text(&*panic))))
     }
 }
 
-/// Checks that code can be made for the machine this runs on.
+/// Checks that the code generator supports the host.
 pub fn available() -> Result<(), JitError> {
     isa().map(drop)
 }
 
-/// True where a register of its own holds the address of the slots while compiled code runs: one that callers keep.
+/// Whether a reserved register holds the address of the slots while compiled code runs. The
+/// caller's value of the register is restored afterwards.
 const PINS_SLOTS: bool = cfg!(target_arch = "x86_64");
 
 fn isa() -> Result<OwnedTargetIsa, JitError> {
@@ -85,7 +86,8 @@ fn isa() -> Result<OwnedTargetIsa, JitError> {
         ("use_colocated_libcalls", "false"),
         ("enable_probestack", "false"),
         ("unwind_info", "false"),
-        // A value that lives as long as the slots' address is else kept on the stack, and read twice where it is used.
+        // Without the register, the slots' address is kept on the stack and loaded twice at each
+        // use.
         ("enable_pinned_reg", if PINS_SLOTS { "true" } else { "false" }),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
     ] {

@@ -1,13 +1,14 @@
-//! From bytecode to machine code.
+//! Lowering from bytecode to machine code.
 //!
-//! A table becomes one function, or several when it is long; each takes the machine and the route to
-//! begin with, so that the same code serves a whole search and one that goes on behind a jump. A condition
-//! that more than one route asks becomes a function of its own. Loops over lists stay with the VM.
+//! A table becomes one function, or several if it is long. Each function takes the machine and the
+//! position of the first route. So the same code serves a whole search, and one that resumes after
+//! a jump. A condition shared by several routes becomes a function of its own. The VM runs loops
+//! over lists.
 //!
-//! | file | what it lowers |
+//! | file | contents |
 //! |---|---|
 //! | this | modules, tables, condition blocks |
-//! | [`body`] | one function: places, tags, helpers |
+//! | [`body`] | one function: the addresses of values, tags, helper calls |
 //! | [`test`] | tests and predicates |
 //! | [`text`] | tests of texts |
 //! | [`find`] | searches of a text for keywords |
@@ -34,22 +35,22 @@ use rulec_vm::bytecode::instr::{BlockId, BlockKind, Instr, Pc};
 use rulec_vm::bytecode::{Bytecode, Chunk};
 use std::sync::Arc;
 
-/// A function holds about this many instructions of bytecode at most; a table of more becomes
-/// several.
+/// Maximum number of bytecode instructions in a function, unless one route has more. A longer table
+/// becomes several functions.
 const SEGMENT: u32 = 400;
 
-/// The kind of end of a search stands above its number: a route that was chosen, a table whose default was, or an
-/// instruction that says more.
+/// Position of the result's kind, in the bits above its id. The kinds are a chosen route, a table
+/// whose default was chosen, or another instruction that ended the search.
 pub(super) const KIND: u32 = 32;
 pub(super) const ROUTE: u64 = 0;
 pub(super) const DEFAULT: u64 = 1;
 pub(super) const INSTRUCTION: u64 = 2;
-/// Nothing was chosen.
+/// The result if nothing was chosen.
 pub(super) const NOTHING: u64 = u64::MAX;
-/// The search goes on in the next segment.
+/// The result if the search continues in the next segment.
 pub(super) const NEXT: u64 = u64::MAX - 1;
 
-/// The answer of code whose search ends with an instruction, the `at`th.
+/// Returns the encoded result of a search that ends with the instruction at address `at`.
 fn answer(instr: &Instr, at: u64) -> u64 {
     match instr {
         Instr::Choose { route } => ROUTE << KIND | u64::from(route.0),
@@ -58,14 +59,14 @@ fn answer(instr: &Instr, at: u64) -> u64 {
     }
 }
 
-/// A module in the making.
+/// A module under construction.
 struct Lowering<'c> {
     code: &'c Bytecode,
     module: Owned,
-    /// The functions of condition blocks, and which are still to be made.
+    /// The functions of condition blocks; `pending` lists those not yet compiled.
     conditions: HashMap<BlockId, FuncId>,
     pending: Vec<(BlockId, FuncId)>,
-    /// The value blocks that are compiled.
+    /// For each value block, its number of instructions if it is compiled inline.
     arithmetic: Vec<Option<u32>>,
     size: usize,
 }
@@ -154,7 +155,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The routes from `first` to before `last`; the last segment also has the table's end.
+    /// Lowers the routes from `first` up to, but not including, `last`. The last segment also gets
+    /// the table's end.
     fn segment(
         &mut self,
         table: &TableCode,
@@ -166,7 +168,7 @@ impl Lowering<'_> {
         let mut body = Body::new(self, builder);
         let params = body.begin_outermost();
         let from = params[1];
-        // Where each route begins, and the end behind the last one.
+        // The start of each route, and the end after the last route.
         let starts: Vec<_> = (first..=last).map(|_| body.b.create_block()).collect();
         let nothing = body.b.create_block();
         if let [start, _, ..] = &*starts {
@@ -220,7 +222,7 @@ impl Lowering<'_> {
         let (enter, fails) = (body.b.create_block(), body.b.create_block());
         body.b.ins().jump(enter, &[]);
         body.instructions(start, end, enter, fails)?;
-        // Nothing leads here in verified code.
+        // Unreachable in verified code.
         body.go(fails);
         body.yield_number(0);
         body.finish();
@@ -229,7 +231,8 @@ impl Lowering<'_> {
 }
 
 impl Body<'_, '_, '_> {
-    /// The tests and ends of a route or condition block; a jump to `end` goes to `fails`.
+    /// Lowers the instructions of a route or condition block. A bytecode jump to `end` becomes a
+    /// jump to `fails`.
     fn instructions(
         &mut self,
         start: Pc,
@@ -267,7 +270,7 @@ impl Body<'_, '_, '_> {
                 _ => self.test_instr(instr, to, next)?,
             }
         }
-        // A block behind an end to which nothing jumps was made and is not needed.
+        // A block after an end, to which no jump leads, was created but is not needed.
         for (at, block) in blocks.iter().enumerate().take(instrs.len()) {
             if let Some(block) = block
                 && !self.b.func.layout.is_block_inserted(*block)

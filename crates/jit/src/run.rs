@@ -12,8 +12,8 @@ use rulec_vm::vm::{JsonMessage, Message, Record, Scratch};
 use serde_json::Value as Json;
 
 impl JitCode {
-    /// Readies a decision over a record with the value of each slot of the program, read at the
-    /// slot's kinds; those that are left out are missing.
+    /// Prepares a decision over a record: the value of each slot of the program, read at the slot's
+    /// kinds. Slots beyond the end are missing.
     #[inline(always)]
     pub fn record<'a>(
         &'a self,
@@ -21,7 +21,7 @@ impl JitCode {
         record: &'a [Value<'a>],
         scratch: &'a mut Scratch,
     ) -> Machine<'a, Record<'a>> {
-        // Readied where it stays, in either case: what is handed on is copied.
+        // Constructed in place in both branches, since passing it on would copy it.
         if record.len() >= self.bytecode().chunk().slots.len() {
             Machine::over_values(
                 self,
@@ -33,7 +33,7 @@ impl JitCode {
         }
     }
 
-    /// Readies a decision over a JSON message; each field is looked up when first asked for.
+    /// Prepares a decision over a JSON message. Each field is looked up when first used.
     #[inline(always)]
     pub fn json<'a>(
         &'a self,
@@ -44,7 +44,7 @@ impl JitCode {
         Machine::over_cells(self, Begun::json(self.bytecode(), hosts, message, scratch))
     }
 
-    /// Readies a decision over whatever gives the slots their values.
+    /// Prepares a decision over any source of slot values.
     #[cfg(test)]
     pub(super) fn over<'a, M: Message<'a> + 'a>(
         &'a self,
@@ -57,7 +57,8 @@ impl JitCode {
 }
 
 impl EntryCode {
-    /// The choice for a record with the value of each slot of the program, as [`JitCode::record`] reads it.
+    /// Decides for a record with the value of each slot of the program. The record is read as by
+    /// [`JitCode::record`].
     #[inline]
     pub fn choose(&self, hosts: &[Host], record: &[Value<'_>], scratch: &mut Scratch) -> Choice {
         if record.len() < self.slots {
@@ -68,7 +69,8 @@ impl EntryCode {
         let answer = self.enter(&mut machine);
         let end = machine.ended(self.table, 0, answer);
         let choice = table_search::resolve(&mut machine, end);
-        // Most decisions leave nothing to be given back, and are not to look for it in every part of the machine.
+        // Most decisions have nothing to release, so dropping every part of the machine would waste
+        // time.
         if !machine.has_taken() {
             std::mem::forget(machine);
         }
@@ -76,18 +78,18 @@ impl EntryCode {
     }
 }
 
-/// A place in a table: the table and the position of a route.
+/// A position in a table: the table and the position of a route.
 type Place = (TableId, u32);
 
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
-    /// Decides: the first route of the table that holds, or its default.
+    /// Returns the choice: the first matching route of the table, or its default.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let end = self.run(entry, 0, 0);
         table_search::resolve(self, end)
     }
 
-    /// Every route of the table whose condition holds, in the order they are tried.
+    /// Returns every matching route of the table, in the order in which routes are tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         let (mut routes, mut from) = (Vec::new(), 0);
         while let Some((position, route)) = self.first(entry, from) {
@@ -97,7 +99,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         routes
     }
 
-    /// The first route from a position of a table's order on whose condition holds, and its position.
+    /// Returns the first matching route of a table from position `from` on, with the route's
+    /// position.
     pub(super) fn first(&mut self, table: TableId, from: u32) -> Option<(u32, RuleId)> {
         match self.search((table, from)) {
             End::Goto { route, resume: (_, at), .. } => Some((at - 1, route)),
@@ -109,21 +112,23 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// The segment that holds a place, and the position within it.
+    /// Returns the segment that contains a position, and the position within the segment.
     fn segment_of(&self, (table, position): Place) -> Option<(usize, usize)> {
         let segments = self.code.segments(table.index());
         let at = segments.partition_point(|segment| segment.first <= position).checked_sub(1)?;
         Some((at, (position - segments.get(at)?.first) as usize))
     }
 
-    /// The end of a segment's search from a route on, often in one of the next segments.
+    /// Runs a segment from a route on, then later segments as needed, and returns the result of the
+    /// table.
     #[inline(always)]
     fn run(&mut self, table: TableId, segment: usize, from: usize) -> End<Place> {
         let answer = self.enter(segment, table.index(), from);
         self.ended(table, segment, answer)
     }
 
-    /// The end of a search that a segment answered so.
+    /// Returns the result of a table's search from a segment's encoded result, running later
+    /// segments as needed.
     #[inline(always)]
     fn ended(&mut self, table: TableId, segment: usize, mut answer: Option<u64>) -> End<Place> {
         if answer == Some(NEXT) {
@@ -139,7 +144,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// The end to which an instruction leads.
+    /// Returns the result that an instruction represents.
     #[inline(never)]
     fn end(&self, table: TableId, at: u32) -> End<Place> {
         let (chunk, at) = (self.code.bytecode().chunk(), at as usize);
@@ -149,7 +154,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         End::at(instr, at).map(|resume| (table, before(resume) as u32))
     }
 
-    /// The answer of the first segment behind one that does not say to go on.
+    /// Runs the following segments, up to the first result other than [`NEXT`].
     #[inline(never)]
     fn enter_next(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
         loop {

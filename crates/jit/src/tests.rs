@@ -1,7 +1,7 @@
-//! Compiled code against the VM: every kind of instruction with the values that tend to go wrong, and
-//! random programs.
+//! Compares compiled code with the VM: every kind of instruction with edge cases, and random
+//! programs.
 
-// The programs that the VM is tested with.
+// The VM's tests use the same programs.
 #[path = "../../vm/tests/it/build.rs"]
 mod build;
 mod edges;
@@ -17,7 +17,7 @@ use build::Build;
 use rulec_vm::bytecode::{Bytecode, lower, verify};
 use std::sync::Arc;
 
-/// Verified bytecode, and its code.
+/// Returns verified bytecode and its compiled code.
 fn compile(build: &Build) -> (Arc<Bytecode>, JitCode) {
     let bytecode = lower(&build.program, &build.normal).expect("it lowers");
     verify(bytecode.chunk()).expect("it is sound");

@@ -1,18 +1,18 @@
 //! Bytecode: the compact form of a rule set that the virtual machine runs.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`instr`] | one instruction: at most 16 bytes, jumps only forward |
-//! | [`jump`] | when a test jumps |
-//! | [`chunk`] | the whole as plain data: instructions, blocks, predicates, constants |
-//! | [`pools`] | what is built from it at load: regexes, searchers, automata, sets |
-//! | [`lower`](mod@lower) | from the normal form to a chunk |
-//! | [`fields`] | the slots by the names of their fields |
-//! | [`verify`](mod@verify) | what must hold before a chunk may run |
+//! | [`instr`] | one instruction: at most 16 bytes; jumps go forward only |
+//! | [`jump`] | the results of a test on which an instruction jumps |
+//! | [`chunk`] | the bytecode as plain data: instructions, blocks, predicates, constants |
+//! | [`pools`] | data built from the chunk at load: regexes, searchers, automata, sets |
+//! | [`lower`](mod@lower) | lowering from the normal form to a chunk |
+//! | [`fields`] | slots by field name |
+//! | [`verify`](mod@verify) | the checks that a chunk must pass before it may run |
 //! | [`disasm`] | a chunk as readable text |
 //!
-//! A [`Bytecode`] is immutable and shared between threads. The [`Chunk`] is all of it that needs to
-//! be stored; the [`Pools`] follow from the chunk.
+//! A [`Bytecode`] is immutable and shared between threads. Only its [`Chunk`] needs to be stored,
+//! because the [`Pools`] are built from the chunk.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -32,7 +32,7 @@ pub use verify::{VerifyError, verify};
 
 use std::sync::Arc;
 
-/// A rule set, ready to run once [`verify`](fn@verify) has accepted it.
+/// A rule set's bytecode. It may run once [`verify`](fn@verify) has accepted it.
 #[derive(Debug)]
 pub struct Bytecode {
     chunk: Chunk,
@@ -40,11 +40,14 @@ pub struct Bytecode {
 }
 
 impl Bytecode {
-    /// Builds what a chunk needs at run time. Some regular expressions are `known` to compile, given with whether
-    /// they ignore case; one that does not after all matches nothing.
+    /// Builds the pools of a chunk.
+    ///
+    /// `known` reports whether a regular expression, given with its case folding, is known to
+    /// compile. Such an expression is not checked; if it does not compile after all, it matches
+    /// nothing.
     ///
     /// # Errors
-    /// An invalid regular expression, or an automaton over its limits.
+    /// If a regular expression is invalid, or an automaton exceeds its size limits.
     pub fn new(chunk: Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Bytecode, LowerError> {
         let pools = Pools::build(&chunk, known)?;
         Ok(Bytecode { chunk, pools })

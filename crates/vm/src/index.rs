@@ -1,32 +1,33 @@
-//! The index: from a message to the few routes whose conditions may hold, in the order they are
-//! tried, at a cost that hardly depends on how many routes there are.
+//! The index: finds the few candidate routes whose conditions may be true for a message, in the
+//! order in which they are tried. The cost hardly depends on the number of routes.
 //!
-//! | module | the question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`prefilter`] | which literals must a text hold for a text predicate to be true? |
-//! | [`attribute`] | which values do all tests answer alike? |
-//! | [`atom`] | what can be looked up in a message, and what does a predicate need of it? |
-//! | [`share`] | which share of messages has such a value? |
-//! | [`ranges`] | for which values may a condition hold? |
-//! | `access` | by which key is each route found, or by which bits? |
-//! | [`bitmap`] | which of many routes do single values rule out? |
-//! | [`build`](mod@build) | which posting lists and bits come of that? |
-//! | [`cost`] | is that faster than trying the routes one by one? |
-//! | [`mod@plan`] | how is each route found, for people to read? |
-//! | `told` | which literals are looked for? |
-//! | [`edges`] | which of many literals does a text begin or end with? |
-//! | [`scan`] | which of many literals occur in a text? |
-//! | [`lookup`] | which routes may hold for a message? |
-//! | `tombstones` | which routes were removed since the index was built? |
+//! | [`prefilter`] | the literals that a text must contain for a text predicate to be true |
+//! | [`attribute`] | the equivalence classes of values that all tests treat alike |
+//! | [`atom`] | what can be looked up in a message, and what a predicate requires of it |
+//! | [`share`] | the estimated share of messages that have a value |
+//! | [`ranges`] | the ranges of values for which a condition may be true |
+//! | `access` | the access path of each route: by a key, or by bits |
+//! | [`bitmap`] | a bitmap index, which rules out many routes by single values |
+//! | [`build`](mod@build) | building the posting lists and bitmaps |
+//! | [`cost`] | the cost model: whether the index is faster than trying the routes one by one |
+//! | [`mod@plan`] | the access path of each route, for people to read |
+//! | `told` | the selection of the literals to scan for |
+//! | [`edges`] | finds which of many literals a text begins or ends with |
+//! | [`scan`] | finds which of many literals occur in a text |
+//! | [`lookup`] | finds the candidate routes of a message |
+//! | `tombstones` | the routes that were removed since the index was built |
 //!
-//! The contract, held by the differential test: a route whose condition holds is always among those
-//! found. It rests on conditions that cannot fail (see the language page): what is skipped would have
-//! changed nothing. What is found may still not hold; the machine tests the whole condition.
+//! The contract, checked by the differential test: a route whose condition is true is always among
+//! the candidates. Skipping the other routes changes nothing, because conditions cannot fail (see
+//! the language page). A candidate's condition may be false, so the VM tests the whole condition.
 //!
-//! Each route of a table has one way to be found. Most have *keys*: literals, values or list elements
-//! of which a message must hold one. Each key has a *posting list*: the ranks of its routes, in order,
-//! with *guards* that rule most of them out by their other values before a condition is run. The other
-//! routes are the table's *residual*, a bitmap in which bits rule most of them out.
+//! Each route of a table has one access path. Most routes have *keys*: literals, values or list
+//! elements of which a message must contain one. Each key has a *posting list*: the ranks of its
+//! routes, in order. *Guards* in the list rule most routes out by other values, before a condition
+//! is evaluated. Routes without keys are the table's *residual*, a bitmap index that rules most of
+//! them out.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -68,94 +69,100 @@ pub struct Index {
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
     pub keys: Vec<Key>,
-    /// The slots by name, where some table asks for many.
+    /// The slots by field name, if some table looks up many of them.
     pub fields: Option<Fields>,
-    /// The keys of each literal of each subject, by number.
+    /// The keys of each literal, by the literal's id.
     pub literal_keys: Lists,
-    /// The number of literals of all subjects: what two look for has two numbers.
+    /// Total number of literals. A literal scanned for in two subjects has two ids.
     pub literal_count: u32,
-    /// For each predicate the way the literals tell its answer once its subject has been scanned.
+    /// For each predicate, how the literals found by a scan decide its result.
     pub answers: Vec<LiteralAnswer>,
-    /// The literals of these, in groups, see [`Literals`](atom::Literals).
+    /// The literal ids for [`LiteralAnswer`], in groups, see [`Literals`](atom::Literals).
     pub numbers: Vec<u32>,
-    /// The number of texts a decision keeps prepared: those of `Chunk::texts`, then the index's own.
+    /// Number of texts that a decision keeps normalized: the texts of `Chunk::texts`, then the
+    /// index's own.
     pub texts: u32,
 }
 
 impl Index {
-    /// True when an index could be of use to some table, and is worth building.
+    /// True if an index could speed up some table, so that building the index is worthwhile.
     pub fn is_worthwhile(normal: &Normal) -> bool {
         let costs = |routes: &Vec<NRoute>| cost::linear(normal, routes.iter().map(|route| route.cond));
         normal.tables.iter().any(|routes| costs(routes) > cost::LOOKUP + cost::VALUE)
     }
 
-    /// True when deciding by a table is faster with the index than without.
+    /// True if a decision by this table is faster with the index than without.
     pub fn serves(&self, table: TableId) -> bool {
         self.tables.get(table.index()).is_some_and(|table| table.indexed < table.linear)
     }
 }
 
-/// A text that is scanned. What is read of it for every text lies together, what it has none of is an empty place there.
+/// A text that is scanned. The fields read for every text come first; absent parts take no memory
+/// beyond a null pointer.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
-    /// The source of the text.
+    /// The source of the text's value.
     pub operand: Operand,
-    /// The number of the scanner's first literal; the others follow.
+    /// Id of the scanner's first literal; the ids of the others follow.
     pub first: u32,
-    /// The attribute of the text in its one form, whose class is told once it is folded where it is scanned;
-    /// [`SubjectIndex::NONE`] for none.
+    /// The attribute that reads the text in its only form, or [`SubjectIndex::NONE`]. Its class is
+    /// determined while the text is scanned, because the text is folded there.
     pub attribute: u32,
-    /// The forms in which it is scanned, where they differ.
+    /// The distinct forms in which the text is scanned.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// True when some literal answers a predicate only where it was found in the text as it came.
+    /// Whether some literal decides a predicate only if the text was scanned exactly as in the
+    /// message.
     pub asks_own: bool,
-    /// True when its one form folds the case and does nothing else: it is folded where it is scanned, and not kept.
+    /// Whether the only form folds case and does nothing else. Then the text is folded in the scan
+    /// buffer and not kept.
     pub folds_in_place: bool,
-    /// The literals that must stand at an edge.
+    /// The literals that must be at the start or the end of the text.
     pub starts: Option<Box<Edges>>,
     pub ends: Option<Box<Edges>>,
-    /// Finds the others.
+    /// The search for the literals that may be anywhere in the text.
     pub scanner: Scanner,
 }
 
 impl SubjectIndex {
-    /// No attribute.
+    /// Sentinel attribute id: there is none.
     pub const NONE: u32 = u32::MAX;
 
-    /// True when a text is known to be prepared in a form as it came; not asked where nothing depends on it.
+    /// True if the normalized text equals the text in the message. Always false if no predicate
+    /// depends on this.
     #[inline]
     pub fn is_own(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.asks_own && form.mode.form == Form::None && prepared == text.as_bytes()
     }
 }
 
-/// The way the literals found in a text tell the answer of a predicate.
+/// The rule by which the literals found in a text decide the result of a predicate.
 #[derive(Clone, Copy, Debug)]
 pub struct LiteralAnswer {
-    /// The subject; [`LiteralAnswer::NONE`] has one that there is not.
+    /// The subject of the text; an invalid id in [`LiteralAnswer::NONE`].
     pub subject: u32,
-    /// The literals needed, in [`Index::numbers`].
+    /// Range in [`Index::numbers`] of the required literals.
     pub start: u32,
     pub end: u32,
-    /// True when what is needed is also enough.
+    /// Whether the required literals are also sufficient for the predicate to be true.
     pub exact: bool,
-    /// True when it must be found in the text as it came for that.
+    /// Whether the literals are sufficient only if found in the text exactly as in the message.
     pub plain: bool,
 }
 
 impl LiteralAnswer {
-    /// The literals tell nothing.
+    /// An answer for predicates that no literals decide.
     pub const NONE: LiteralAnswer =
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
 
-/// A form in which a text is read.
+/// A normalized form in which a text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
-    /// The mode in which it is prepared.
+    /// The mode in which the text is normalized.
     pub mode: TextMode,
-    /// The number under which the decision keeps it prepared; [`UNKEPT`](rulec_base::text::prepared::UNKEPT) for a text read as it is.
+    /// Id under which the decision keeps the normalized text;
+    /// [`UNKEPT`](rulec_base::text::prepared::UNKEPT) if the text is read unchanged.
     pub text: u32,
 }
 
@@ -164,49 +171,51 @@ pub struct TextForm {
 pub struct AttributeIndex {
     /// The source of the value.
     pub operand: Operand,
-    /// The form in which its texts are prepared.
+    /// The form in which the value's texts are normalized.
     pub form: TextForm,
     pub classes: Classes,
     /// The keys of each class.
     pub keys: Lists,
-    /// The texts among a list's elements that are keys, numbered.
+    /// The key texts among a list's elements, with an id for each.
     pub elements: Texts,
-    /// The keys of each of them.
+    /// The keys of each text in `elements`, by the text's id.
     pub element_keys: Lists,
 }
 
-/// Something that a message holds or not, and which routes it may lead to.
+/// A necessary condition on messages, and the routes that may match if it is true.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     pub table: u32,
-    /// The routes, in [`TableIndex::lists`].
+    /// Index of the routes' posting list in [`TableIndex::lists`].
     pub posting: u32,
 }
 
 #[derive(Debug, Default)]
 pub struct TableIndex {
-    /// The routes that have keys, by key.
+    /// The posting lists of the routes with keys.
     pub lists: Vec<PostingList>,
-    /// The postings of the short lists, one behind the other.
+    /// The postings of the short lists, concatenated.
     pub postings: Vec<Posting>,
     /// The routes without keys.
     pub residual: Bitmap,
-    /// The subjects in which its keys are looked for.
+    /// The subjects that are scanned for this table's keys.
     pub subjects: Vec<u32>,
-    /// The attributes through which its keys are looked for.
+    /// The attributes that are looked up for this table's keys.
     pub attributes: Vec<u32>,
-    /// Both by the slot whose value they read, in place of those above, where they are so many that most messages lack most.
+    /// The subjects and attributes by the slot that they read, which replace the two lists above.
+    /// Used when there are many of them, and most messages lack most.
     pub by_slot: Option<(Lists, Lists)>,
-    /// The cost of a decision that tries the routes one by one: a guess in nanoseconds.
+    /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear: f64,
-    /// The cost of a decision with the index.
+    /// Estimated cost in nanoseconds of a decision with the index.
     pub indexed: f64,
-    /// The number of its first routes: where most messages are for one of them, these are tried before anything is looked up.
+    /// Number of first routes that may be tried before any lookup, while most messages match one of
+    /// them.
     pub first: u32,
 }
 
 impl TableIndex {
-    /// The postings of a short list.
+    /// Returns the postings of a short list.
     #[inline]
     pub fn postings(&self, start: u32, end: u32) -> &[Posting] {
         self.postings.get(start as usize..end as usize).unwrap_or_default()
@@ -216,35 +225,35 @@ impl TableIndex {
 /// The routes of a key.
 #[derive(Debug)]
 pub enum PostingList {
-    /// Some of [`TableIndex::postings`], their ranks ascending.
+    /// A range of [`TableIndex::postings`], with ascending ranks.
     Range { start: u32, end: u32 },
-    /// Many, which bits narrow down.
+    /// Many routes, narrowed down by a bitmap index.
     Bitmap(Box<Bitmap>),
 }
 
-/// A route under a key. One with alternatives stands there for each of them.
+/// A route under a key. A route with alternatives has a posting for each alternative.
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// The guards that rule it out without its condition being tried.
+    /// The guards that can rule the route out without evaluating its condition.
     pub guards: [Guard; 2],
 }
 
-/// A route holds only for messages whose value has a class from `from` to below `to`.
+/// A necessary condition of a route: the class of a value is at least `from` and below `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
-    /// The attribute through which the value is looked at; [`Guard::NONE`] has an attribute that there is not.
+    /// The attribute that reads the value; an invalid id in [`Guard::NONE`].
     pub attribute: u32,
     pub from: Class,
     pub to: Class,
 }
 
 impl Guard {
-    /// Rules nothing out.
+    /// A guard that rules nothing out.
     pub const NONE: Guard = Guard { attribute: u32::MAX, from: 0, to: u32::MAX };
 }
 
-/// Short lists one behind the other, numbered.
+/// Short lists in one allocation, each with an index.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     ends: Vec<u32>,
@@ -252,7 +261,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// That many lists, of the items given with their list's number.
+    /// Builds `count` lists from pairs of list index and item.
     pub fn new(count: usize, mut items: Vec<(u32, u32)>) -> Lists {
         items.sort_unstable();
         let mut ends = vec![0; count];
@@ -269,7 +278,7 @@ impl Lists {
         Lists { ends, items: items.into_iter().map(|(_, item)| item).collect() }
     }
 
-    /// The list of that number.
+    /// Returns the list at an index.
     #[inline]
     pub fn get(&self, list: u32) -> &[u32] {
         let list = list as usize;
@@ -278,12 +287,12 @@ impl Lists {
         self.items.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// The items of all lists.
+    /// Returns the items of all lists.
     pub fn all(&self) -> &[u32] {
         &self.items
     }
 
-    /// True when all lists are empty.
+    /// True if all lists are empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

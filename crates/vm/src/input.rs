@@ -1,21 +1,22 @@
-//! Messages straight into slots: what the rules read of a message becomes values, the rest is only
-//! looked at for mistakes, and no tree is built.
+//! Reads messages directly into slots. The fields that rules read become values, the rest is only
+//! checked for errors, and no tree is built.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `plan` | which slots and promises stand at which path, once a rule set |
-//! | `fill` | the values of one message, as a source comes upon them |
-//! | `text` | JSON text as a source: the checks of [`json`](rulec_base::json), and no other |
-//! | `scan` | strings and numbers of JSON text |
-//! | `block` | sixteen bytes of it at once |
+//! | `plan` | the slots and declared fields at each path; built once per rule set |
+//! | `fill` | the values of one message, as a source finds them |
+//! | `text` | JSON text as a source, with exactly the checks of [`json`](rulec_base::json) |
+//! | `scan` | strings and numbers in JSON text |
+//! | `block` | sixteen bytes of JSON text at once |
 //! | `serialize` | any `Serialize` value as a source |
 //!
-//! Members bring sources of their own ([`InputScratch::fill`]): `rulec-arrow` the rows of record batches.
+//! Other crates add sources with [`InputScratch::fill`]: `rulec-arrow` reads rows of record
+//! batches.
 //!
-//! A source may give up, and gives up on whatever is wrong. Then the message is read into a tree and
-//! decided by that; so the tree's reader has the last word on every mistake and words it, and both
-//! ways cannot disagree on what is refused. What a source does accept, the tree's reader accepts too:
-//! a test holds them to it.
+//! A source gives up on any error, and may give up on rare valid input. The message is then read
+//! into a tree, and the decision uses the tree. So only the tree's reader reports errors, and both
+//! readers refuse the same messages. What a source accepts, the tree's reader accepts too; a test
+//! checks this.
 
 mod block;
 mod fill;
@@ -34,7 +35,7 @@ use rulec_lang::arena;
 use rulec_lang::value::Value;
 use serde::Serialize;
 
-/// The memory that is kept from message to message.
+/// Memory reused from message to message.
 #[derive(Debug, Default)]
 pub struct InputScratch {
     bump: Bump,
@@ -44,14 +45,14 @@ pub struct InputScratch {
 /// The values of a message's slots.
 #[derive(Debug)]
 pub struct Filled<'v, 'a> {
-    /// In the order of the program's slots.
+    /// The values, in the order of the program's slots.
     pub values: &'v [Value<'a>],
-    /// True when the message keeps every promise of the declared input.
+    /// Whether the message satisfies the declared input contract.
     pub kept: bool,
 }
 
 impl InputScratch {
-    /// Reads JSON text; `None` when something is wrong with it, or only a tree will do.
+    /// Reads JSON text. `None` if the text is invalid, or must be read into a JSON tree.
     pub fn read<T>(&mut self, plan: &Plan, text: &[u8], then: impl FnOnce(Filled<'_, '_>) -> T) -> Option<T> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text) {
             return None;
@@ -60,7 +61,8 @@ impl InputScratch {
         self.fill(plan, |fill| text::read(fill, text), then)
     }
 
-    /// Takes a value apart; `None` when it does not serialize to an object, or only a tree will do.
+    /// Reads a `Serialize` value. `None` if the value does not serialize to an object, or must be
+    /// read into a JSON tree.
     pub fn take<T>(
         &mut self,
         plan: &Plan,
@@ -70,7 +72,7 @@ impl InputScratch {
         self.fill(plan, |fill| serialize::take(fill, message), then)
     }
 
-    /// Has a source put the values of a message in their places; `None` when it gives up.
+    /// Lets `source` fill the slots of a message, then calls `then`. `None` if the source gives up.
     pub fn fill<'a, T>(
         &'a mut self,
         plan: &'a Plan,

@@ -1,11 +1,12 @@
-//! The engine that services run: bytecode, the index that finds the few rules that may hold, and the virtual machine.
+//! The engine that applications run: bytecode, the index that finds candidate rules, and the
+//! virtual machine.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`bytecode`] | instructions, lowering from the normal form, the verifier, the disassembler |
-//! | [`input`] | messages straight into slots, from JSON text or any `Serialize` value, without a tree |
-//! | [`index`] | candidate rules for a message: literals, attributes, ranges, bitmaps, and the cost model |
-//! | [`table_search`] | the search from table to table, shared by VM, index, machine code and live rules |
+//! | [`input`] | reads messages into slots without a tree, from JSON text or `Serialize` values |
+//! | [`index`] | candidate rules of a message: literals, attributes, bitmaps, cost model |
+//! | [`table_search`] | the search through tables, shared by all engines |
 //! | [`vm`] | the dispatch loop and its reusable working memory |
 
 #![forbid(unsafe_code)]

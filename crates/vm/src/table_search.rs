@@ -1,37 +1,39 @@
-//! The walk from table to table: one for the machine, with the index or without, for compiled code and
-//! for live rules, which differ in how they search one table. (The reference evaluator has its own, to
-//! be held against.)
+//! The search through tables that lead to each other.
+//!
+//! The VM, the index, compiled code and live rules share it; they differ only in how they search
+//! one table. The reference evaluator has a search of its own, as an independent oracle.
 
 use crate::bytecode::instr::Instr;
 use rulec_eval::decision::{Choice, Chosen};
 use rulec_sema::hir::{RuleId, TableId};
 use smallvec::SmallVec;
 
-/// The end of a search through a table; `P` is a place in it, `R` names a rule.
+/// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum End<P, R = RuleId> {
-    /// That of a condition: whether it holds.
+    /// The result of a condition block, which is no table: whether the condition is true.
     Answer(bool),
-    /// A rule holds.
+    /// A rule matches.
     Choose(R),
-    /// A rule holds that jumps to a table. When that chooses nothing the search goes on behind the rule.
+    /// The matching rule is a `goto`; if `table` selects nothing, the search resumes after the
+    /// rule.
     Goto {
         /// The rule that jumps.
         route: R,
         /// The table to search next.
         table: TableId,
-        /// Where the search resumes if `table` chooses nothing.
+        /// The position at which the search resumes if `table` selects nothing.
         resume: P,
     },
-    /// No rule holds, and the table has a default.
+    /// No rule matches, and the table has a default.
     Default(TableId),
-    /// No rule holds, and the default is another table.
+    /// No rule matches, and the default is another table.
     Continue(TableId),
-    /// No rule holds.
+    /// No rule matches, and there is no default.
     Nothing,
 }
 
 impl End<usize> {
-    /// The end to which an instruction of a condition or table leads; it is the `at`th of the code.
+    /// Converts the last instruction of a condition or table, at address `at`, to the result.
     #[inline(always)]
     pub fn at(instr: &Instr, at: usize) -> End<usize> {
         match *instr {
@@ -46,7 +48,7 @@ impl End<usize> {
 }
 
 impl<P, R> End<P, R> {
-    /// The same with another name for the place behind a jump.
+    /// Maps the resume position.
     #[inline]
     pub fn map<Q>(self, place: impl FnOnce(P) -> Q) -> End<Q, R> {
         match self {
@@ -60,37 +62,37 @@ impl<P, R> End<P, R> {
     }
 }
 
-/// Whoever searches tables.
+/// An engine that can search one table.
 pub trait Searcher {
-    /// A place in a table, from where on it is searched.
+    /// A position in a table.
     type Place;
-    /// The name of a rule.
+    /// The identifier of a rule.
     type Rule;
 
-    /// The place where a table begins.
+    /// Returns the position at which a table begins.
     fn start(&self, table: TableId) -> Self::Place;
 
-    /// Searches a table from a place on.
+    /// Searches a table from a position on.
     fn search(&mut self, from: Self::Place) -> End<Self::Place, Self::Rule>;
 
-    /// True when a table has chosen nothing before in this decision.
+    /// True if the table has selected nothing before in this decision.
     fn is_exhausted(&self, table: TableId) -> bool;
 
-    /// Notes that a table chooses nothing in this decision.
+    /// Records that the table selects nothing in this decision.
     fn exhaust(&mut self, table: TableId);
 }
 
-/// A table that a jump led into.
+/// A table that a jump entered.
 struct Frame<P> {
     table: TableId,
-    /// The place to go on from when it chooses nothing.
+    /// The position at which the search resumes if the table selects nothing.
     resume: P,
 }
 
-/// Resolves the jumps behind a search that ended so: what is chosen at last.
+/// Follows the jumps after a first search, and returns the final choice.
 #[inline(always)]
 pub fn resolve<S: Searcher>(searcher: &mut S, end: End<S::Place, S::Rule>) -> Choice<S::Rule> {
-    // Most searches end in the table they began in, and are not to pay for others.
+    // Most searches end in their first table, so they must not pay for the others.
     match end {
         End::Choose(route) => Choice::at_once(Chosen::Rule(route)),
         End::Default(table) => Choice::at_once(Chosen::Default(table)),
@@ -114,7 +116,7 @@ fn resolve_jumps<S: Searcher>(searcher: &mut S, mut end: End<S::Place, S::Rule>)
             End::Continue(table) => Some(table),
             End::Nothing | End::Answer(_) => None,
         };
-        // A table that chose nothing once in a decision will choose nothing again.
+        // A table that selected nothing once in a decision will select nothing again.
         let place = match next {
             Some(table) if !searcher.is_exhausted(table) => searcher.start(table),
             _ => {

@@ -1,13 +1,13 @@
 //! The virtual machine: runs verified bytecode over one message.
 //!
-//! Nothing is allocated for a decision once a [`Scratch`] has seen a few: registers, memo cells and
-//! text buffers are kept between decisions, and stamped with the decision's number so that none
-//! needs clearing; what values a decision makes lives in an arena that is reset for the next. (What
-//! host functions return is allocated, and so are texts that are prepared for a predicate whose right side is no
-//! constant.)
+//! Once a [`Scratch`] has seen a few decisions, a decision allocates no memory. Registers, memo
+//! cells and text buffers are reused, and stamped with the decision's number so that none needs
+//! clearing. Computed values live in an arena that is reset for the next decision. Two exceptions
+//! allocate: values returned by host functions, and texts normalized for a predicate whose right
+//! side is not a constant.
 //!
-//! The machine is total: on bytecode that [`verify`](fn@crate::bytecode::verify) would refuse it
-//! gives wrong answers or runs long, but neither panics nor touches memory it should not.
+//! The VM is total. On bytecode that [`verify`](fn@crate::bytecode::verify) would refuse, it may
+//! give wrong results or run long, but it neither panics nor accesses memory out of bounds.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -47,7 +47,7 @@ pub use outcome::Computed;
 pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
 
-/// A decision in the making.
+/// A decision in progress.
 pub struct Vm<'a, M> {
     chunk: &'a Chunk,
     pools: &'a Pools,
@@ -57,24 +57,24 @@ pub struct Vm<'a, M> {
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
     cached: &'a mut [Moment],
-    /// The number of the element of the innermost loop at hand, 0 outside loops; and the last one given.
+    /// Id of the current element of the innermost loop, 0 outside loops; and the last id assigned.
     element: u64,
     last_element: u64,
     similarity: &'a mut rulec_base::text::similarity::Scratch,
-    /// The elements of the loops, the cached values, then registers.
+    /// The elements of the loops, then the cached values, then registers.
     values: Vec<Value<'a>>,
     home: &'a mut Vec<Value<'static>>,
-    /// The workspace of the lookups, until they begin.
+    /// The workspace of the lookups, until the lookup takes it.
     workspace: Option<&'a mut Workspace>,
     lookup: Option<Lookup<'a>>,
     always_index: bool,
-    /// The routes that are left out, as of a version.
+    /// The routes to exclude, and the version of the rule set for the decision.
     tombstones: Option<(&'a Tombstones, u64)>,
 }
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
-    /// Readies a decision over a JSON message; each field is looked up when first asked for.
-    /// `hosts` stand in the order of the program's host functions.
+    /// Prepares a decision over a JSON message. Each field is looked up when first used. `hosts`
+    /// are in the order of the program's host functions.
     pub fn json(
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -87,8 +87,8 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
 }
 
 impl<'a> Vm<'a, Record<'a>> {
-    /// Readies a decision over a record with the value of each slot of the program, read at the
-    /// slot's kinds.
+    /// Prepares a decision over a record: the value of each slot of the program, read at the slot's
+    /// kinds.
     #[inline(always)]
     pub fn record(
         code: &'a Bytecode,
@@ -102,7 +102,7 @@ impl<'a> Vm<'a, Record<'a>> {
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    // Moving a machine copies it whole: made where it stays.
+    // Inlined, because moving a VM copies all of it.
     #[inline(always)]
     fn new(basis: Basis<'a>, message: M, memory: &'a mut Memory) -> Vm<'a, M> {
         let Basis { code, hosts, memo } = basis;
@@ -134,8 +134,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Answers one predicate; at most once a decision when it costs more than a comparison and more
-    /// than one condition asks for it.
+    /// Evaluates a predicate. The result is memoized if the predicate is expensive and used by
+    /// several conditions.
     pub fn test_pred(&mut self, pred: PredId) -> Tri {
         match self.chunk.preds.get(pred.index()) {
             Some(lowered) if lowered.memo => self.memoised(pred.index()),
@@ -144,12 +144,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// The host functions' record of this decision: failures and time.
+    /// Returns the failures and the time of the host functions in this decision.
     pub fn hosts(&self) -> &HostCalls<'a> {
         &self.hosts
     }
 
-    /// The arena of this decision, which tells the limits that were exceeded.
+    /// Returns the arena of this decision, which reports the limits that were exceeded.
     pub fn arena(&self) -> &'a Arena {
         self.arena
     }
@@ -196,7 +196,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Tells whether one element of a list, or every one, satisfies a loop's condition; not without list.
+    /// Evaluates a condition over a list: true if one element satisfies it or, for `all`, every
+    /// element. False without a list.
     pub fn each(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand(each.list);
@@ -207,7 +208,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.walk(&each, list, all).map_or(Tri::False, |all| (all == each.all).into())
     }
 
-    /// True when a loop's condition holds for an element.
+    /// True if a loop's condition is true for an element.
     fn holds_for(&mut self, each: &Loop, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read(each.kinds);
@@ -217,7 +218,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.condition(each.body)
     }
 
-    /// Walks over a loop's list; `None` when there is none, or it is too long.
+    /// Runs `walk` over a loop's list; `None` if there is no list, or it exceeds a limit.
     fn walk<T>(&mut self, each: &Loop, list: Value<'a>, walk: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let entered = self.arena.enter(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
         let element = self.element;
@@ -227,7 +228,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         Some(made)
     }
 
-    /// Computes what does not depend on the loops around it.
+    /// Computes a value that does not depend on the enclosing loops.
     #[inline]
     fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let walk = self.arena.step_out();
@@ -236,8 +237,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         made
     }
 
-    /// The dispatch loop of condition and table blocks. With `ONE` it stops at `stop`, where a
-    /// single route's code ends.
+    /// Runs condition and table blocks: the dispatch loop. With `ONE`, the loop ends at `stop`,
+    /// where the code of a single route ends.
     fn run<const ONE: bool>(&mut self, start: usize, stop: usize) -> End<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
@@ -292,7 +293,7 @@ impl<M> Drop for Vm<'_, M> {
     }
 }
 
-/// The order of a value and an integer, as [`compare`] gives it.
+/// Returns the order of a value and an integer, as [`compare`] does.
 #[inline(always)]
 fn order_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     match value {
@@ -302,7 +303,7 @@ fn order_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     }
 }
 
-/// The order of a value and a float, as [`compare`] gives it.
+/// Returns the order of a value and a float, as [`compare`] does.
 #[inline(always)]
 fn order_float(value: &Value<'_>, float: f64) -> Option<Ordering> {
     compare(*value, Value::Float(float))

@@ -1,5 +1,5 @@
-//! Value blocks: arithmetic on numbers in registers. A block that does anything else is left to the
-//! VM as a whole, and so is, at run time, one that meets a point in time.
+//! Value blocks: arithmetic on numbers in registers. The VM computes blocks with any other
+//! operation. At run time, it also computes a block that meets a point in time.
 
 use super::body::{AnyHelpers, Body, Scalar, Tags};
 use super::{JitError, malformed};
@@ -16,33 +16,33 @@ use rulec_vm::bytecode::chunk::Block as Code;
 use rulec_vm::bytecode::instr::{BlockId, BlockKind, Instr, Reg};
 use std::mem::offset_of;
 
-/// A block is compiled where it is used, with the blocks that it uses, up to so many instructions;
-/// more is computed by the VM, which keeps the value for the decision.
+/// Maximum number of instructions in an inline block, with the blocks that it uses. Larger blocks
+/// are computed by the VM, which caches the value for the decision.
 const SIZE: u32 = 48;
 
-/// A register of a value block.
+/// The variables of a register in a value block.
 #[derive(Clone, Copy)]
 struct Register {
     tag: Variable,
     bits: Variable,
 }
 
-/// The registers of a block that have been set, and what each may hold.
+/// The registers of a block that have been set, and the tags that each may have.
 #[derive(Default)]
 struct Registers {
-    /// One place for each, whichever way the code takes.
+    /// One pair of variables for each register, on all control flow paths.
     places: HashMap<Reg, Register>,
     tags: HashMap<Reg, Tags>,
-    /// For the targets of jumps: the block there, and what registers may hold by the jumps to it.
+    /// For each jump target, its block and the tags that registers may have on the jumps to it.
     targets: HashMap<u32, (Block, HashMap<Reg, Tags>)>,
 }
 
-/// For each block how many instructions it takes when it is compiled, with the blocks it uses; `None`
-/// for one that is not.
+/// Returns for each block its number of instructions when compiled inline, with the blocks that it
+/// uses. `None` for a block that is not compiled inline.
 pub(super) fn sizes(chunk: &Chunk) -> Vec<Option<u32>> {
     let mut sizes: Vec<Option<u32>> = Vec::with_capacity(chunk.blocks.len());
     for block in &chunk.blocks {
-        // What a block uses stands before it.
+        // A block uses only earlier blocks.
         let size = size(chunk, block, &sizes).filter(|size| *size <= SIZE);
         sizes.push(size);
     }
@@ -61,7 +61,7 @@ fn size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
             Instr::Const { constant: id, .. } => drop(constant(chunk, id)?),
             Instr::Binary { op: Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, .. }
             | Instr::Unary { op: Op::Neg, .. } => {}
-            // One that is not compiled is a call.
+            // A block that is not compiled inline is a call.
             Instr::Eval { block, .. } => sum += sizes.get(block as usize)?.unwrap_or(0),
             _ => return None,
         }
@@ -69,7 +69,7 @@ fn size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32> {
     Some(sum)
 }
 
-/// A constant that fits into a register: its tag, and the first eight bytes of its payload.
+/// Returns a constant that fits into registers: its tag, and the first eight bytes of its payload.
 pub(super) fn constant(chunk: &Chunk, id: u32) -> Option<(Tags, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (Tags::MISSING, 0),
@@ -85,7 +85,7 @@ impl Body<'_, '_, '_> {
         self.lowering.arithmetic.get(block as usize).is_some_and(Option::is_some)
     }
 
-    /// The value of a block that is arithmetic.
+    /// Emits a block that is arithmetic, and returns its value.
     pub fn value(&mut self, id: BlockId) -> Result<Scalar, JitError> {
         let code = self.lowering.code;
         let block = code.chunk().blocks.get(id as usize).copied();
@@ -124,7 +124,7 @@ impl Body<'_, '_, '_> {
                 }
                 Instr::Binary { op, dst, left, right } => {
                     let (left, right) = (self.get(&registers, left), self.get(&registers, right));
-                    // A time is shifted by seconds; they may stand before it only in a sum.
+                    // A time can be shifted by seconds. In a sum, the seconds may come first.
                     for (side, may) in [(left, matches!(op, Op::Add | Op::Sub)), (right, op == Op::Add)] {
                         if may && side.tags.has(layout::DATETIME) {
                             slow_used = true;
@@ -168,7 +168,8 @@ impl Body<'_, '_, '_> {
         Ok(Scalar { tags: out, tag, bits })
     }
 
-    /// Begins the block of an instruction that jumps lead to; true when the instruction is reached.
+    /// Begins the block of an instruction that is a jump target. Returns whether the instruction is
+    /// reachable.
     fn join(&mut self, registers: &mut Registers, pc: u32, reachable: bool) -> bool {
         let Some((block, other)) = registers.targets.remove(&pc) else { return reachable };
         if reachable {
@@ -196,7 +197,7 @@ impl Body<'_, '_, '_> {
         self.go(next);
     }
 
-    /// Leaves for a block when a value has a tag.
+    /// Jumps to a block if a value has a tag.
     fn leave_when(&mut self, tag: Value, unwanted: u8, to: Block) {
         let go_on = self.b.create_block();
         let is_it = self.is(tag, unwanted);
@@ -204,7 +205,7 @@ impl Body<'_, '_, '_> {
         self.go(go_on);
     }
 
-    /// Has the VM compute a block.
+    /// Emits a call with which the VM computes a block.
     fn eval(&mut self, block: BlockId) -> Scalar {
         let block = self.number(block.into());
         let at = self.call(offset_of!(AnyHelpers, eval), &[block]);
@@ -215,7 +216,7 @@ impl Body<'_, '_, '_> {
         Scalar { tags: Tags::ALL, tag, bits }
     }
 
-    /// A bool has one byte only: the others say nothing.
+    /// Clears the unused bytes of a bool's payload.
     fn whole(&mut self, tags: Tags, tag: Value, bits: Value) -> Value {
         if !tags.has(layout::BOOL) {
             return bits;
@@ -251,7 +252,7 @@ impl Body<'_, '_, '_> {
         registers.tags.insert(register, scalar.tags);
     }
 
-    /// The value of a register; missing before it is set.
+    /// Returns the value of a register; missing before the register is set.
     fn get(&mut self, registers: &Registers, register: Reg) -> Scalar {
         match (registers.places.get(&register), registers.tags.get(&register)) {
             (Some(Register { tag, bits }), Some(tags)) => {
@@ -261,7 +262,8 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// An operator on two numbers; missing when one is none, or the result is none.
+    /// Emits an operator on two numbers. The result is missing if an operand is not a number, or
+    /// the result is out of range.
     fn binary(&mut self, op: Op, left: Scalar, right: Scalar) -> Scalar {
         let done = self.b.create_block();
         let tag = self.b.append_block_param(done, types::I8);
@@ -318,10 +320,10 @@ impl Body<'_, '_, '_> {
         Scalar { tags, tag, bits }
     }
 
-    /// The flag that the result leaves the integers, and the result.
+    /// Returns the flag for integer overflow or division by zero, and the result.
     fn on_ints(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
         let ins = |body: &mut Self, value: Value, a: Value, b: Value| {
-            // The result's sign differs from what both operands ask for.
+            // Overflow: the result's sign differs from the signs of both operands.
             let (x, y) = (body.b.ins().bxor(a, value), body.b.ins().bxor(b, value));
             let both = body.b.ins().band(x, y);
             body.b.ins().icmp_imm(IntCC::SignedLessThan, both, 0)
@@ -343,7 +345,7 @@ impl Body<'_, '_, '_> {
                 (self.b.ins().icmp(IntCC::NotEqual, high, sign), value)
             }
             _ => {
-                // By 0 there is no remainder; by -1 it is 0, as by 1, and cannot overflow.
+                // By 0 there is no remainder. By -1 it is 0, as it is by 1, which cannot overflow.
                 let by_zero = self.b.ins().icmp_imm(IntCC::Equal, b, 0);
                 let by_minus = self.b.ins().icmp_imm(IntCC::Equal, b, -1);
                 let odd = self.b.ins().bor(by_zero, by_minus);
@@ -389,8 +391,8 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Joins what registers may hold where two ways meet. One that is set on one way only is missing by the
-/// other, where its place holds zeros.
+/// Merges the tags of registers where two control flow paths meet. A register set on only one path
+/// may be missing, because its variable holds zeros on the other path.
 fn meet(a: &HashMap<Reg, Tags>, b: &HashMap<Reg, Tags>) -> HashMap<Reg, Tags> {
     let either = |register: &Reg| match (a.get(register), b.get(register)) {
         (Some(a), Some(b)) => a.or(*b),

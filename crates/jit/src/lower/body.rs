@@ -1,4 +1,5 @@
-//! One function in the making: places of values, tags, slots that are still to be read, helpers.
+//! One function under construction: slot cells, tags, reading slots at their first use, helper
+//! calls.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
@@ -13,7 +14,8 @@ use rulec_vm::vm::Record;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
-/// The fields that compiled code reads lie in front, whatever the kind of message.
+/// The fields that compiled code reads come first, so their offsets are equal for all message
+/// types.
 type AnyMachine = Machine<'static, Record<'static>>;
 pub(super) type AnyHelpers = Helpers<'static, Record<'static>>;
 
@@ -22,19 +24,19 @@ pub(super) struct Body<'b, 'l, 'c> {
     pub b: FunctionBuilder<'b>,
     pub machine: Value,
     slots: Slots,
-    /// The signatures of helpers by their number of numbers.
+    /// The signatures of helpers, by the number of arguments after the machine.
     signatures: [Option<SigRef>; 4],
 }
 
-/// The address of the slots' places.
+/// The address of the slots' cells.
 #[derive(Clone, Copy)]
 enum Slots {
     At(Value),
-    /// In the register that is kept for it; the value that a caller had there, where it is to be given back.
+    /// In the reserved register; with the caller's value of the register, if it must be restored.
     Pinned(Option<Value>),
 }
 
-/// The blocks that a test's answers lead to.
+/// The blocks to which a test jumps, by its result.
 #[derive(Clone, Copy)]
 pub(super) struct Targets {
     pub yes: Block,
@@ -54,7 +56,7 @@ impl Tags {
         Tags(1 << tag)
     }
 
-    /// The tags that a value read at these kinds may have.
+    /// Returns the tags of a value read at these kinds.
     pub fn of_kinds(kinds: KindSet) -> Tags {
         let tags = |kind| match kind {
             Kind::Bool => Tags::of(layout::BOOL),
@@ -77,7 +79,7 @@ impl Tags {
         self.0 & (1 << tag) != 0
     }
 
-    /// True when it may be a number.
+    /// True if the value may be a number.
     pub const fn numeric(self) -> bool {
         self.has(layout::INT) || self.has(layout::FLOAT)
     }
@@ -86,13 +88,13 @@ impl Tags {
 /// A value to be tested.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
-    /// In the place of a slot, which may still be empty.
+    /// In a slot's cell, which may not have been read yet.
     Slot { tags: Tags, slot: u32 },
-    /// In registers.
+    /// A value in registers.
     Scalar(Scalar),
 }
 
-/// A value in registers: its tag, and the first eight bytes of the payload.
+/// A value in registers: its tag, and the first eight bytes of its payload.
 #[derive(Clone, Copy)]
 pub(super) struct Scalar {
     pub tags: Tags,
@@ -110,12 +112,12 @@ impl Source {
 
 impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     pub fn new(lowering: &'l mut Lowering<'c>, builder: FunctionBuilder<'b>) -> Self {
-        // Replaced by `begin`.
+        // `begin` sets the actual values.
         let none = Value::from_u32(0);
         Body { lowering, b: builder, machine: none, slots: Slots::At(none), signatures: [None; 4] }
     }
 
-    /// Begins a function that compiled code calls; its parameters.
+    /// Begins a function that compiled code calls, and returns its parameters.
     pub fn begin(&mut self) -> Vec<Value> {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
@@ -129,7 +131,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         params
     }
 
-    /// Begins a function that the engine calls.
+    /// Begins a function that the engine calls, and returns its parameters.
     pub fn begin_outermost(&mut self) -> Vec<Value> {
         let params = self.begin();
         if PINS_SLOTS {
@@ -162,24 +164,24 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iconst(types::I64, number)
     }
 
-    /// The address of something that lives as long as the code.
+    /// Returns the address of an item that lives as long as the code.
     pub fn address<T>(&mut self, of: &T) -> Value {
         self.number(std::ptr::from_ref(of).addr() as i64)
     }
 
     pub fn field(&mut self, ty: Type, offset: usize) -> Value {
-        // Nothing changes these fields while the code runs.
+        // These fields do not change while the code runs.
         let flags = MemFlags::trusted().with_readonly();
         self.b.ins().load(ty, flags, self.machine, offset as i32)
     }
 
     pub fn memo(&mut self) -> (Value, Value) {
-        // A list's address stands in front of its length.
+        // A slice has its address first, then its length.
         let cells = self.field(types::I64, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, cells));
         (cells, self.field(types::I32, offset_of!(AnyMachine, memo) + offset_of!(Memo<'static>, epoch)))
     }
 
-    /// Calls a helper with numbers behind the machine.
+    /// Calls a helper with the machine, followed by integer arguments.
     pub fn call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,
@@ -196,7 +198,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.call_by(helper, signature, &args)
     }
 
-    /// Calls a helper that takes no machine.
+    /// Calls a helper that does not take the machine.
     pub fn call_plain(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
         let mut signature = self.lowering.signature(0);
         signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();
@@ -213,7 +215,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// The offset of a slot's field from the slots.
+    /// Returns the offset of a slot's field from the slots' address.
     fn offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -225,7 +227,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// A part of a slot's place.
+    /// Loads a field of a slot's cell.
     pub fn load(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::offset(slot, field) {
@@ -240,7 +242,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// The address and the length of a slot's text.
+    /// Loads the address and the length of a slot's text.
     pub fn text(&mut self, slot: u32) -> (Value, Value) {
         let part = |field| Self::offset(slot, field);
         match (part(layout::PAYLOAD), part(layout::LENGTH)) {
@@ -258,13 +260,13 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iadd_imm(slots, i64::from(slot) * layout::SIZE as i64)
     }
 
-    /// A slot as something to test.
+    /// Returns a slot as a value to be tested.
     pub fn slot(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
         Source::Slot { tags: code.map_or(Tags::ALL, |code| Tags::of_kinds(code.kinds)), slot: slot.0 }
     }
 
-    /// The first eight bytes of the payload.
+    /// Loads the first eight bytes of the payload.
     pub fn bits(&mut self, source: Source) -> Value {
         match source {
             Source::Slot { slot, .. } => self.load(types::I64, slot, layout::PAYLOAD),
@@ -279,7 +281,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Tests that it is `true`; for a bool.
+    /// Loads a bool: 1 for `true`.
     pub fn truth(&mut self, source: Source) -> Value {
         match source {
             Source::Slot { slot, .. } => self.load(types::I8, slot, layout::PAYLOAD),
@@ -287,13 +289,13 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Tests that a tag is this one.
+    /// Tests whether a tag is `wanted`.
     pub fn is(&mut self, tag: Value, wanted: u8) -> Value {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(wanted))
     }
 
-    /// Leads to the block of the value's tag, to `missing` when it has none, else to `other`. A slot
-    /// that has not been read is read first.
+    /// Jumps to the block of the value's tag, to `missing` if the value is missing, else to
+    /// `other`. A slot that has not been read is read first.
     pub fn dispatch(&mut self, source: Source, cases: &[(u8, Block)], missing: Block, other: Block) {
         let tag = match source {
             Source::Scalar(Scalar { tag, .. }) => tag,
@@ -335,20 +337,20 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Has the machine read a slot.
+    /// Emits a call that reads a slot into its cell.
     pub fn read(&mut self, slot: u32) {
         let slot = self.number(slot.into());
         self.call(offset_of!(AnyHelpers, load), &[slot]);
     }
 
-    /// A block that is seldom run.
+    /// Creates a block that rarely runs.
     pub fn cold(&mut self) -> Block {
         let block = self.b.create_block();
         self.b.set_cold_block(block);
         block
     }
 
-    /// Leads on by a truth value as a number.
+    /// Jumps by a truth value, encoded as a number.
     pub fn branch(&mut self, answer: Value, targets: Targets) {
         let Targets { yes, no, unknown } = targets;
         if no == unknown {
@@ -368,7 +370,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().brif(answer, no, &[], yes, &[]);
     }
 
-    /// Leads on by a boolean.
+    /// Emits a branch by a boolean.
     pub fn branch_bool(&mut self, holds: Value, targets: Targets) {
         self.b.ins().brif(holds, targets.yes, &[], targets.no, &[]);
     }

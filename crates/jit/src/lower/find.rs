@@ -1,9 +1,11 @@
-//! Searches of a slot's text for keywords, in place: thirty-two positions at once are held against two bytes of the
-//! keyword that are rare in texts, and what passes is compared whole. A call with its searcher costs more than that for
-//! a text of some hundred bytes.
+//! Inline searches of a slot's text for keywords. At thirty-two positions at once, the text is
+//! compared with two bytes of the keyword that are rare in texts. Each position that passes is
+//! compared with the whole keyword. For a text of some hundred bytes, this is faster than calling a
+//! searcher.
 //!
-//! Of letters only those of ASCII fold here, which is all there is to it for most keywords; `k` and `s` equal
-//! characters beyond ASCII too, so that a text that has such a character and not the keyword is searched by the helper.
+//! Only ASCII letters are folded here, which suffices for most keywords. The letters `k` and `s`
+//! also equal characters beyond ASCII. So the helper searches a text that contains such characters,
+//! but not the keyword.
 
 use super::body::{Body, Targets};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -13,28 +15,29 @@ use rulec_base::text::fold::{Equals, equals};
 use rulec_base::text::{Form, TextMode};
 use rulec_vm::bytecode::pools::Matcher;
 
-/// Bytes that are looked at together.
+/// Number of bytes that one vector holds.
 const TOGETHER: usize = 16;
-/// Keywords of up to this many bytes are searched for in place, so many at most.
+/// Maximum length in bytes, and number, of keywords that are searched inline.
 const LONGEST: usize = 32;
 const MOST: usize = 8;
-/// The bit that tells the two cases of an ASCII letter apart.
+/// The bit in which the two cases of an ASCII letter differ.
 const CASE: u8 = 0x20;
 
-/// A keyword that can be searched for in place.
+/// A keyword that can be searched inline.
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
     fold: bool,
-    /// True when a character beyond ASCII equals one of its letters.
+    /// Whether a character beyond ASCII equals one of its letters.
     beyond: bool,
-    /// The offsets of two bytes that are rare in texts, ascending.
+    /// Ascending offsets of two bytes that are rare in texts.
     pair: [usize; 2],
 }
 
 impl<'w> Needle<'w> {
-    /// A keyword prepared under the mode of its predicate; `None` where only the helper can search for it.
+    /// Prepares a keyword that is normalized for its predicate's mode; `None` if only the helper
+    /// can search for it.
     fn of(word: &'w [u8], mode: TextMode) -> Option<Needle<'w>> {
-        // Not every machine has the instructions; this one is tested.
+        // Tested on x86-64 only; other processors may lack the vector instructions.
         if !cfg!(target_arch = "x86_64") || mode.form != Form::None || word.len() > LONGEST {
             return None;
         }
@@ -58,15 +61,17 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The rest of thirty-two positions, once a keyword is compared at those of the first sixteen that pass.
+/// The rest of a block of thirty-two positions, for after the comparison at the passing positions
+/// of the first sixteen.
 #[derive(Clone, Copy)]
 struct Rest {
-    /// The block that compares: its bits, and the position of the first.
+    /// The block that compares. Its parameters are the bits of passing positions, and the first
+    /// position.
     hits: Block,
-    /// The position of the second sixteen, and the bits of those that pass.
+    /// The start of the second sixteen positions, and the bits of those that pass.
     behind: Value,
     bits: Value,
-    /// The block that goes on.
+    /// The block that continues the search.
     next: Block,
 }
 
@@ -78,8 +83,8 @@ struct Text {
 }
 
 impl Body<'_, '_, '_> {
-    /// Searches a slot's text for the keywords of a matcher, and leads to `otherwise` where the helper is to answer in
-    /// its place; false when there is no code for it.
+    /// Emits a search of a slot's text for the keywords of a matcher. It jumps to `otherwise` if
+    /// the helper must decide instead. Returns false if there is no inline code for the search.
     pub fn find(
         &mut self,
         slot: u32,
@@ -111,11 +116,11 @@ impl Body<'_, '_, '_> {
         true
     }
 
-    /// Searches a text for one keyword.
+    /// Emits a search of a text for one keyword.
     fn find_one(&mut self, text: Text, needle: &Needle<'_>, otherwise: Block, targets: Targets) {
         let [start, around, next, end, more] = [(); 5].map(|()| self.b.create_block());
         let (passes, hits) = (self.cold(), self.cold());
-        // The last sixteen positions that are looked at. They may overlap those before.
+        // The start of the last sixteen positions to check. They may overlap earlier ones.
         let last = self.b.ins().iadd_imm(text.length, -((TOGETHER + needle.pair[1]) as i64));
         let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, last, 0);
         self.b.ins().brif(is_short, otherwise, &[], start, &[]);
@@ -150,7 +155,7 @@ impl Body<'_, '_, '_> {
         let behind_it = self.b.ins().iadd_imm(from, 3 * TOGETHER as i64);
         let is_inside = self.b.ins().icmp(IntCC::SignedLessThan, behind_it, last);
         self.b.ins().brif(is_inside, around, &arguments(after, behind_it), end, &[]);
-        // Once more at the end, unless it has been looked at.
+        // Checks the last positions too, unless they are done.
         self.go(end);
         let is_end = self.b.ins().icmp(IntCC::Equal, behind, last);
         self.b.ins().brif(is_end, nowhere, &[], more, &[]);
@@ -163,7 +168,7 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// The positions of sixteen from one on at which both of the keyword's rare bytes are where they should be.
+    /// Returns at which of sixteen positions both rare bytes of the keyword match.
     fn pairs_at(&mut self, text: Text, from: Value, needle: &Needle<'_>, bytes: [Value; 2]) -> Value {
         let at = self.b.ins().iadd(text.at, from);
         let same = needle.pair.map(|offset| self.sixteen_at(at, needle, offset));
@@ -171,8 +176,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().band(same[0], same[1])
     }
 
-    /// Compares the keyword at the positions whose bits are set, a bit each from one on; then those of the second
-    /// sixteen.
+    /// Compares the keyword at the positions whose bits are set, then at the passing positions of
+    /// the second sixteen.
     fn compare_hits(&mut self, rest: Rest, text: Text, needle: &Needle<'_>, yes: Block) {
         let bits = self.b.append_block_param(rest.hits, types::I32);
         let from = self.b.append_block_param(rest.hits, types::I64);
@@ -181,7 +186,8 @@ impl Body<'_, '_, '_> {
         let bit = self.b.ins().ctz(bits);
         let bit = self.b.ins().uextend(types::I64, bit);
         let start = self.b.ins().iadd(from, bit);
-        // Where the text ends before the keyword does, so it does behind.
+        // If the keyword would end after the text here, it would also do so at every later
+        // position.
         let end = self.b.ins().iadd_imm(start, needle.bytes.len() as i64);
         let is_beyond = self.b.ins().icmp(IntCC::SignedGreaterThan, end, text.length);
         self.b.ins().brif(is_beyond, rest.next, &[], compare, &[]);
@@ -204,7 +210,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(rest.bits, rest.hits, &arguments, rest.next, &[]);
     }
 
-    /// Leads to one block when a text of sixteen bytes or more is ASCII, else to the other.
+    /// Jumps to `yes` if a text of at least sixteen bytes is ASCII, else to `no`.
     fn if_ascii(&mut self, text: Text, yes: Block, no: Block) {
         let [around, next, more] = [(); 3].map(|()| self.b.create_block());
         let last = self.b.ins().iadd_imm(text.length, -(TOGETHER as i64));
@@ -225,7 +231,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(around, &[BlockArg::Value(from)]);
     }
 
-    /// Sixteen bytes of a text behind an address, as they are held against a byte of the keyword.
+    /// Loads sixteen bytes of a text, folded if the keyword's byte at the offset is a letter.
     fn sixteen_at(&mut self, at: Value, needle: &Needle<'_>, offset: usize) -> Value {
         let bytes = self.b.ins().load(types::I8X16, MemFlags::new().with_notrap(), at, offset as i32);
         if needle.fold && needle.bytes.get(offset).is_some_and(u8::is_ascii_lowercase) {

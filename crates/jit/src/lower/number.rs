@@ -1,5 +1,5 @@
-//! Comparisons of numbers, as exact as the VM's: an integer beyond 2^53 does not become a float on
-//! the way. A constant of the other kind is replaced by a threshold of the value's own kind.
+//! Comparisons of numbers, as exact as the VM's: an integer beyond 2^53 is not converted to a
+//! float. A constant of the other kind is replaced by a threshold of the value's own kind.
 
 use super::body::{AnyHelpers, Body, Source, Targets};
 use crate::code::layout;
@@ -8,17 +8,17 @@ use cranelift_codegen::ir::{InstBuilder, types};
 use rulec_vm::bytecode::instr::Cmp;
 use std::mem::offset_of;
 
-/// The test that a comparison with a constant comes to.
+/// A test that replaces a comparison with a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Test<T> {
     Always(bool),
     Is(Cmp, T),
 }
 
-/// 2^63: every float from here on lies above the integers, and below its negation under them.
+/// 2^63: floats from here on are above all integers, and floats below its negation are below them.
 const LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
-/// Compares an integer so that the answer is that of comparing it with a float.
+/// Returns the test of an integer that is equivalent to comparing the integer with a float.
 fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
     if float >= LIMIT {
         return Test::Always(cmp.holds(std::cmp::Ordering::Less));
@@ -30,7 +30,7 @@ fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
     if floor == float {
         return Test::Is(cmp, float as i64);
     }
-    // Between two integers: one is on either side, none is equal.
+    // The float is between two integers, so no integer equals it.
     match cmp {
         Cmp::LT | Cmp::LE => Test::Is(Cmp::LE, floor as i64),
         Cmp::GT | Cmp::GE => Test::Is(Cmp::GT, floor as i64),
@@ -38,7 +38,7 @@ fn int_with_float(cmp: Cmp, float: f64) -> Test<i64> {
     }
 }
 
-/// Compares a float so that the answer is that of comparing it with an integer.
+/// Returns the test of a float that is equivalent to comparing the float with an integer.
 fn float_with_int(cmp: Cmp, int: i64) -> Test<f64> {
     let near = int as f64;
     let order = rulec_lang::value::compare_int_float(int, near);
@@ -77,7 +77,7 @@ fn float_cc(cmp: Cmp) -> FloatCC {
 }
 
 impl Body<'_, '_, '_> {
-    /// Compares with an integer; what is no number does not compare.
+    /// Compares a value with an integer; a value that is not a number makes the result unknown.
     pub fn compare_int(&mut self, source: Source, cmp: Cmp, int: i64, targets: Targets) {
         self.compare(source, Test::Is(cmp, int), float_with_int(cmp, int), layout::INT, targets);
     }
@@ -123,7 +123,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(to, &[]);
     }
 
-    /// Compares two values in registers when both are numbers; else goes to `other`.
+    /// Compares two values if both are numbers; else jumps to `other`.
     pub fn compare_numbers(
         &mut self,
         left: Source,

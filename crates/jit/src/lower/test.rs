@@ -1,4 +1,4 @@
-//! Tests: instructions that jump, and the predicates behind them.
+//! Tests: instructions that jump, and the predicates that they evaluate.
 
 use super::arith::constant;
 use super::body::{AnyHelpers, Body, Scalar, Source, Tags, Targets};
@@ -14,20 +14,20 @@ use rulec_vm::bytecode::chunk::{Check, Operand, Pred, Shared};
 use rulec_vm::bytecode::instr::{Cmp, CmpJump, Instr, On};
 use std::mem::offset_of;
 
-/// The targets of a three-valued test.
+/// Returns the targets of a three-valued test.
 fn on(on: On, to: Block, next: Block) -> Targets {
     let leads = |answer| if on.takes(answer) { to } else { next };
     Targets { yes: leads(Tri::True), no: leads(Tri::False), unknown: leads(Tri::Unknown) }
 }
 
-/// The targets of a comparison; values that do not compare do not satisfy it.
+/// Returns the targets of a comparison. Values that do not compare make it false.
 fn how(how: CmpJump, to: Block, next: Block) -> Targets {
     let (yes, no) = if how.when() { (to, next) } else { (next, to) };
     Targets { yes, no, unknown: no }
 }
 
 impl Body<'_, '_, '_> {
-    /// A test: leads to `to` when it jumps, else to `next`.
+    /// Lowers a test. The code jumps to `to` if the instruction jumps, else to `next`.
     pub fn test_instr(&mut self, instr: &Instr, to: Block, next: Block) -> Result<(), JitError> {
         match *instr {
             Instr::Int { how: cmp, slot, value, .. } => {
@@ -82,7 +82,7 @@ impl Body<'_, '_, '_> {
         let ask = |body: &mut Self, targets: Targets| {
             let id = body.lowering.condition_of(block)?;
             let function = body.lowering.module.declare_func_in_func(id, body.b.func);
-            // Their memory comes a piece at a time, and in a large process further apart than a near call reaches.
+            // Functions may be allocated too far apart for a near call in a large process.
             body.b.func.dfg.ext_funcs[function].colocated = false;
             let call = body.b.ins().call(function, &[body.machine]);
             let holds = body.b.inst_results(call)[0];
@@ -92,7 +92,8 @@ impl Body<'_, '_, '_> {
         if memo { self.kept(chunk.preds.len() + id as usize, targets, ask) } else { ask(self, targets) }
     }
 
-    /// Asks what is kept during the decision once asked.
+    /// Emits the use of a memo cell: the stored result if the cell is filled, else evaluation and a
+    /// store.
     fn kept(
         &mut self,
         cell: usize,
@@ -125,7 +126,7 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// A predicate: inline where there is code for it, else by the VM.
+    /// Lowers a predicate: inline if possible, else as a call of the VM.
     pub fn pred(&mut self, id: u32, targets: Targets) -> Result<(), JitError> {
         let chunk = self.lowering.code.chunk();
         let pred = chunk.preds.get(id as usize).ok_or_else(|| malformed("no predicate"))?;
@@ -141,8 +142,8 @@ impl Body<'_, '_, '_> {
         self.branch(answer, targets);
     }
 
-    /// Emits code for a predicate if there is any. What it emits must answer as the VM does for any
-    /// values whatever; a rare case may itself go to the VM.
+    /// Emits inline code for a predicate; returns false if there is none. The code must give the
+    /// same result as the VM for all values. For a rare case it may call the VM.
     fn inline(&mut self, id: u32, pred: &Pred, targets: Targets) -> Result<bool, JitError> {
         match (pred.left, pred.check) {
             (Operand::Slot(slot), Check::Equals(_) | Check::Keywords(_) | Check::Members(_)) => {
@@ -166,11 +167,11 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// A comparison of two values that may be numbers.
+    /// Lowers a comparison of two values that may be numbers.
     fn two_numbers(&mut self, id: u32, pred: &Pred, targets: Targets) -> Result<bool, JitError> {
         let Ask::Op(op) = pred.ask else { return Ok(false) };
         let Some(cmp) = Cmp::of(op).filter(|_| pred.mode.quantity.is_none()) else { return Ok(false) };
-        // Nothing is emitted for an operand unless there is code for both.
+        // Emits an operand only if there is inline code for both.
         if !self.is_inline(pred.left) || !self.is_inline(pred.right) {
             return Ok(false);
         }
@@ -184,7 +185,7 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// True when there is code for an operand that may be a number.
+    /// True if there is inline code for an operand, and the operand may be a number.
     fn is_inline(&self, operand: Operand) -> bool {
         match operand {
             Operand::Slot(slot) => self.slot(slot).tags().numeric(),
@@ -194,7 +195,7 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// An operand as something to test; `None` where there is no code for it.
+    /// Returns an operand as a value to be tested; `None` if there is no inline code for it.
     fn operand(&mut self, operand: Operand) -> Result<Option<Source>, JitError> {
         Ok(match operand {
             Operand::Slot(slot) => Some(self.slot(slot)),

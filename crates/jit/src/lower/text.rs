@@ -1,6 +1,6 @@
-//! Tests of a slot's text. Equality, prefixes and short lists are comparisons of words in place; a search is a call
-//! with the searcher's address. Texts under a mode other than plain are prepared as the VM prepares them,
-//! once a decision.
+//! Tests of a slot's text. Equality, prefixes and short lists are inline comparisons of words.
+//! Other searches call a helper with the searcher's address. Texts in a mode other than plain are
+//! normalized as in the VM, once per decision.
 
 use super::body::{AnyHelpers, Body, Targets};
 use super::{JitError, malformed};
@@ -16,13 +16,13 @@ use rulec_vm::bytecode::pools::Matcher;
 use std::mem::offset_of;
 use std::sync::Arc;
 
-/// Texts of up to this many bytes are compared in place.
+/// Maximum length in bytes of texts that are compared inline.
 const IN_PLACE: usize = 32;
-/// Lists of up to this many elements are compared with one by one.
+/// Maximum number of list elements that are compared one by one.
 const FEW: usize = 8;
 
 impl Body<'_, '_, '_> {
-    /// Tests that a slot is a text of the chunk.
+    /// Tests whether a slot equals a text of the chunk.
     pub fn is_text(&mut self, slot: u32, string: u32, targets: Targets) -> Result<(), JitError> {
         let strings = &self.lowering.code.chunk().strings;
         let text = strings.get(string as usize).ok_or_else(|| malformed("no text"))?;
@@ -33,7 +33,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Leads to a new block when a slot holds a text, else to `other`; `None` when it never does.
+    /// Jumps to a new block if a slot holds a text, else to `other`. Returns the block; `None` if
+    /// the slot never holds a text.
     fn on_text(&mut self, slot: u32, other: Block) -> Option<Block> {
         let source = self.slot(SlotId(slot));
         let on_text = self.b.create_block();
@@ -50,7 +51,8 @@ impl Body<'_, '_, '_> {
         self.compare_bytes(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Tests that a slot's text is one of some short texts, or begins with one.
+    /// Tests whether a slot's text equals one of some short texts or, with `begins`, begins with
+    /// one.
     fn compare_bytes(&mut self, slot: u32, begins: bool, words: &[&[u8]], targets: Targets) {
         let (at, length) = self.text(slot);
         for word in words {
@@ -68,8 +70,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().jump(targets.no, &[]);
     }
 
-    /// Zero when the bytes there are these, or with `fold` either case of their letters, which are small; `None` when
-    /// there are none to compare.
+    /// Emits a comparison; the result is zero if the bytes at an address equal `word`. With `fold`,
+    /// letters match in either case, and `word` must be lower case. `None` if `word` is empty.
     pub fn difference(&mut self, at: Value, word: &[u8], fold: bool) -> Option<Value> {
         let mut sum = None;
         let mut done = 0;
@@ -81,7 +83,7 @@ impl Body<'_, '_, '_> {
                 2..=3 => 2,
                 _ => 1,
             };
-            // The last piece may overlap the one before: fewer pieces.
+            // The last piece may overlap the one before, to save a piece.
             let from = match word.len().checked_sub(width_up(left)) {
                 Some(from) if left < 8 && width_up(left) > width => from,
                 _ => done,
@@ -113,21 +115,22 @@ impl Body<'_, '_, '_> {
         sum
     }
 
-    /// The length of a slot's text in characters; of anything else by the VM.
+    /// Compares the length of a slot's text in characters with a constant. The VM tests other
+    /// values.
     pub fn length(&mut self, id: u32, slot: u32, cmp: Cmp, length: i64, targets: Targets) {
         let vm = self.b.create_block();
         let source = self.slot(SlotId(slot));
         let on_text = self.b.create_block();
         self.dispatch(source, &[(layout::STR, on_text)], targets.unknown, vm);
         if source.tags().has(layout::STR) {
-            // A character takes one to four bytes: often the bytes alone tell.
+            // A character has one to four bytes, so the number of bytes often decides.
             self.go(on_text);
             let bytes = self.load(types::I64, slot, layout::LENGTH);
             let [long, count, fewer, more] = [(); 4].map(|()| self.b.create_block());
             let is_short = self.b.ins().icmp_imm(IntCC::SignedLessThan, bytes, length);
             self.b.ins().brif(is_short, fewer, &[], long, &[]);
             self.go(long);
-            // Beyond any text's length the multiplication may saturate.
+            // The multiplication may saturate, but only beyond any text's length.
             let sure = length.saturating_add(1).saturating_mul(4);
             let is_long = self.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, bytes, sure);
             self.b.ins().brif(is_long, more, &[], count, &[]);
@@ -142,7 +145,7 @@ impl Body<'_, '_, '_> {
         self.by_vm(id, targets);
     }
 
-    /// Answers a predicate over a slot's text; false when there is no code for it.
+    /// Lowers a predicate on a slot's text; returns false if there is no inline code for it.
     pub fn text_pred(&mut self, id: u32, pred: &Pred, slot: u32, targets: Targets) -> Result<bool, JitError> {
         let plain = pred.mode.text.is_plain();
         match pred.check {
@@ -155,7 +158,8 @@ impl Body<'_, '_, '_> {
                 if let Some(on_text) = self.on_list(id, pred, slot, keywords, targets) {
                     self.go(on_text);
                     if let Ok(most) = i64::try_from(matcher.most) {
-                        // A text that may be too long to be searched is left to the VM.
+                        // The VM decides for a text that may be too long to search within the
+                        // limits.
                         let (within, much) = (self.b.create_block(), self.cold());
                         let length = self.load(types::I64, slot, layout::LENGTH);
                         let is_much = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, length, most);
@@ -173,8 +177,8 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Tests whether a slot's list contains a keyword, and leads to a new block when the slot holds a
-    /// text; `None` when it never does.
+    /// Tests whether a slot's list contains a keyword. Returns a new block to which a text jumps;
+    /// `None` if the slot never holds a text.
     fn on_list(
         &mut self,
         id: u32,
@@ -185,7 +189,7 @@ impl Body<'_, '_, '_> {
     ) -> Option<Block> {
         let source = self.slot(SlotId(slot));
         let lists = [layout::JSON_LIST, layout::LIST];
-        // A list may contain a keyword as well.
+        // `contains` also works on a list.
         let may_be_list = keywords.search.finds_elements() && lists.iter().any(|tag| source.tags().has(*tag));
         let other = if may_be_list { self.b.create_block() } else { targets.unknown };
         let on_text = self.b.create_block();
@@ -204,7 +208,7 @@ impl Body<'_, '_, '_> {
         source.tags().has(layout::STR).then_some(on_text)
     }
 
-    /// Tests that a slot's text holds keywords.
+    /// Tests whether a slot's text contains keywords.
     fn search(&mut self, pred: &Pred, slot: u32, search: Search, matcher: &Matcher, targets: Targets) {
         let otherwise = self.cold();
         if self.find(slot, matcher, pred.mode.text, otherwise, targets) {
@@ -230,7 +234,7 @@ impl Body<'_, '_, '_> {
         self.branch_bool(holds, targets);
     }
 
-    /// `in` a constant list: short texts and integers in place.
+    /// Lowers `in` with a constant list; short texts and integers are compared inline.
     fn members(&mut self, id: u32, slot: u32, at: u32, targets: Targets) -> Result<bool, JitError> {
         let code = self.lowering.code;
         let members = code.chunk().members.get(at as usize).ok_or_else(|| malformed("no list"))?;
@@ -282,13 +286,13 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Some bytes, eight at most, as the number that they are in memory.
+/// Packs up to eight bytes into a number, in the byte order of memory.
 fn word_of(bytes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     let shift = |number: u64, byte: u8| number << 8 | u64::from(byte);
     if cfg!(target_endian = "big") { bytes.fold(0, shift) } else { bytes.rev().fold(0, shift) }
 }
 
-/// The width of a load that covers so many bytes.
+/// Returns the width of a load that covers this number of bytes.
 fn width_up(bytes: usize) -> usize {
     bytes.min(8).next_power_of_two()
 }

@@ -1,4 +1,4 @@
-//! Every kind of test over the values that tend to go wrong.
+//! Every kind of test, over edge cases.
 
 use super::values::TEXTS;
 use super::*;
@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 const COMPARISONS: [Op; 6] = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge];
 
-/// Numbers near every edge.
+/// Numbers near every boundary.
 fn numbers() -> Vec<Json> {
     let ints = [
         0,
@@ -50,7 +50,7 @@ fn numbers() -> Vec<Json> {
     ints.into_iter().map(Json::from).chain(floats.into_iter().map(Json::from)).collect()
 }
 
-/// Values of every kind, numbers among them.
+/// Values of every kind, numbers included.
 fn values() -> Vec<Json> {
     let others = [
         json!(null),
@@ -66,7 +66,7 @@ fn values() -> Vec<Json> {
     numbers().into_iter().chain(others).collect()
 }
 
-/// Both ways to ask a predicate, as routes.
+/// Adds two routes for a predicate: one that wants true, and one that wants false.
 fn both_ways(build: &mut Build, cond: CondId) {
     let NCond::Test { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
     for want in [true, false] {
@@ -75,7 +75,8 @@ fn both_ways(build: &mut Build, cond: CondId) {
     }
 }
 
-/// Holds all routes against the VM, for every message, read and unread; how many answers are yes.
+/// Compares all routes with the VM for every message, read and unread. Returns the number of
+/// matches.
 fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
     let (bytecode, code) = compile(build);
     let (mut vm_scratch, mut scratch) = (Scratch::new(), Scratch::new());
@@ -168,7 +169,7 @@ fn arithmetic() {
         let mut results = Vec::new();
         for op in [Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem] {
             results.push(binary(&mut build, op, x, y));
-            // A result that is missing stays so; one that is there comes out unchanged.
+            // A missing result stays missing; a present result is unchanged.
             let inner = *results.last().expect("just pushed");
             let seven = build.constant(json!(7));
             results.push(binary(&mut build, Op::Coalesce, inner, seven));
@@ -215,7 +216,7 @@ fn arithmetic() {
     }
 }
 
-/// Conditions that there is code for are decided without a call of the machine that knows everything.
+/// Conditions with inline code are decided without creating a VM.
 #[test]
 fn what_there_is_code_for_needs_no_machine() {
     let mut build = Build::default();
@@ -258,7 +259,7 @@ fn what_there_is_code_for_needs_no_machine() {
     assert!(machine.machine().is_none(), "{}", disassemble(bytecode.chunk(), None));
 }
 
-/// A keyword is searched for in place, which takes more code than the call of a search, and less time.
+/// A keyword is searched inline, which takes more code than a call, but less time.
 #[test]
 fn a_keyword_is_searched_for_in_place() {
     let size = |mode: TestMode| {
@@ -272,7 +273,7 @@ fn a_keyword_is_searched_for_in_place() {
     assert!(size(TestMode::default()) > size(word) + 100, "{}", size(word));
 }
 
-/// Values that are used in many places grow neither code nor time without bound.
+/// Values used in many places increase neither code nor time without bound.
 #[test]
 fn values_within_values() {
     let mut build = Build::default();
@@ -295,7 +296,7 @@ fn values_within_values() {
     assert!(code.size() < 20_000, "{} bytes", code.size());
 }
 
-/// Texts of all lengths that are compared in place or not, and each with one byte changed.
+/// Texts of all lengths around the inline limit, and each with one byte changed.
 fn texts() -> Vec<String> {
     let long = "abcdefghijklmnopqrstuvwxyz0123456789-文件".repeat(2);
     let mut texts: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
@@ -354,7 +355,8 @@ fn texts_in_place() {
     }
 }
 
-/// Keywords of every length, at every place of texts of every length around sixteen bytes, in any case.
+/// Keywords of every length, at every position of texts of every length around sixteen bytes, in
+/// any case.
 #[test]
 fn keywords_in_place() {
     let words = [
@@ -388,7 +390,7 @@ fn keywords_in_place() {
         |word: &str| word.to_uppercase(),
         |word: &str| word.to_lowercase().replace('k', "\u{212a}"),
         |word: &str| word.replace('s', "\u{17f}"),
-        // What is almost the keyword, at its end and at its beginning.
+        // Almost the keyword, with an end or the beginning changed.
         |word: &str| word.chars().rev().skip(1).collect::<String>().chars().rev().collect(),
         |word: &str| word.chars().skip(1).collect(),
         |word: &str| format!("{}{word}", word.chars().next().unwrap_or('x')),
@@ -409,7 +411,7 @@ fn keywords_in_place() {
     assert!(check(&build, messages_of(&texts)) > 50_000);
 }
 
-/// Bytes that lie behind the end of a text are no part of it.
+/// Bytes after the end of a text are not part of it.
 #[test]
 fn keywords_across_the_end_of_a_text() {
     let words = ["ab", "Kiosk", "sixteen bytes so", "thirty-two bytes of text, so many"];

@@ -1,5 +1,5 @@
-//! Random predicates and programs: compiled code answers as the VM does, which is held against the
-//! operators' own functions elsewhere.
+//! Random predicates and programs. Compiled code gives the same results as the VM, which other
+//! tests compare with the operators' own functions.
 
 use super::generate::{Gen, hosts};
 use super::*;
@@ -11,7 +11,7 @@ use rulec_vm::vm::{Rooted, RootedScratch, Scratch, Vm};
 
 const TABLE: TableId = TableId(0);
 
-/// Holds one rule set and message against the VM, by every way to compiled code.
+/// Compares one rule set and its messages with the VM, by every entry point of compiled code.
 fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
     let (bytecode, code) = compile(&g.build);
     let hosts = hosts();
@@ -30,7 +30,7 @@ fn check(seed: u64, g: &mut Gen, messages: usize) -> usize {
         let record: Vec<Value> = slots.iter().map(|slot| slot.load(&message)).collect();
         let mut machine = code.record(&hosts, &record, scratch);
         assert_eq!(machine.decide(TABLE), chosen, "record: {}", context());
-        // Answers kept by the decision serve what follows.
+        // Results memoized in the decision are reused below.
         assert_eq!(machine.matched(TABLE), matched, "record: {}", context());
         drop(machine);
         let room: &mut RootedScratch = &mut rooted;

@@ -1,4 +1,4 @@
-//! The surroundings of the code: segments, jumps between tables, single routes, panics, memory, dropping.
+//! Tests around the code: segments, jumps between tables, single routes, panics, memory, dropping.
 
 use super::*;
 use rulec_lang::operators::{Op, Quantity, TestMode};
@@ -83,7 +83,7 @@ fn defaults_lead_on() {
     }
 }
 
-/// Answers of one decision are no answers of the next, and places of slots are empty again.
+/// Memoized results are not reused in the next decision, and slot cells are empty again.
 #[test]
 fn one_scratch_serves_many_decisions_and_rule_sets() {
     let mode = TestMode {
@@ -117,7 +117,7 @@ fn one_scratch_serves_many_decisions_and_rule_sets() {
     }
 }
 
-/// A record may leave out the last slots.
+/// A record may omit the last slots.
 #[test]
 fn what_a_record_leaves_out_is_missing() {
     let mut build = Build::default();
@@ -147,7 +147,7 @@ impl<'a> Message<'a> for Broken {
     }
 }
 
-/// A panic inside a helper does not unwind through compiled code: it goes on behind it.
+/// A panic inside a helper does not unwind through compiled code, but resumes after it.
 #[test]
 fn panics_go_around_compiled_code() {
     let mut build = Build::default();
@@ -186,7 +186,7 @@ fn code_is_shared_between_threads_and_freed() {
         let cond = build.compare(slot, Op::Eq, json!(n));
         build.route(0, cond, None);
     }
-    // Each module goes before the next comes; what else used their memory would be hit.
+    // Each module is freed before the next is compiled, so a use of freed memory would show.
     for _ in 0..40 {
         let (_, code) = compile(&build);
         assert!(code.size() > 1_000);
@@ -211,7 +211,7 @@ fn an_empty_program_compiles() {
     assert_eq!(code.record(&[], &[], &mut Scratch::new()).matched(TABLE), []);
 }
 
-/// Short texts, and few of them, are compared where they lie, which takes more code than a call, and less time.
+/// A few short texts are compared inline, which takes more code than a call, but less time.
 #[test]
 fn what_is_short_and_few_is_compared_in_place() {
     let size = |kinds: KindSet, op: Op, right: Json, quantity: Option<Quantity>| {
@@ -238,7 +238,7 @@ fn what_is_short_and_few_is_compared_in_place() {
         let [in_place, called] = [few, more].map(|right| size(KindSet::STRING, op, right, quantity));
         assert!(in_place > called + 100, "{op:?}: {in_place} and {called} bytes");
     }
-    // Eight bytes at a time, of which the last ones may overlap those before.
+    // Eight bytes at a time; the last ones may overlap those before.
     let of_length = |length: usize| size(KindSet::STRING, Op::In, words(8, length), None);
     let (short, rest, whole) = (of_length(4), of_length(15), of_length(16));
     assert!(rest < whole + 100 && whole < 4 * short, "{short}, {rest} and {whole} bytes");

@@ -1,5 +1,5 @@
-//! Bytecode as text: one line an instruction, with the constants and names it refers to, for golden
-//! files and curious people. Labels are the numbers of instructions.
+//! Bytecode as text, for golden files and for reading: one line per instruction, with the constants
+//! and names that it refers to. Labels are addresses of instructions.
 
 use crate::bytecode::chunk::{Check, Chunk, Members, NONE, Operand};
 use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, Registers};
@@ -9,10 +9,10 @@ use rulec_sema::hir::{Const, Program};
 use rulec_sema::normal::Ask;
 use std::fmt::{self, Display, Write};
 
-/// The whole chunk. With the program, tables and routes are named.
+/// Returns the listing of a whole chunk. With the program, tables and routes have names.
 pub fn disassemble(chunk: &Chunk, program: Option<&Program>) -> String {
     let mut out = String::new();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = Listing { chunk, program }.write(&mut out);
     out
 }
@@ -22,7 +22,7 @@ struct Listing<'c> {
     program: Option<&'c Program>,
 }
 
-/// The constant as JSON, cut where it gets long.
+/// A constant displayed as JSON, truncated if it is long.
 struct Short<'c>(Option<&'c Const>);
 
 impl Display for Short<'_> {

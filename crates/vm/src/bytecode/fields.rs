@@ -1,22 +1,24 @@
-//! The fields of a message by name: for whoever reads all of them at once, which rules over hundreds of fields do,
-//! of which a message has a score. Asking the message for each field in turn would take longer than deciding.
+//! The fields of a message by name, for reading all of them in one pass.
+//!
+//! A rule set may have hundreds of fields of which a message has only a few. Looking up each field
+//! in the message would take longer than the decision.
 
 use crate::bytecode::chunk::{Chunk, NONE};
 use rulec_base::text::texts::Texts;
 
-/// Slots by the name of their field.
+/// Slots by field name, within one object.
 #[derive(Debug, Default)]
 pub struct ByName {
-    /// The number of each name.
+    /// The index of each distinct name.
     pub names: Texts,
-    /// For each name where its slots end.
+    /// End in [`slots`](Self::slots) of each name's slots, by the name's index.
     ends: Vec<u32>,
-    /// The slots, name by name.
+    /// The slots, grouped by name.
     pub slots: Vec<u32>,
 }
 
 impl ByName {
-    /// Of slots with their names.
+    /// Builds the lookup from slots and their names.
     fn new(mut named: Vec<(&str, u32)>) -> ByName {
         named.sort_unstable();
         let mut by_name = ByName::default();
@@ -34,7 +36,7 @@ impl ByName {
         by_name
     }
 
-    /// The slots of a name.
+    /// Returns the slots with this field name.
     #[inline]
     pub fn get(&self, name: &str) -> &[u32] {
         let Some(number) = self.names.get(name.as_bytes()).map(|number| number as usize) else { return &[] };
@@ -44,12 +46,13 @@ impl ByName {
     }
 }
 
-/// The slots of a rule set, by the object they lie in and their name.
+/// The slots of a rule set, by the object that contains them and their name.
 #[derive(Debug, Default)]
 pub struct Fields {
-    /// For objects of [`Chunk::objects`], or [`NONE`] for the message itself, the slots that are fields of it.
+    /// For each object of [`Chunk::objects`], or [`NONE`] for the message itself: its direct fields
+    /// that are slots.
     pub objects: Vec<(u32, ByName)>,
-    /// The slots that lie further in.
+    /// The slots with a longer path below their object.
     pub deeper: Vec<u32>,
 }
 
@@ -69,7 +72,7 @@ impl Fields {
             });
             objects[object].1.push((name, slot));
         }
-        // The message itself first, as it holds the others.
+        // The message itself comes first, because it contains the objects.
         objects.sort_by_key(|(object, _)| if *object == NONE { 0 } else { *object + 1 });
         fields.objects = objects.into_iter().map(|(object, named)| (object, ByName::new(named))).collect();
         fields

@@ -1,10 +1,13 @@
-//! One instruction. Three kinds of block use three vocabularies: *conditions* test and jump,
-//! *tables* do that and choose, *values* compute into registers.
+//! One instruction. There are three kinds of block, each with its own set of instructions.
+//! *Conditions* test and jump, *tables* test, jump and choose a route, *values* compute into
+//! registers.
 //!
-//! Jumps go forward only, to a place in the same block, so a block ends after at most as many steps
-//! as it has instructions; the one loop, [`Instr::Each`], [`Instr::Count`] and [`Instr::Quantifier`], runs other blocks
-//! once for each element of a list. The table of instructions says all that must be known of each to check it:
-//! a new one needs a row here, an arm in the dispatch loop of its vocabulary and one in the disassembler.
+//! Jumps go forward only, within their block. So a block ends after at most as many steps as it has
+//! instructions. The only loops are [`Instr::Each`], [`Instr::Count`] and [`Instr::Quantifier`],
+//! which run another block once for each element of a list.
+//!
+//! The table of instructions below holds everything that the verifier needs. A new instruction
+//! needs a row here, an arm in the dispatch loop of its kind of block, and one in the disassembler.
 
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -15,28 +18,28 @@ pub use super::jump::{Cmp, CmpJump, On};
 
 /// A register of a value block.
 pub type Reg = u16;
-/// A place in the code, as a number in [`super::Chunk::instrs`].
+/// Address of an instruction: its index in [`super::Chunk::instrs`].
 pub type Pc = u32;
-/// A block, as a number in [`super::Chunk::blocks`].
+/// Index of a block in [`super::Chunk::blocks`].
 pub type BlockId = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Condition,
-    /// A value: ends in `Yield`.
+    /// A block that computes a value. It ends in `Yield`.
     Value,
-    /// A table: ends in `Default`, `Continue` or `Nothing`.
+    /// A block that searches a table. It ends in `Default`, `Continue` or `Nothing`.
     Table,
 }
 
-/// Registers that stand side by side.
+/// A range of consecutive registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Registers {
     pub first: Reg,
     pub len: u16,
 }
 
-/// A thing that an operand of an instruction refers to.
+/// The target of an instruction's operand, for the verifier.
 #[derive(Clone, Copy, Debug)]
 pub enum Reference {
     On(On),
@@ -55,7 +58,7 @@ pub enum Reference {
     Value(BlockId),
     Register(Reg),
     Registers(Registers),
-    /// An operator that makes a value.
+    /// An operator that computes a value, not a test.
     Operator(Op),
 }
 
@@ -65,26 +68,26 @@ const TABLE: &[BlockKind] = &[BlockKind::Table];
 const VALUE: &[BlockKind] = &[BlockKind::Value];
 const ANY: &[BlockKind] = &[BlockKind::Condition, BlockKind::Table, BlockKind::Value];
 
-/// Expands the table of instructions. A row says an instruction's name, the kinds of block it may stand in,
-/// and its operands with what they refer to.
+/// Expands the table of instructions. Each row gives an instruction's name, the kinds of block that
+/// may contain the instruction, and its operands with the kind of their target.
 macro_rules! instructions {
     ($($(#[$doc:meta])* $name:ident in $kinds:ident
         $({ $($operand:ident: $type:ty $(=> $reference:ident)?),* $(,)? })?;)*) => {
-        /// An instruction.
+        /// An instruction of the virtual machine.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Instr {
             $($(#[$doc])* $name $({ $($operand: $type),* })?,)*
         }
 
         impl Instr {
-            /// The kinds of block it may stand in.
+            /// Returns the kinds of block that may contain the instruction.
             pub fn kinds(&self) -> &'static [BlockKind] {
                 match self {
                     $(Instr::$name { .. } => $kinds,)*
                 }
             }
 
-            /// Calls with what each operand refers to, up to the first error.
+            /// Visits the target of each operand, and stops at the first error.
             pub fn each_reference<E>(
                 &self,
                 mut visit: impl FnMut(Reference) -> Result<(), E>,
@@ -101,77 +104,82 @@ macro_rules! instructions {
 }
 
 instructions! {
-    /// Compares a slot with an integer.
+    /// Compares a slot with an integer, and jumps.
     Int in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
-    /// Compares a slot with a float.
+    /// Compares a slot with a float, and jumps.
     Float in TEST { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
-    /// Tests that a slot holds `true`.
+    /// Tests whether a slot is `true`, and jumps.
     Truth in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests that a slot is missing.
+    /// Tests whether a slot is missing, and jumps.
     Missing in TEST { on: On => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests that a slot is a constant text.
+    /// Tests whether a slot equals a constant text, and jumps.
     Text in TEST { on: On => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
-    /// Any predicate.
+    /// Evaluates any predicate, and jumps.
     Test in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
-    /// A predicate that more than one condition asks: answered once a decision.
+    /// Evaluates a predicate that several conditions use: at most once per decision.
     Memo in TEST { on: On => On, to: Pc => To, pred: u32 => Pred };
-    /// A condition that has a block of its own; it is true or false.
+    /// Evaluates a condition that has a block of its own. The result is true or false, never
+    /// unknown.
     Shared in TEST { on: On => On, to: Pc => To, shared: u32 => Shared };
-    /// A condition over the elements of a list; it is true or false.
+    /// Evaluates a condition over the elements of a list. The result is true or false, never
+    /// unknown.
     Each in TEST { on: On => On, to: Pc => To, each: u32 => Loop };
-    /// Goes on elsewhere.
+    /// Jumps unconditionally.
     Jump in ANY { to: Pc => To };
-    /// Ends a condition block.
+    /// Ends a condition block with its result.
     Answer in CONDITION { holds: bool };
 
-    /// The route holds: it is chosen.
+    /// Chooses the route, because its condition is true.
     Choose in TABLE { route: RuleId };
-    /// The route holds: the search goes on in another table, and behind this when that chooses nothing.
+    /// Continues the search in `table`, because the route's condition is true. If `table` selects
+    /// nothing, the search resumes at the next instruction.
     Goto in TABLE { route: RuleId, table: TableId => Table };
-    /// No route held; the table has a default.
+    /// Chooses the table's default, because no route's condition is true.
     Default in TABLE { table: TableId => Table };
-    /// No route held, and the default leads to another table.
+    /// Continues the search in the table that the default leads to, because no route's condition is
+    /// true.
     Continue in TABLE { table: TableId => Table };
-    /// No route held, and there is no default.
+    /// Ends the search of a table without a default: no route's condition is true.
     Nothing in TABLE;
 
-    /// A field of the message.
+    /// Loads a field of the message.
     Slot in VALUE { dst: Reg => Register, slot: u32 => Slot };
-    /// A constant.
+    /// Loads a constant.
     Const in VALUE { dst: Reg => Register, constant: u32 => Const };
-    /// The element of the loop at a level.
+    /// Loads the current element of the loop at a nesting level.
     Var in VALUE { dst: Reg => Register, level: u32 => Level };
-    /// The value of another block.
+    /// Loads the value of another block.
     Eval in VALUE { dst: Reg => Register, block: BlockId => Value };
-    /// A field of a value.
+    /// Loads a field of a value.
     Field in VALUE { dst: Reg => Register, base: Reg => Register, key: u32 => String };
-    /// `base[key]`
+    /// Computes `base[key]`.
     Index in VALUE { dst: Reg => Register, base: Reg => Register, key: Reg => Register };
-    /// A value read at certain kinds.
+    /// Reads a value at certain kinds; a value of another kind becomes missing.
     Read in VALUE { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
-    /// A list.
+    /// Builds a list.
     List in VALUE { dst: Reg => Register, items: Registers => Registers };
-    /// An operator that makes a value of two.
+    /// Applies a binary operator.
     Binary in VALUE { op: Op => Operator, dst: Reg => Register, left: Reg => Register, right: Reg => Register };
-    /// An operator that makes a value of one.
+    /// Applies a unary operator.
     Unary in VALUE { op: Op => Operator, dst: Reg => Register, src: Reg => Register };
-    /// A function of the table.
+    /// Calls a built-in function.
     Call in VALUE { function: Function, dst: Reg => Register, args: Registers => Registers };
-    /// `similarity` to a constant text.
+    /// Computes `similarity` to a constant text.
     Similar in VALUE { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
-    /// A function of the embedding program.
+    /// Calls a host function, provided by the embedding program.
     Extern in VALUE { dst: Reg => Register, args: Registers => Registers, function: u32 => Extern };
-    /// The number of elements of a list for which a condition holds.
+    /// Counts the elements of a list for which a condition is true.
     Count in VALUE { dst: Reg => Register, each: u32 => Loop };
-    /// A condition over the elements of a list as a value: the loop's body says which satisfy it, `fails` which fail it.
+    /// Computes a quantifier as a value. The loop's body is true for an element that satisfies the
+    /// condition, the block `fails` for an element that fails it.
     Quantifier in VALUE { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
-    /// A condition as a value: `true`, `false`, or missing when neither block holds.
+    /// Computes a condition as a value: `true`, `false`, or missing if neither block is true.
     Cond in VALUE { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
-    /// Goes on elsewhere when a register holds a value.
+    /// Jumps if a register holds a value that is not missing.
     IfPresent in VALUE { src: Reg => Register, to: Pc => To };
-    /// Goes on elsewhere when a condition does not hold.
+    /// Jumps if a condition is not true.
     IfNot in VALUE { block: BlockId => Condition, to: Pc => To };
-    /// Ends a value block.
+    /// Ends a value block with its value.
     Yield in VALUE { src: Reg => Register };
 }
 
@@ -181,7 +189,7 @@ impl Instr {
         copy.target_mut().map(|to| *to)
     }
 
-    /// The place of the jump's target, to be patched.
+    /// Returns the jump's target for patching.
     pub fn target_mut(&mut self) -> Option<&mut Pc> {
         Some(match self {
             Instr::Int { to, .. }
@@ -200,7 +208,7 @@ impl Instr {
         })
     }
 
-    /// Returns true when what stands behind it is reached only by jumps.
+    /// Returns true if the next instruction can be reached only by a jump.
     pub fn is_end(&self) -> bool {
         matches!(
             self,

@@ -1,26 +1,28 @@
-//! When a test jumps: questions with three answers, and comparisons as sets of orders.
+//! Jump conditions of tests: sets of three-valued results, and comparisons as sets of orderings.
 
 use rulec_lang::operators::Op;
 use rulec_lang::value::Tri;
 use std::cmp::Ordering;
 
-/// On which results of a three-valued test to jump: a set of [`Tri`]s. Four of them occur: each
-/// predicate can be asked for true or for false, and each time one may jump when that holds or when
-/// it does not; unknown counts as not holding both times.
+/// The results of a three-valued test on which to jump: a set of [`Tri`]s.
+///
+/// Four sets occur. A predicate is wanted true or false, and the jump is taken if it has the wanted
+/// result, or if it does not. Unknown never is the wanted result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct On(u8);
 
 impl On {
-    /// Jump when it is true.
+    /// Jump if the result is true.
     pub const TRUE: On = On(1);
-    /// Jump when it is false.
+    /// Jump if the result is false.
     pub const FALSE: On = On(2);
-    /// Jump when it is false or unknown.
+    /// Jump if the result is false or unknown.
     pub const NOT_TRUE: On = On(6);
-    /// Jump when it is true or unknown.
+    /// Jump if the result is true or unknown.
     pub const NOT_FALSE: On = On(5);
 
-    /// Jump `when` the predicate is `want`, or when it is not.
+    /// Returns the set for a jump taken if the predicate has the result `want`; with `when` false,
+    /// if it has not.
     pub fn new(want: bool, when: bool) -> On {
         match (want, when) {
             (true, true) => On::TRUE,
@@ -30,13 +32,13 @@ impl On {
         }
     }
 
-    /// Tells whether to jump.
+    /// Returns true if this result takes the jump.
     #[inline(always)]
     pub fn takes(self, result: Tri) -> bool {
         self.0 & (1 << result as u8) != 0
     }
 
-    /// As written in listings; `?` for what is none of the four.
+    /// Returns the name used in listings; `?` for any other set than the four.
     pub fn spelling(self) -> &'static str {
         match self {
             On::TRUE => "if",
@@ -48,7 +50,7 @@ impl On {
     }
 }
 
-/// A comparison: the set of orders that satisfy it.
+/// A comparison operator: the set of orderings that satisfy it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cmp(u8);
 
@@ -66,7 +68,7 @@ impl Cmp {
     /// `>=`
     pub const GE: Cmp = Cmp(6);
 
-    /// The comparison an operator stands for.
+    /// Returns the comparison of an operator; `None` if the operator is no comparison.
     pub fn of(op: Op) -> Option<Cmp> {
         Some(match op {
             Op::Eq => Cmp::EQ,
@@ -79,25 +81,25 @@ impl Cmp {
         })
     }
 
-    /// The same comparison with its sides changed over.
+    /// Returns the comparison with its operands swapped.
     #[must_use]
     pub fn flipped(self) -> Cmp {
         Cmp((self.0 & 2) | ((self.0 & 1) << 2) | (self.0 >> 2))
     }
 
-    /// The opposite comparison.
+    /// Returns the opposite comparison.
     #[must_use]
     pub fn negated(self) -> Cmp {
         Cmp(!self.0 & 7)
     }
 
-    /// Returns true when an order satisfies it.
+    /// Returns true if the ordering satisfies the comparison.
     #[inline(always)]
     pub fn holds(self, order: Ordering) -> bool {
         self.0 & (1 << (order as i8 + 1)) != 0
     }
 
-    /// As an author writes it; `?` for what is none of the six.
+    /// Returns the operator as authors write it; `?` for any other set than the six.
     pub fn spelling(self) -> &'static str {
         match self {
             Cmp::LT => "<",
@@ -111,27 +113,28 @@ impl Cmp {
     }
 }
 
-/// A comparison and on which of its answers to jump; values that do not compare do not satisfy it.
+/// A comparison, and whether to jump if the comparison is true. It is false for values that do not
+/// compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CmpJump(u8);
 
 impl CmpJump {
-    /// Jump `when` the comparison holds, or when it does not.
+    /// Returns a jump that is taken if the comparison is true; with `when` false, if it is not.
     pub fn new(cmp: Cmp, when: bool) -> CmpJump {
         CmpJump(cmp.0 | (u8::from(when) << 3))
     }
 
-    /// The comparison.
+    /// Returns the comparison.
     pub fn cmp(self) -> Cmp {
         Cmp(self.0 & 7)
     }
 
-    /// Returns true when the jump is taken where the comparison holds.
+    /// Returns true if the jump is taken when the comparison is true.
     pub fn when(self) -> bool {
         self.0 & 8 != 0
     }
 
-    /// Tells whether to jump.
+    /// Returns true if this ordering takes the jump; `None` for values that do not compare.
     #[inline(always)]
     pub fn takes(self, order: Option<Ordering>) -> bool {
         order.is_some_and(|order| self.cmp().holds(order)) == self.when()

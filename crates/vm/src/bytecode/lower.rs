@@ -1,10 +1,12 @@
 //! Lowering: from the normal form to bytecode.
 //!
-//! A condition becomes a chain of tests that jump past what no longer matters. What more than one
-//! condition asks becomes a block of its own, answered once a decision, when that costs more than a
-//! comparison; so code size and time stay in proportion to the normal form, whatever `let`s and
-//! `def`s expand to. Lowering walks with explicit stacks: depth of nesting costs no stack here, and
-//! [`super::verify`](fn@super::verify) limits what it costs at run time.
+//! A condition becomes a chain of tests that jump over tests that no longer matter. A part that
+//! several conditions use becomes a block of its own, evaluated once per decision, if it costs more
+//! than a comparison. So code size and run time grow in proportion to the normal form, whatever
+//! `let`s and `def`s expand to.
+//!
+//! Lowering traverses with explicit stacks, so deep nesting cannot overflow the stack here.
+//! [`super::verify`](fn@super::verify) limits the nesting at run time.
 
 mod cond;
 mod expr;
@@ -25,22 +27,22 @@ use std::sync::Arc;
 use thiserror::Error;
 use uses::UseAnalysis;
 
-/// Why a program has no bytecode. The checker lets none of these pass but the limits.
+/// The reason why a program cannot be lowered. For a checked program, only limits can fail.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LowerError {
     /// A regular expression does not compile.
     #[error("invalid regular expression `{0}`: {1}")]
     Regex(Arc<str>, String),
-    /// More of something than the bytecode can number.
+    /// There are more items of a kind than the bytecode can index.
     #[error("too many {0}")]
     TooLarge(&'static str),
-    /// The normal form refers to what it does not hold, or to itself.
+    /// The normal form refers to an unknown part, or a part contains itself.
     #[error("malformed normal form: {0}")]
     Malformed(&'static str),
 }
 
-/// Turns a program in normal form into bytecode.
+/// Lowers a program in normal form to bytecode.
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
     let uses = UseAnalysis::of(normal)?;
     let mut lowering = Lowering {
@@ -56,7 +58,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
         strings: HashMap::new(),
         texts: HashMap::new(),
     };
-    // Most predicates are tested once, and end in a jump.
+    // Most predicates are tested once, by one instruction that jumps.
     lowering.chunk.instrs.reserve(normal.preds.len() + 2 * program.rules.len());
     slots::lower(program, &mut lowering.chunk)?;
     lowering.chunk.externs = index(program.externs.len(), "host functions")?;
@@ -74,12 +76,12 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     })
 }
 
-/// A number as an index of the bytecode.
+/// Converts a number to an index of the bytecode.
 fn index(number: usize, what: &'static str) -> Result<u32, LowerError> {
     u32::try_from(number).ok().filter(|index| *index != NONE).ok_or(LowerError::TooLarge(what))
 }
 
-/// A place in the code that is not known yet: the jumps to be patched when it is.
+/// A jump target whose address is not known yet: the jumps to be patched.
 #[derive(Clone, Debug, Default)]
 struct Label {
     jumps: SmallVec<[Pc; 6]>,
@@ -100,7 +102,7 @@ struct Lowering<'n> {
 }
 
 impl Lowering<'_> {
-    /// Lowers what a part needs before its users: blocks, predicates, loops.
+    /// Lowers what the users of `part` need: a block, predicate or loop.
     fn part(&mut self, part: Part) -> Result<(), LowerError> {
         match part {
             Part::Expr(expr) => self.prepare_expr(expr),
@@ -124,7 +126,7 @@ impl Lowering<'_> {
         self.emit(instr)
     }
 
-    /// Patches the jumps to a label to go here.
+    /// Patches the jumps to a label with the current address.
     fn bind(&mut self, label: Label) -> Result<(), LowerError> {
         let here = self.here()?;
         for jump in label.jumps {
@@ -178,14 +180,14 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Lowers what is computed beside conditions.
+    /// Lowers the values computed for arguments and destinations, not for conditions.
     fn values(&mut self) -> Result<(), LowerError> {
         let values = &self.normal.values;
         self.chunk.values = values.iter().map(|value| self.operand(*value)).collect::<Result<_, _>>()?;
         Ok(())
     }
 
-    /// The block that answers a condition.
+    /// Returns the block that evaluates a condition, and emits the block if needed.
     fn cond_block(&mut self, cond: CondId) -> Result<BlockId, LowerError> {
         if let Some(block) = self.cond_blocks.get(&cond.0) {
             return Ok(*block);
@@ -209,7 +211,7 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Gives a condition that is worth it a block of its own.
+    /// Emits a block for a condition whose users should share one.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *known_cond(self.normal, id)? {
@@ -223,7 +225,7 @@ impl Lowering<'_> {
             self.chunk.shared.push(Shared { block, memo });
             self.shared.insert(cond, shared);
             if memo {
-                // Loops and values ask for what is kept too, not for the block behind it.
+                // Loops and values should use the memoized result too, not run the block.
                 self.cond_blocks.remove(&cond);
             }
         }

@@ -1,6 +1,8 @@
-//! The part of a rule set that a chunk does not store and running needs: compiled expressions, searchers, automata,
-//! sets. Built when the rules are loaded; searching in any of them allocates nothing. (Expressions are
-//! checked then and compiled when first asked, see [`LazyRegex`].)
+//! Run-time data that a chunk does not store: compiled regular expressions, searchers, automata,
+//! sets.
+//!
+//! They are built when the rules are loaded, and no search in them allocates memory. A regular
+//! expression is then only checked, and compiled at its first use, see [`LazyRegex`].
 
 use crate::bytecode::chunk::{Anchor, Chunk, Keywords, Search};
 use crate::bytecode::lower::LowerError;
@@ -13,12 +15,13 @@ use rulec_lang::value::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// One automaton is faster than a searcher for each from this number of keywords on.
+/// From this number of keywords on, one automaton is faster than a searcher for each keyword.
 pub const AUTOMATON_FROM: usize = 5;
 
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
 
-/// The run-time side of a [`Chunk`]; each vector runs beside the chunk's of the same name.
+/// The run-time data of a [`Chunk`]. Each vector is parallel to the chunk's vector of the same
+/// name.
 #[derive(Debug)]
 pub struct Pools {
     pub keywords: Vec<Matcher>,
@@ -27,11 +30,11 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Builds them; regular expressions are checked unless they, with whether they ignore case, are `known`
-    /// to compile.
+    /// Builds the pools. `known` reports whether a regular expression, given with its case folding,
+    /// is known to compile; such an expression is not checked.
     ///
     /// # Errors
-    /// An invalid regular expression, or an automaton over its limits.
+    /// If a regular expression is invalid, or an automaton exceeds its size limits.
     pub fn build(chunk: &Chunk, known: impl Fn(&Arc<str>, bool) -> bool) -> Result<Pools, LowerError> {
         let member_set = |members: &crate::bytecode::chunk::Members| {
             let list = chunk.consts.get(members.constant as usize).map_or(Value::Missing, |c| c.value());
@@ -52,31 +55,32 @@ impl Pools {
 /// A compiled text predicate.
 #[derive(Debug)]
 pub struct Matcher {
-    /// True when all must be found, else one.
+    /// Whether all items must match, not just one.
     all: bool,
-    /// The longest text, in bytes, that is surely searched within the limits; outside quantifiers.
+    /// Length in bytes up to which any text is searched within the limits, outside quantifiers.
     pub most: u64,
     search: Compiled,
 }
 
-/// The compiled keywords, patterns or expressions of a text predicate.
+/// The compiled keywords, patterns or regular expressions of a text predicate.
 #[derive(Debug)]
 enum Compiled {
-    /// `contains`.
+    /// `contains`: one searcher for each keyword.
     Texts(Box<[Finder<'static>]>),
-    /// `contains any` of many.
+    /// `contains any` with many keywords: one automaton.
     Many(Box<Automaton>),
-    /// `contains word`: a searcher for each, or one for any of many.
+    /// `contains word`: a searcher for each keyword, or one for all of many keywords.
     Words(Box<[WordSearcher<'static>]>),
-    /// `starts_with`.
+    /// `starts_with`: the prefixes.
     Starts(Box<[Box<str>]>),
-    /// `ends_with`, and both of words: the texts and how each is held against a text.
+    /// `ends_with`, and `starts_with` and `ends_with` of words: the texts, and the comparison with
+    /// a text.
     Ends(Box<[Box<str>]>, fn(&str, &str) -> bool),
-    /// `like`.
+    /// `like`: the patterns.
     Globs(Box<[Glob]>),
-    /// `like any`: the patterns without a wildcard, and the others.
+    /// `like any`: the patterns without a wildcard, and the other patterns.
     AnyGlob(Set<Box<str>>, Box<[Glob]>),
-    /// `matches`.
+    /// `matches`: the regular expressions.
     Regexes(Box<[LazyRegex]>),
 }
 
@@ -136,7 +140,8 @@ impl Matcher {
         Ok(Matcher { all: *all, most, search })
     }
 
-    /// Returns true when a text, prepared under the keywords' mode (for `matches`: as it is), does.
+    /// Returns true if the text matches. The text must be normalized for the keywords' text mode,
+    /// except for `matches`.
     #[inline]
     pub fn holds(&self, text: &str) -> bool {
         match &self.search {
@@ -155,7 +160,7 @@ impl Matcher {
         }
     }
 
-    /// The texts of a `starts_with` that asks for one of them.
+    /// Returns the prefixes of a `starts_with` that needs only one of them.
     pub fn prefixes(&self) -> Option<&[Box<str>]> {
         match &self.search {
             Compiled::Starts(words) if !self.all || words.len() == 1 => Some(words),
@@ -163,7 +168,8 @@ impl Matcher {
         }
     }
 
-    /// The keywords of a `contains` that has a searcher for each, and whether all must be found.
+    /// Returns the keywords of a `contains` with a searcher for each, and whether all must be
+    /// found.
     pub fn texts(&self) -> Option<(impl Iterator<Item = &[u8]>, bool)> {
         match &self.search {
             Compiled::Texts(finders) => Some((finders.iter().map(Finder::needle), self.all)),
@@ -171,7 +177,7 @@ impl Matcher {
         }
     }
 
-    /// The searcher of a `contains` of one keyword.
+    /// Returns the searcher of a `contains` with one keyword.
     pub fn one_text(&self) -> Option<&Finder<'static>> {
         match &self.search {
             Compiled::Texts(finders) if finders.len() == 1 => finders.first(),
@@ -179,20 +185,20 @@ impl Matcher {
         }
     }
 
-    /// `all` or `any` of the items.
+    /// Returns true if `all` or any of the items satisfy `holds`, depending on `self.all`.
     #[inline]
     fn quantify<T>(&self, items: &[T], holds: impl FnMut(&T) -> bool) -> bool {
         if self.all { items.iter().all(holds) } else { items.iter().any(holds) }
     }
 }
 
-/// A constant list to look values up in. Texts and integers are the fast cases; for the rest the
-/// list is walked.
+/// A constant list in which values are looked up. Texts and integers are looked up in sets; for
+/// other values the list is searched.
 #[derive(Debug, Default)]
 pub struct MemberSet {
     texts: Set<Box<str>>,
     ints: Set<i64>,
-    /// True when an element is a float, which may equal an integer.
+    /// Whether an element is a float, which may equal an integer.
     floats: bool,
 }
 
@@ -215,7 +221,7 @@ impl MemberSet {
         self.texts.contains(text)
     }
 
-    /// Tells whether an integer is an element; `None` when only walking the list can tell.
+    /// Returns whether an integer is an element; `None` if the list must be searched.
     #[inline]
     pub fn has_int(&self, int: i64) -> Option<bool> {
         let is_there = self.ints.contains(&int);
@@ -227,7 +233,7 @@ impl MemberSet {
 mod tests {
     use super::*;
 
-    /// An occurrence that is no word may overlap one that is.
+    /// An occurrence that is not a word may overlap an occurrence that is one.
     #[test]
     fn overlapping_words_are_found() {
         for extra in [0, AUTOMATON_FROM] {

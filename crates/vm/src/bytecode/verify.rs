@@ -1,10 +1,13 @@
-//! The verifier. It checks all that must hold before bytecode may run, so that the machine can be
-//! simple: every index lies within its pool, every jump goes forward and stays in its block, every
-//! block ends as its kind must, what a block runs stands before it, nesting and jumps between
-//! tables are bounded.
+//! The verifier. It checks everything that must be true before bytecode may run, so that the VM can
+//! be simple:
 //!
-//! Whoever loads bytecode from outside verifies it; that of our own lowering is verified too, since
-//! the limits on nesting are checked nowhere else.
+//! - Every index is within its pool.
+//! - Every jump goes forward and stays within its block.
+//! - Every block ends in an instruction of its kind, and runs only earlier blocks.
+//! - The nesting of blocks and the jumps between tables are bounded.
+//!
+//! Bytecode loaded from outside must be verified. Bytecode from our own lowering is verified too,
+//! because the limits on nesting are checked only here.
 
 use crate::bytecode::chunk::{Block, Check, Chunk, NONE, Operand, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc, Reference, Registers};
@@ -13,38 +16,39 @@ use rulec_lang::operators::Meaning;
 use rulec_sema::resolve::sorted;
 use thiserror::Error;
 
-/// Blocks run each other this deep at most: quantifiers, conditions as values, shared conditions.
+/// Maximum depth of blocks that run each other: quantifiers, conditions as values, shared
+/// conditions.
 pub const MAX_NESTING: u32 = 128;
-/// Tables lead to each other this deep at most.
+/// Maximum length of a chain of jumps from table to table.
 pub const MAX_JUMPS: u32 = 256;
 
-/// Why bytecode may not run.
+/// The reason why bytecode may not run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// Something is numbered that is not there.
+    /// An index is outside its pool.
     #[error("{what} {index} does not exist (at {at})")]
     OutOfBounds { what: &'static str, index: u64, at: At },
     /// A jump does not go forward within its block.
     #[error("jump to {to} leaves its block or goes back (at {at})")]
     Jump { to: Pc, at: At },
-    /// Something is of the wrong kind, or stands where its kind may not.
+    /// An item has the wrong kind, or is in a block where its kind is not allowed.
     #[error("{what} (at {at})")]
     Kind { what: &'static str, at: At },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
     #[error("conditions nest more than {MAX_NESTING} deep")]
     TooDeep,
-    /// Tables lead to each other in a circle, or deeper than [`MAX_JUMPS`].
+    /// Tables lead to each other in a cycle, or in a chain longer than [`MAX_JUMPS`].
     #[error("tables lead to each other in a circle, or more than {MAX_JUMPS} deep")]
     Jumps,
 }
 
-/// A place in the bytecode.
+/// A location in the bytecode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum At {
     #[error("instruction {0}")]
     Instr(Pc),
-    /// An entry of another table of the chunk.
+    /// An entry of another pool of the chunk: the name of the pool's items, and the index.
     #[error("{0} {1}")]
     Entry(&'static str, usize),
 }
@@ -71,7 +75,7 @@ fn require(holds: bool, what: &'static str, at: At) -> Result<(), VerifyError> {
 }
 
 impl Verifier<'_> {
-    /// Verifies how messages are read, and the pools of constants.
+    /// Verifies the data for reading messages, and the pools of constants.
     fn data(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, object) in chunk.objects.iter().enumerate() {
@@ -109,7 +113,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Verifies the predicates, and what else refers to operands and blocks.
+    /// Verifies the predicates, values, loops and shared conditions, which refer to operands and
+    /// blocks.
     fn users(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, pred) in chunk.preds.iter().enumerate() {
@@ -174,7 +179,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// The blocks: together they are all the code, each runs only earlier ones.
+    /// Verifies the blocks: together they cover the code without a gap, and each runs only earlier
+    /// blocks.
     fn blocks(&self) -> Result<(), VerifyError> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.chunk.blocks.len());
         let mut start = 0;
@@ -212,7 +218,7 @@ impl Verifier<'_> {
         require(start as usize == self.chunk.instrs.len(), "code outside blocks", At::Instr(start))
     }
 
-    /// The blocks that an instruction runs by an operand.
+    /// Visits the blocks that an instruction runs through an operand.
     fn each_block(
         &self,
         reference: Reference,
@@ -239,7 +245,7 @@ impl Verifier<'_> {
         operands.into_iter().filter_map(of_operand).chain(block).try_for_each(visit)
     }
 
-    /// Verifies what an operand of an instruction refers to.
+    /// Verifies the target of an instruction's operand.
     fn reference(&self, reference: Reference, pc: Pc, block: &Block) -> Result<(), VerifyError> {
         let (chunk, at) = (self.chunk, At::Instr(pc));
         match reference {
@@ -268,7 +274,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Each table's routes lie in its block one behind the other; the jumps between tables end.
+    /// Verifies that the routes of each table follow each other in its block, and that jumps
+    /// between tables end.
     fn tables(&self) -> Result<(), VerifyError> {
         let chunk = self.chunk;
         for (id, table) in chunk.tables.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! The way in which each route of a table is found: by a key, or by bits of its values.
+//! The access path of each route of a table: by a key, or by a bitmap index on its values.
 //!
-//! A key must be necessary for its routes and rare. Of the ways a condition offers, the cheapest is
-//! taken: how likely a message holds the key, times how many routes could be found by it. Judging a
-//! literal by the whole rule set instead of by its length is what keeps posting lists short. A value that would be looked
-//! up in every message for the keys of few routes is not worth that: these are found otherwise.
+//! A key must be necessary for its routes, and rare. A condition may offer several keys; the
+//! cheapest is taken. Its cost is the probability that a message has the key, times the number of
+//! routes that could use the key. Judging a literal by the whole rule set, and not by its length,
+//! keeps posting lists short. An attribute that would be looked up in every message for the keys of
+//! few routes is not worth its cost; these routes get another access path.
 
 use super::atom::{Atom, Atoms, SetId};
 use super::attribute::Class;
@@ -12,38 +13,41 @@ use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key that fewer messages hold is taken, whatever bits can tell.
+/// A key of lower probability is always taken, without considering bits.
 const RARE: f64 = 0.01;
-/// A key that this share of messages holds tells nothing.
+/// A key of this or a higher probability is not selective.
 const USELESS: f64 = 0.5;
-/// Conditions with more ways than this to be found are not searched to the end.
+/// Maximum number of key choices that are collected for one condition.
 const MAX_WAYS: usize = 64;
-/// A value that keys of so many routes ask for is looked up in any case.
+/// From this number of routes on, an attribute is looked up for their keys in any case.
 const MANY: usize = 64;
-/// A table of fewer routes is seldom looked up.
+/// In tables with fewer routes, lookups for few keys are not avoided.
 const FEW_ROUTES: usize = 32;
-/// A table that looks up more texts and values than this goes over the fields that a message has.
+/// Tables that look up more texts and values than this read the fields that a message has.
 const FEW_VALUES: usize = 24;
 
-/// The share of messages for which the bits of a value are asked: those before may leave no route over.
+/// Probability that a column of bits is read; earlier columns may already rule out all routes.
 const ASKED: f64 = 0.5;
 
-/// True when a table that looks up so many texts and values goes over the fields that a message has.
+/// True if a table with this number of texts and values reads the fields that a message has,
+/// instead of looking up each.
 pub(super) fn goes_over_fields(texts: usize, values: usize) -> bool {
     texts + values > FEW_VALUES
 }
 
-/// One way to find a route: sets of which one holds whenever its condition does.
+/// A key choice for a condition: sets of atoms, at least one of which is true if the condition is
+/// true.
 pub(super) type Way = Vec<SetId>;
 
-/// The way in which a route is found.
+/// The access path of a route.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Access {
-    /// By keys, of which a message must hold one.
+    /// By keys, of which a message must have one.
     Keys(Way),
-    /// By the bits of the values it looks at, those of each of its alternatives.
+    /// By the bitmap columns of the values that the route tests, for each of the route's
+    /// alternatives.
     Bits(Vec<ValueRanges>),
-    /// Nothing rules it out.
+    /// Nothing rules the route out.
     Always,
 }
 
@@ -52,20 +56,20 @@ impl Access {
         if let Access::Keys(way) = self { way } else { &[] }
     }
 
-    /// The values whose bits tell of a route, some twice.
+    /// Returns the attributes whose bits are read for the route; some may repeat.
     fn of_bits(&self) -> impl Iterator<Item = u32> {
         let alternatives = if let Access::Bits(alternatives) = self { &alternatives[..] } else { &[] };
         alternatives.iter().flatten().map(|(value, _)| *value)
     }
 }
 
-/// Chooses how routes are found.
+/// Chooses the access paths of routes.
 pub(super) struct Accesses<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
     sets: Vec<&'n [Atom]>,
     pub ranges: RangeAnalysis<'n>,
-    /// For each set how many routes could be found by it.
+    /// For each set, the number of routes that could use it as a key.
     used: Vec<u32>,
 }
 
@@ -89,14 +93,15 @@ impl<'n> Accesses<'n> {
         accesses
     }
 
-    /// The way in which each route of a table is found.
+    /// Returns the access path of each route of a table.
     pub fn of_table(&self, routes: &[NRoute]) -> Vec<Access> {
         let mut chosen: Vec<(Access, f64)> = routes.iter().map(|route| self.access(route, &[])).collect();
         self.look_less_up(routes, &mut chosen);
         chosen.into_iter().map(|(access, _)| access).collect()
     }
 
-    /// Finds routes in other ways where a value is looked up for the keys of so few that this is cheaper.
+    /// Avoids attributes that are looked up for the keys of few routes. The routes get other access
+    /// paths, if these are cheaper.
     fn look_less_up(&self, routes: &[NRoute], chosen: &mut [(Access, f64)]) {
         let mut found_by: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut in_bits, mut subjects) = (BTreeSet::new(), BTreeSet::new());
@@ -105,7 +110,8 @@ impl<'n> Accesses<'n> {
             self.values(access.keys()).for_each(|value| found_by.entry(value).or_default().push(at));
             in_bits.extend(access.of_bits());
         }
-        // A value that the message lacks costs little where its fields are gone over, and few routes are tried in order.
+        // If the message's fields are read one by one, an absent value costs little; and few routes
+        // are tried in order.
         if goes_over_fields(subjects.len(), found_by.len()) || routes.len() < FEW_ROUTES {
             return;
         }
@@ -140,7 +146,7 @@ impl<'n> Accesses<'n> {
         }
     }
 
-    /// The values that are looked up for keys, some twice.
+    /// Returns the attributes that are looked up for keys; some may repeat.
     fn values(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             Atom::Class(value, _) | Atom::Element(value, _) => Some(*value),
@@ -148,7 +154,7 @@ impl<'n> Accesses<'n> {
         })
     }
 
-    /// The subjects whose texts are scanned for keys, some twice.
+    /// Returns the subjects whose texts are scanned for keys; some may repeat.
     fn subjects(&self, way: &[SetId]) -> impl Iterator<Item = u32> {
         way.iter().flat_map(|set| self.sets[*set as usize]).filter_map(|atom| match atom {
             Atom::Literal(subject, _) => Some(*subject),
@@ -156,7 +162,7 @@ impl<'n> Accesses<'n> {
         })
     }
 
-    /// The ways in which a condition can be found.
+    /// Collects the key choices for a condition.
     fn ways(&self, cond: CondId, into: &mut Vec<Way>) {
         if into.len() >= MAX_WAYS {
             return;
@@ -180,7 +186,7 @@ impl<'n> Accesses<'n> {
                 way.dedup();
                 into.push(way);
             }
-            // What must not hold has no key, nor has a walk over elements.
+            // Negations and loops over elements have no key.
             NCond::Test { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
         }
     }
@@ -189,14 +195,16 @@ impl<'n> Accesses<'n> {
         way.iter().map(|set| self.atoms.likelihood[*set as usize]).sum::<f64>().min(1.0)
     }
 
-    /// The cost of following a way: how often, times how many routes could be found by it.
+    /// Returns the cost of a key choice: for each set, its probability times the number of its
+    /// routes.
     fn cost(&self, way: &Way) -> f64 {
         let cost =
             |set: &SetId| self.atoms.likelihood[*set as usize] * f64::from(1 + self.used[*set as usize]);
         way.iter().map(cost).sum()
     }
 
-    /// The way in which a route is found without keys of some values, and what it costs a message: a guess in nanoseconds.
+    /// Returns the cheapest access path of a route that uses no key of the attributes in
+    /// `given_up`, and its estimated cost per message in nanoseconds.
     fn access(&self, route: &NRoute, given_up: &[u32]) -> (Access, f64) {
         let mut ways = Vec::new();
         self.ways(route.cond, &mut ways);
@@ -208,12 +216,12 @@ impl<'n> Accesses<'n> {
             false => self.ranges.alternatives(route.cond),
         };
         let share = if alternatives.is_empty() { 1.0 } else { self.share(&alternatives) };
-        // Values that are not in its key narrow a route down either way.
+        // The values that are not in the key narrow the routes down with either access path.
         let tried = share * (cost::TRY + cost::condition(self.normal, route.cond));
         let (by_key, by_bits) = (likelihood * (cost::GUARD + tried), cost::BITS + tried);
         match best.filter(|_| likelihood < USELESS) {
             Some(best) if alternatives.is_empty() || by_key < by_bits => {
-                // The share tells of a key that is a value already.
+                // If the key tests a value, `share` already includes the key's selectivity.
                 let is_value = |set: &SetId| matches!(self.sets[*set as usize], [Atom::Class(..)]);
                 let told = !alternatives.is_empty() && best.iter().all(is_value);
                 let cost = if told { likelihood * cost::GUARD + tried } else { by_key };
@@ -224,7 +232,7 @@ impl<'n> Accesses<'n> {
         }
     }
 
-    /// The share of messages that the values of a route's alternatives leave over.
+    /// Returns the share of messages that the value ranges of a route's alternatives let pass.
     fn share(&self, alternatives: &[ValueRanges]) -> f64 {
         let of = |(attribute, ranges): &(u32, Vec<(Class, Class)>)| -> f64 {
             let shares = &self.atoms.attributes[*attribute as usize].shares;

@@ -1,6 +1,5 @@
-//! The atoms that can be looked up in a message, and the necessary conditions that predicates make of them. A
-//! *set* is a predicate's condition: of its atoms at least one is there whenever the predicate is
-//! true.
+//! Atoms: what can be looked up in a message. A *set* of atoms is a necessary condition of a
+//! predicate: whenever the predicate is true, the message has at least one atom of the set.
 
 use super::attribute::{Class, Classes, Number, Simple};
 use super::edges;
@@ -15,13 +14,13 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use rulec_sema::normal::Normal;
 
-/// A number for each distinct set of atoms.
+/// Id of a distinct set of atoms.
 pub type SetId = u32;
 
-/// Something that is looked up in a message.
+/// A fact that can be looked up in a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Atom {
-    /// A literal in a subject's text.
+    /// A literal in a subject's text: subject and literal id.
     Literal(u32, u32),
     /// The equivalence class of an attribute's value.
     Class(u32, Class),
@@ -34,49 +33,50 @@ pub enum Atom {
 pub struct Subject {
     pub operand: Operand,
     pub pred: u32,
-    /// True when the text is folded before it is scanned; literals are then folded too.
+    /// Whether the text is folded before the scan; then literals are folded too.
     pub fold: bool,
-    /// True when some literal is looked for in the text as it came, folded or not.
+    /// Whether some literal is searched in the text without Unicode normalization, folded or not.
     pub plain: bool,
-    /// The normalising modes in which it is scanned as well, where that makes a difference.
+    /// The normalizing text modes in which the text is scanned, in addition.
     pub modes: Vec<TextMode>,
-    /// The literals by where they must stand.
+    /// The id of each literal, by its anchor and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
 impl Subject {
-    /// The modes under which the text is scanned.
+    /// Returns the modes in which the text is scanned.
     pub fn forms(&self) -> impl Iterator<Item = TextMode> {
         let own = self.plain.then_some(TextMode { fold: self.fold, form: Form::None });
         own.into_iter().chain(self.modes.iter().copied())
     }
 }
 
-/// A way to look at a value.
+/// A value that is looked up, read in one text mode.
 #[derive(Debug)]
 pub struct Attribute {
     pub operand: Operand,
     pub pred: u32,
-    /// The form in which its texts are prepared.
+    /// The form in which the value's texts are normalized.
     pub mode: TextMode,
     pub classes: Classes,
     pub shares: Shares,
 }
 
-/// The literals that tell a predicate's answer.
+/// The literals that decide a predicate.
 #[derive(Clone, Debug)]
 pub struct Literals {
-    /// The subject they are looked for in.
+    /// The subject in which the literals are searched.
     pub subject: u32,
-    /// Their numbers there, in groups: of each group one is needed. The last of a group is marked by [`LAST`].
+    /// The literal ids, in groups. One literal of each group is required. [`LAST`] marks the last
+    /// of a group.
     pub numbers: Vec<u32>,
-    /// True when what is needed is also enough, in a text of the predicate's own mode.
+    /// Whether the required literals are also sufficient, in a text of the predicate's own mode.
     pub exact: bool,
-    /// True when that mode leaves texts as they are.
+    /// Whether the predicate's mode leaves texts unchanged.
     pub plain: bool,
 }
 
-/// Marks the number of a literal that is the last of its group.
+/// Flag on the id of a literal that is the last of its group.
 pub const LAST: u32 = 1 << 31;
 
 /// The atoms that an index over a rule set looks up.
@@ -87,19 +87,20 @@ pub struct Atoms<'c> {
     pub attributes: Vec<Attribute>,
     subject_of: HashMap<Operand, u32>,
     attribute_of: HashMap<(Operand, TextMode), u32>,
-    /// For each predicate the test and the attribute, where it is a simple one.
+    /// For each predicate, its test and attribute if the predicate is a simple test.
     simples: Vec<Option<(Simple, u32)>>,
     sets: HashMap<Box<[Atom]>, SetId, foldhash::fast::FixedState>,
-    /// For each set how likely a message holds one of its atoms, from 0 to 1: a guess.
+    /// For each set, the estimated probability that a message has one of its atoms.
     pub likelihood: Vec<f64>,
-    /// For each predicate the sets that are all necessary for it to be true.
+    /// For each predicate, its sets. If the predicate is true, each of its sets has an atom in the
+    /// message.
     sets_of: Vec<Option<Box<[SetId]>>>,
-    /// For each predicate the literals that answer it.
+    /// For each predicate, the literals that decide it.
     pub literals: Vec<Option<Literals>>,
 }
 
-/// True when an operand can be looked at before it is known that a condition asks for it: it depends
-/// on the message alone, is cheap, and calls nothing of the embedding program.
+/// True if an operand may be evaluated before a condition needs it: it depends only on the message,
+/// is cheap, and calls no host function.
 fn can_be_looked_at(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,
@@ -130,7 +131,7 @@ fn is_cheap(chunk: &Chunk, block: BlockId, depth: u32) -> bool {
 }
 
 impl<'c> Atoms<'c> {
-    /// Reads the predicates of a rule set.
+    /// Collects the atoms of a rule set's predicates.
     pub fn of(normal: &Normal, chunk: &'c Chunk) -> Atoms<'c> {
         let mut atoms = Atoms {
             chunk,
@@ -156,7 +157,7 @@ impl<'c> Atoms<'c> {
         atoms
     }
 
-    /// The probability that a message holds an atom of each set: guesses, from what all predicates look for.
+    /// Returns the estimated probability of each set, based on all atoms that predicates look up.
     fn likelihoods(&self) -> Vec<f64> {
         let literals = self.literals_by_number();
         let mut elements: Vec<HashSet<&str, foldhash::fast::FixedState>> = Vec::new();
@@ -171,7 +172,7 @@ impl<'c> Atoms<'c> {
                 literal_likelihood(literals[*subject as usize][*number as usize].1)
             }
             Atom::Class(attribute, class) => self.attributes[*attribute as usize].shares.of_named(*class),
-            // A list has one or two elements of those that rules ask for.
+            // Assumes that a list has one or two of the elements that rules name.
             Atom::Element(attribute, _) => 1.5 / (elements[*attribute as usize].len() + 4) as f64,
         };
         let mut likelihoods = vec![0.0; self.sets.len()];
@@ -181,12 +182,13 @@ impl<'c> Atoms<'c> {
         likelihoods
     }
 
-    /// The sets that are all necessary for a predicate to be true: any one of them will do as a key.
+    /// Returns the sets that are each necessary for a predicate to be true. Any one of the sets can
+    /// be a key.
     pub fn sets(&self, pred: u32) -> &[SetId] {
         self.sets_of.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// The atoms of each set, by number.
+    /// Returns the atoms of each set, by set id.
     pub fn atoms_of_sets(&self) -> Vec<&[Atom]> {
         let mut all: Vec<&[Atom]> = vec![&[]; self.sets.len()];
         for (atoms, id) in &self.sets {
@@ -195,7 +197,7 @@ impl<'c> Atoms<'c> {
         all
     }
 
-    /// For each attribute the values that its tests name, by class, as an author writes them.
+    /// Returns, for each attribute, the constants of its tests by class, as an author writes them.
     pub fn names_of_classes(&self) -> Vec<HashMap<Class, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simples.iter().flatten() {
@@ -211,7 +213,7 @@ impl<'c> Atoms<'c> {
         names
     }
 
-    /// For each subject its literals and where they stand, by number.
+    /// Returns, for each subject, its literals with their anchors, by literal id.
     pub fn literals_by_number(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut all = Vec::new();
         for subject in &self.subjects {
@@ -224,12 +226,12 @@ impl<'c> Atoms<'c> {
         all
     }
 
-    /// A field of the message as an author writes it.
+    /// Returns the name of a field of the message, as an author writes it.
     pub fn slot_name(&self, slot: rulec_sema::hir::SlotId) -> &str {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// The test and the attribute of a predicate that one value's class answers.
+    /// Returns the simple test and the attribute of a predicate, if the predicate is a simple test.
     pub fn simple(&self, pred: u32) -> Option<&(Simple, u32)> {
         self.simples.get(pred as usize)?.as_ref()
     }
@@ -279,7 +281,7 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// The literals that the texts of a predicate must hold.
+    /// Returns the prefilters of a predicate.
     fn prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -290,7 +292,8 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// The mode in which a predicate's literals are looked for; expressions read texts as they are.
+    /// Returns the mode in which a predicate's literals are searched; regular expressions read
+    /// unchanged texts.
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -337,14 +340,14 @@ impl<'c> Atoms<'c> {
         }
     }
 
-    /// A value that is one of few.
+    /// Returns the set of a test that compares a value with one or a few constants.
     fn class_set(&mut self, pred: usize) -> Option<SetId> {
         let (simple, attribute) = self.simples[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<Atom> = match simple {
             Simple::Compare(Cmp::EQ, number) => vec![Atom::Class(*attribute, classes.of(&number.value()))],
             Simple::Text(text) => vec![Atom::Class(*attribute, classes.of_named(text)?)],
-            // What only the test can tell of times, lists and dicts makes no key.
+            // Only the test can compare times, lists and dicts, so they make no key.
             Simple::In(members) if members.bools == [false, false] && self.only_scalars(pred) => {
                 let texts = members.texts.iter().filter_map(|text| classes.of_named(text));
                 let numbers = members.numbers.iter().map(|number| classes.of(&number.value()));
@@ -355,8 +358,8 @@ impl<'c> Atoms<'c> {
         Some(self.set(atoms))
     }
 
-    /// True when all elements of the list on a predicate's right are texts and numbers, and its value
-    /// on the left is none that equals a text in its own way.
+    /// True if all elements of the predicate's list are texts or numbers, and the left value cannot
+    /// be a time. A time equals texts in several notations.
     fn only_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let Check::Members(id) = pred.check else { return false };
@@ -378,7 +381,8 @@ impl<'c> Atoms<'c> {
         let all = keywords.all && prefilters.len() > 1;
         let (mode, literal_mode) = (info.mode, self.literal_mode(pred));
         let is_list = keywords.search.finds_elements() && kinds.overlaps(KindSet::LIST);
-        // An element equals the whole keyword, of which a text need only hold what is in all.
+        // An element must equal the whole keyword, while a text need only contain the shared part
+        // of all keywords.
         let words: Vec<Box<str>> =
             keywords.words.iter().map(|word| (&*keywords.mode.prepare(word)).into()).collect();
         let operand = info.left;
@@ -389,7 +393,7 @@ impl<'c> Atoms<'c> {
         let subject = subject.filter(|_| kinds.overlaps(KindSet::STRING));
         let attribute = is_list.then(|| self.attribute(pred as u32, operand, mode.text));
         let mut found = Vec::new();
-        // True when each literal is looked for where it must stand alone.
+        // Whether each literal is searched at the position that its prefilter requires.
         let mut placed = true;
         let mut sets = Vec::new();
         for (at, prefilter) in prefilters.iter().enumerate() {
@@ -424,7 +428,7 @@ impl<'c> Atoms<'c> {
         }
         if let Some(at) = subject {
             let subject = &self.subjects[at as usize];
-            // A literal found in the folded text may stand in other letters in the text itself.
+            // A literal found in the folded text may have different case in the text itself.
             let told = literal_mode.form != Form::None
                 || literal_mode.fold
                 || !subject.fold
@@ -448,8 +452,8 @@ impl<'c> Atoms<'c> {
     }
 }
 
-/// The probability that a text of a sentence or two holds a literal: a guess from its length, in which a
-/// Chinese character counts as a short word.
+/// Returns the estimated probability that a text of a sentence or two contains a literal. It
+/// depends on the literal's length, in which a Chinese character counts like a short word.
 fn literal_likelihood(literal: &str) -> f64 {
     let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();
     match weight {

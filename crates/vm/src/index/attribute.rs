@@ -1,6 +1,6 @@
-//! Attributes: what conditions look at, and the equivalence classes its values fall into. An attribute is
-//! an operand read in one way; two values of one class answer every simple test of it alike. So a message's
-//! value has to be looked up once, whatever the number of tests.
+//! Attributes: the values that conditions test, and their equivalence classes. An attribute is an
+//! operand read in one text mode. All values of a class give the same result in every simple test.
+//! So a message's value is looked up once, whatever the number of tests.
 
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::Cmp;
@@ -12,7 +12,7 @@ use rulec_sema::normal::Ask;
 use std::cmp::Ordering;
 use std::slice;
 
-/// A number of a rule, ordered like numbers of messages.
+/// A number in a rule. Numbers in rules and messages have one common order.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     Int(i64),
@@ -40,29 +40,29 @@ impl Number {
     }
 }
 
-/// A test whose answer follows from the class of one value.
+/// A test whose result depends only on the class of one value.
 #[derive(Clone, Debug)]
 pub enum Simple {
     Truth,
     Missing,
     Compare(Cmp, Number),
     Bool(bool),
-    /// Equality with a text, prepared in the attribute's mode.
+    /// Equality with a text, normalized for the attribute's mode.
     Text(Box<str>),
     In(Members),
 }
 
-/// The elements of a list that a value is looked up in.
+/// The elements of a list in which a value is looked up.
 #[derive(Clone, Debug, Default)]
 pub struct Members {
     pub texts: Vec<Box<str>>,
     pub numbers: Vec<Number>,
-    /// Two flags: `false` is an element, `true` is one.
+    /// Whether `false` is an element, and whether `true` is.
     pub bools: [bool; 2],
 }
 
 impl Simple {
-    /// A predicate as a simple test, with the mode that texts are read in.
+    /// Returns a predicate as a simple test, with the text mode; `None` if it is not simple.
     pub fn of(chunk: &Chunk, pred: u32) -> Option<(Simple, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
@@ -98,7 +98,7 @@ impl Simple {
         }
     }
 
-    /// The texts that it tells from others.
+    /// Returns the constant texts of the test.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
             Simple::Text(text) => slice::from_ref(text),
@@ -108,7 +108,7 @@ impl Simple {
         texts.iter().map(|text| &**text)
     }
 
-    /// The numbers that it tells from others.
+    /// Returns the constant numbers of the test.
     pub fn numbers(&self) -> impl Iterator<Item = Number> {
         let numbers = match self {
             Simple::Compare(_, number) => slice::from_ref(number),
@@ -119,46 +119,48 @@ impl Simple {
     }
 }
 
-/// A class of values of one attribute: the first are fixed, then come texts, then numbers.
+/// An equivalence class of an attribute's values: first the fixed classes, then texts, then
+/// numbers.
 pub type Class = u32;
 
-/// No value.
+/// The class of a missing value.
 pub const MISSING: Class = 0;
-/// `false`; `true` follows.
+/// The class of `false`; the class of `true` follows.
 const FALSE: Class = 1;
-/// A value whose answers only the tests themselves can give: times, lists, dicts.
+/// The class of times, lists and dicts, for which only the test itself gives the result.
 pub const OTHER: Class = 3;
-/// A text that no test names; the named ones follow.
+/// The class of a text that is no constant of a test. The classes of such constants follow.
 const TEXT: Class = 4;
 
-/// The classes of an attribute. Between two neighbouring numbers of the tests, and before and behind all,
-/// lies a class of its own.
+/// The classes of an attribute. Each number in a test has a class, as has each interval between two
+/// neighbouring numbers, before the first and after the last.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
     texts: Texts,
     numbers: Vec<Number>,
-    /// The numbers as floats, when they are the same as such.
+    /// The numbers as floats, if floats represent all of them exactly.
     floats: Option<Floats>,
 }
 
-/// Floats in order, in buckets of equal width: a number is looked for in its own alone.
+/// Sorted floats in buckets of equal width, so that a number is searched in one bucket only.
 #[derive(Clone, Debug, Default)]
 struct Floats {
     values: Box<[f64]>,
-    /// The least.
+    /// The smallest value.
     first: f64,
-    /// Buckets for each unit.
+    /// Number of buckets per unit.
     scale: f64,
-    /// The number of the last bucket.
+    /// Index of the last bucket, as a float.
     last: f64,
-    /// The first value of each bucket, and the end of the last one.
+    /// Index of the first value of each bucket, and the end of the last bucket.
     starts: Box<[u32]>,
 }
 
-/// Beside so large a number no fraction has room, so that the lowest bits are those of a whole number.
+/// Adding this number to a float rounds away its fraction, and puts the integer into the lowest
+/// bits.
 const WHOLE: f64 = (1_u64 << 52) as f64;
 
-/// More buckets would hardly save a comparison, and lie in more memory.
+/// Maximum number of buckets; more would save hardly any comparison, but take more memory.
 const MOST_BUCKETS: usize = 256;
 
 impl Floats {
@@ -179,18 +181,19 @@ impl Floats {
         floats
     }
 
-    /// The bucket of a number, which is never below that of a smaller one, however it is rounded: so those of earlier
-    /// buckets are smaller, and those of later ones greater.
+    /// Returns the bucket of a number. The function is monotonic even after rounding. So all values
+    /// in earlier buckets are smaller, and all values in later buckets are greater.
     #[inline(always)]
     fn bucket(&self, float: f64) -> usize {
         let at = (float - self.first) * self.scale;
         let at = if at > 0.0 { at } else { 0.0 };
         let at = if at < self.last { at } else { self.last };
-        // The whole number next to it: a cast takes three times as long, since it knows what to do beyond the limits.
+        // Rounds to an integer. A cast takes three times as long, because it handles values out of
+        // range.
         (at + WHOLE).to_bits() as u32 as usize
     }
 
-    /// The number of values below a number, and whether it is one of them.
+    /// Returns how many values are below a number, and whether the number is one of the values.
     #[inline(always)]
     fn place(&self, float: f64) -> (usize, bool) {
         let bucket = self.bucket(float);
@@ -202,17 +205,17 @@ impl Floats {
     }
 }
 
-/// Integers of no greater size are floats exactly.
+/// Integers up to this magnitude are exactly floats.
 const EXACT: i64 = 1 << 53;
 
-/// An integer as the float it equals.
+/// Returns an integer as a float; `None` if the float might not be exact.
 #[inline]
 fn exact(int: i64) -> Option<f64> {
     (-EXACT..=EXACT).contains(&int).then_some(int as f64)
 }
 
 impl Classes {
-    /// The classes that tests which name these texts and numbers tell apart.
+    /// Builds the classes from the constants of tests.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = Number>,
@@ -241,17 +244,17 @@ impl Classes {
         TEXT + 1 + self.texts.len() as Class
     }
 
-    /// One more than the last class.
+    /// Returns the number of classes.
     pub fn end(&self) -> Class {
         self.first_number() + 2 * self.numbers.len() as Class + 1
     }
 
-    /// The number of values that the tests name.
+    /// Returns the number of distinct constants in the tests.
     pub fn named(&self) -> usize {
         self.texts.len() + self.numbers.len()
     }
 
-    /// The class of a value; of a text when it has been prepared.
+    /// Returns the class of a value. A text must be normalized.
     #[inline(always)]
     pub fn of(&self, value: &Value<'_>) -> Class {
         match value {
@@ -263,8 +266,8 @@ impl Classes {
         }
     }
 
-    /// The place of a number among those of the tests: `2 * i + 1` at the one of that place, even
-    /// numbers between them.
+    /// Returns the position of a number among the numbers of the tests: `2 * i + 1` for the `i`-th
+    /// number, and even positions between them.
     #[inline(always)]
     fn place(&self, value: &Value<'_>) -> Class {
         let float = match value {
@@ -281,7 +284,7 @@ impl Classes {
         }
     }
 
-    /// The same where some number is no float exactly.
+    /// Returns the position if some number is not exactly a float.
     #[inline(never)]
     fn place_exactly(&self, value: Value<'_>) -> Class {
         let below = self.numbers.partition_point(|number| number.order(value).is_lt());
@@ -289,20 +292,21 @@ impl Classes {
         2 * below as Class + Class::from(equal)
     }
 
-    /// The class of a text that has been prepared.
-    // By itself, so that a number does not pay for it.
+    /// Returns the class of a normalized text.
+    // A separate function, so that numbers do not pay for it.
     #[inline(never)]
     pub fn of_text(&self, text: &[u8]) -> Class {
         self.texts.get(text).unwrap_or(TEXT)
     }
 
-    /// The class of a text that a test names.
+    /// Returns the class of a text that is a constant of a test; `None` for any other text.
     #[inline(always)]
     pub fn of_named(&self, text: &str) -> Option<Class> {
         self.texts.get(text.as_bytes())
     }
 
-    /// The answer of a test for the values of a class; `None` when only the test itself can tell.
+    /// Returns the result of a test for the values of a class; `None` if the result depends on the
+    /// value.
     pub fn answer(&self, test: &Simple, class: Class) -> Option<Tri> {
         if class == OTHER {
             return match test {
@@ -313,7 +317,7 @@ impl Classes {
         let bool = (FALSE..=FALSE + 1).contains(&class).then_some(class == FALSE + 1);
         let order = class.checked_sub(self.first_number());
         let text = class >= TEXT && order.is_none();
-        // Where a number of the test stands, as a class of numbers.
+        // The position of a test's number, in the same scale as `order`.
         let place = |number: Number| self.place(&number.value());
         Some(match test {
             Simple::Missing => (class == MISSING).into(),
@@ -334,7 +338,8 @@ impl Classes {
         })
     }
 
-    /// The classes at which the answer of a test may change: it is the same from each to the next.
+    /// Adds the classes at which the result of a test may change. From each to the next the result
+    /// is the same.
     pub fn changes(&self, test: &Simple, into: &mut Vec<Class>) {
         into.extend([MISSING, FALSE, FALSE + 1, OTHER, TEXT, self.first_number()]);
         for text in test.texts() {
@@ -353,7 +358,7 @@ impl Classes {
 mod tests {
     use super::*;
 
-    /// The answer of the operators.
+    /// Returns the result of a test by the operators' own functions.
     fn expected(test: &Simple, value: Value<'_>) -> Tri {
         match test {
             Simple::Truth => rulec_lang::operators::implementations::truth(value),
@@ -374,7 +379,7 @@ mod tests {
         }
     }
 
-    /// A class answers a test as the operators do for every value in it.
+    /// A class gives the same result as the operators for every value in the class.
     #[test]
     fn a_class_answers_like_its_values() {
         let members = |texts: &[&str], numbers: &[Number], bools| {
@@ -415,7 +420,7 @@ mod tests {
             Value::Float(huge as f64),
             Value::Float(-0.0),
         ];
-        // With the large integer the numbers are compared as they are, without it as floats.
+        // With the large integer, numbers are compared exactly; without it, as floats.
         for tests in
             [&tests[..], &tests.iter().filter(|t| t.numbers().all(exact_number)).cloned().collect::<Vec<_>>()]
         {
@@ -432,7 +437,7 @@ mod tests {
                         Some(expected(test, value)),
                         "{test:?} {value:?}"
                     );
-                    // From one change to the next the answer is the same.
+                    // From one change to the next the result is the same.
                     let start =
                         *changes.iter().filter(|change| **change <= class).max().expect("the first class");
                     assert_eq!(
@@ -447,7 +452,8 @@ mod tests {
         }
     }
 
-    /// Numbers near each other and far apart, and those between them.
+    /// Compares bucket lookup with a plain search, for numbers near each other, far apart and in
+    /// between.
     #[test]
     fn a_number_is_placed_as_by_comparing_with_all() {
         let spread = (0..500).map(|n| f64::from(n) * 0.7 - 100.0);

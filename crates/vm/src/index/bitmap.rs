@@ -1,61 +1,70 @@
-//! Many routes at once: for each attribute that enough of them test, one bit a route and equivalence class of
-//! values, set unless the class rules the route out. The bits of a message's classes, joined by
-//! `and`, leave the routes that only their whole conditions can decide.
+//! A bitmap index: rules out many routes at once.
 //!
-//! The contract: a route whose condition holds is never ruled out. Letting one pass that does not
-//! hold is always right.
+//! For each attribute that enough routes test, there is one bit per route and equivalence class of
+//! values. The bit is set unless the class rules the route out. Intersecting the rows of a
+//! message's classes leaves the candidate routes, whose whole conditions must be evaluated.
+//!
+//! The contract: a route whose condition is true is never ruled out. Letting a route pass whose
+//! condition is false is always correct.
 
 use super::attribute::Class;
 use super::ranges::{Ranges, ValueRanges};
 use std::ops::Range;
 
-/// Routes, a bit each.
+/// Routes with one bit each, and the columns that rule them out.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
-    /// Their ranks in the table; one with alternatives stands there for each of them. They ascend, and where there are
-    /// blocks the ranks of each block lie below those of the next.
+    /// Rank in the table of each bit's route; a route with alternatives has a bit for each.
+    /// Ascending, unless there are blocks: then unordered within a block, but ascending from block
+    /// to block.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
-    /// The lowest rank of each block; none where routes are not sorted.
+    /// The lowest rank of each block; empty if the routes are in their original order.
     pub blocks: Vec<u32>,
 }
 
-/// The rows of one attribute, which say for each class which routes of a bitmap may hold.
+/// The rows of one attribute: for each class, which routes of a bitmap may match.
 #[derive(Clone, Debug)]
 pub struct Column {
     pub attribute: u32,
-    /// The first class of each row; the first row's is 0.
+    /// The first class of each row; 0 for the first row.
     starts: Vec<Class>,
-    /// The row of each class, where they are few enough to be listed.
+    /// The row of each class, up to a limit on memory.
     row_of: Box<[u8]>,
-    /// The rows one behind the other, one bit a route, 64 a word.
+    /// The rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
-    /// The rows once more, one bit a chunk and a word a block: set where the chunk has any.
+    /// A summary of the rows, if there are blocks: one bit per chunk and one word per block. A bit
+    /// is set if the chunk has any bit set.
     chunks: Vec<u64>,
 }
 
-/// More rows would cost more memory than their sharpness is worth; neighbours are joined.
+/// Maximum number of rows; more would cost more memory than their precision is worth. Neighbouring
+/// rows are merged.
 const MAX_ROWS: usize = 256;
-/// An attribute that fewer than one in so many routes of a bitmap test is left to the routes.
+/// An attribute gets a column if at least one in this number of routes tests it.
 const MIN_SHARE: usize = 50;
-/// More columns than these would cost more time than they save.
+/// Maximum number of columns; more would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
-/// The routes of a block: a word says which chunks of a row have any bit.
+/// Routes per block. One summary word covers all chunks of a block's row.
 const BLOCK: usize = 64 * CHUNK * 64;
-/// Fewer routes are not sorted: whatever their order, most chunks would have one that passes.
+/// Minimum number of routes that are sorted. With fewer, most chunks have a passing route in any
+/// order.
 const SORTED_FROM: usize = BLOCK / 2;
-/// Routes are sorted when their narrowest rows are one in so many, or fewer: of a block few pass then.
+/// Routes are sorted only if on average at most one in this number of rows lets a route pass. Then
+/// few routes of a block pass.
 const NARROW: usize = 8;
 
 impl Bitmap {
-    /// Routes, in the order in which they are tried, with what the attributes say about each.
+    /// Builds the bitmap from routes in the order in which they are tried, each with its value
+    /// ranges.
     pub fn new(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let bitmap = Bitmap::in_order(routes);
         if routes.len() < SORTED_FROM {
             return bitmap;
         }
-        // Routes that the same values rule out stand side by side, so that a message leaves few chunks over.
+        // Routes that the same values rule out are placed together, so that a message leaves few
+        // chunks.
         let mut placed: Vec<_> = routes.iter().map(|route| (bitmap.place(&route.1), route)).collect();
         let rows: usize = placed.iter().map(|(place, _)| place.percent).sum();
         if rows * NARROW > 100 * routes.len() {
@@ -72,7 +81,7 @@ impl Bitmap {
         sorted
     }
 
-    /// The column of which fewest rows let a route pass, and these.
+    /// Returns the column in which the fewest rows let a route pass, and the span of these rows.
     fn place(&self, ranges: &ValueRanges) -> Place {
         let of = |(attribute, ranges): &(u32, Ranges)| {
             let number = self.columns.iter().position(|column| column.attribute == *attribute)?;
@@ -86,7 +95,7 @@ impl Bitmap {
         ranges.iter().filter_map(of).min_by_key(|place| place.percent).unwrap_or(everywhere)
     }
 
-    /// Routes, a bit each as they stand.
+    /// Builds the bitmap without sorting the routes.
     fn in_order(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let ranks: Vec<u32> = routes.iter().map(|(rank, _)| *rank).collect();
         let mut uses: Vec<(u32, usize)> = Vec::new();
@@ -101,19 +110,20 @@ impl Bitmap {
         uses.truncate(MAX_COLUMNS);
         let mut columns: Vec<Column> =
             uses.iter().map(|(attribute, _)| Column::new(*attribute, routes)).collect();
-        // Those that rule out most come first, since what they leave may be few enough to be tried.
+        // The most selective columns come first, since the routes they leave may be few enough to
+        // evaluate.
         columns.sort_by_key(|column| column.passing() / column.rows());
         Bitmap { ranks, columns, blocks: Vec::new() }
     }
 
-    /// The number of words of a row: of the last ones no bit is set.
+    /// Returns the number of words in a row. Padding words at the end are zero.
     pub fn words(&self) -> usize {
         words_for(self.ranks.len())
     }
 }
 
-/// The place of a route among those of its block: by the rows that let it pass, first and last, of a column, and how many in
-/// a hundred these are.
+/// Sort key of a route within its block: a column, the first and last of its rows that let the
+/// route pass, and the percentage of such rows.
 struct Place {
     percent: usize,
     column: usize,
@@ -121,15 +131,15 @@ struct Place {
     last: usize,
 }
 
-/// The rows that a range of classes touches: from the one that holds the first class to the one that holds the last.
+/// Returns the rows that a range of classes overlaps.
 fn rows(starts: &[Class], from: Class, to: Class) -> Range<usize> {
     starts.partition_point(|start| *start <= from) - 1..starts.partition_point(|start| *start < to)
 }
 
-/// The words that are joined at once: in long rows so many that the processor takes them together.
+/// Number of words that are intersected at once, so that the processor can use vector instructions.
 pub const CHUNK: usize = 8;
 
-/// The words of a row, a multiple of what is joined at once.
+/// Returns the number of words in a row, padded to a multiple of the words intersected at once.
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);
     if words > CHUNK / 2 { words.next_multiple_of(CHUNK) } else { words.next_power_of_two() }
@@ -146,7 +156,8 @@ impl Column {
         let mut starts: Vec<Class> = vec![0];
         starts.extend(ranges().flat_map(|(_, ranges)| ranges.iter().flat_map(|(from, to)| [*from, *to])));
         starts.sort_unstable();
-        // The likeliest places to draw the lines are those that most routes draw.
+        // Row boundaries are the range bounds that occur in routes, with the number of routes for
+        // each.
         let mut counted: Vec<(Class, usize)> = Vec::new();
         for start in starts {
             match counted.last_mut() {
@@ -155,7 +166,7 @@ impl Column {
             }
         }
         if counted.len() > MAX_ROWS {
-            // The fixed classes stay apart; the others are thinned evenly.
+            // The fixed classes keep their own rows; the other boundaries are thinned evenly.
             let fixed = counted.iter().take_while(|(class, _)| *class <= super::attribute::OTHER + 1).count();
             let step = (counted.len() - fixed).div_ceil(MAX_ROWS - fixed);
             counted = counted
@@ -187,7 +198,7 @@ impl Column {
         Column { attribute, starts, row_of, bits, chunks: Vec::new() }
     }
 
-    /// Notes which chunks of each row have a bit.
+    /// Computes the summary: which chunks of each row have any bit set.
     fn sum_up(&mut self, words: usize) {
         let of_row = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
@@ -198,14 +209,14 @@ impl Column {
         self.chunks = self.bits.chunks(words).flat_map(of_row).collect();
     }
 
-    /// The chunks that have a bit for a class, a word a block of so many.
+    /// Returns the summary of a class's row: one word for each of the `blocks`.
     #[inline]
     pub fn chunks(&self, class: Class, blocks: usize) -> &[u64] {
         let row = self.row_of(class);
         self.chunks.get(row * blocks..(row + 1) * blocks).unwrap_or_default()
     }
 
-    /// The number of the row of a class.
+    /// Returns the row of a class.
     #[inline]
     fn row_of(&self, class: Class) -> usize {
         match self.row_of.get(class as usize) {
@@ -214,14 +225,14 @@ impl Column {
         }
     }
 
-    /// The bits of a class, one a route.
+    /// Returns the bits of a class's row, one per route.
     #[inline]
     pub fn row(&self, class: Class, words: usize) -> &[u64] {
         let row = self.row_of(class);
         self.bits.get(row * words..(row + 1) * words).unwrap_or_default()
     }
 
-    /// Leaves the bits that a class has too, where a row is no longer than these.
+    /// Intersects `bits` with a class's row, for rows of exactly `N` words.
     #[inline]
     pub fn keep<const N: usize>(&self, class: Class, bits: &mut [u64; N]) {
         let row = self.bits.as_chunks().0.get(self.row_of(class));
@@ -237,7 +248,8 @@ impl Column {
     }
 }
 
-/// The row of each class below the last row's, or as many as may be listed beside rows of so many words.
+/// Returns the row of each class, up to the last row's first class. The list is cut if it would be
+/// much larger than the rows themselves.
 fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
     let last = starts.last().copied().unwrap_or(0) as usize;
     let listed = (last + 1).min(starts.len() * (words + 4) * 8);
@@ -253,7 +265,7 @@ fn row_of(starts: &[Class], words: usize) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// Looking a class's row up is a step while the list is short beside the rows.
+    /// The row of a class is listed as long as the list is small compared with the rows.
     #[test]
     fn the_row_of_each_class_is_listed_while_they_are_few() {
         assert_eq!(*row_of(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);
@@ -261,7 +273,7 @@ mod tests {
         assert_eq!(row_of(&[0, 3, 1_000], 60).len(), 1_001);
     }
 
-    /// Tens of thousands of routes are sorted within blocks, in which few chunks are left over for a message.
+    /// Tens of thousands of routes are sorted within blocks, of which a message leaves few chunks.
     #[test]
     fn routes_that_the_same_values_rule_out_stand_side_by_side() {
         let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
@@ -302,11 +314,11 @@ mod tests {
             }
             open += left.iter().map(|chunks| chunks.count_ones()).sum::<u32>();
         }
-        // Of 74 chunks.
+        // A row has 74 chunks.
         assert!(open > 0 && open < 210 * 15, "{open} in all");
     }
 
-    /// Their order is what helps where a value rules few routes out.
+    /// The original order is better if values rule few routes out.
     #[test]
     fn routes_that_most_messages_pass_are_tried_in_order() {
         let routes: Vec<(u32, ValueRanges)> =
@@ -317,7 +329,8 @@ mod tests {
 
     #[test]
     fn a_route_passes_where_its_ranges_say() {
-        // 200 routes, each limited to a range of its own through one attribute, every third through two.
+        // 200 routes, each limited to a range of one attribute, every third also by a second
+        // attribute.
         let routes: Vec<(u32, ValueRanges)> = (0..200_u32)
             .map(|n| {
                 let mut ranges = vec![(7, vec![(n, n + 5), (n + 9, n + 10)])];

@@ -1,5 +1,5 @@
-//! Building the index of a rule set: the posting lists of the keys by which routes are found, the bits of the others, and
-//! what is looked up in a message for both.
+//! Building the index of a rule set: the posting lists of keys, the bitmaps of the other routes,
+//! and the subjects and attributes to look up for both.
 
 use super::access::{Access, Accesses, goes_over_fields};
 use super::atom::{Atom, Atoms, LAST, Literals, SetId, Subject};
@@ -25,7 +25,7 @@ use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::{NRoute, Normal};
 
-/// From how many routes on a posting list becomes a block with bits of its own.
+/// Minimum number of routes for which a posting list becomes a bitmap.
 const BLOCK_FROM: usize = 48;
 
 /// Builds the index of a program.
@@ -38,7 +38,7 @@ pub fn build(normal: &Normal, chunk: &Chunk) -> Index {
     finish(&builder, tables, keys)
 }
 
-/// The keys that are used.
+/// The keys in use.
 #[derive(Default)]
 struct Keys {
     keys: Vec<Key>,
@@ -100,7 +100,7 @@ impl<'n> Builder<'n> {
         table
     }
 
-    /// The routes of one key, each with the value ranges that limit it besides.
+    /// Builds the posting list of one key, with the other value ranges that limit each route.
     fn posting(
         &self,
         ranks: Vec<u32>,
@@ -130,7 +130,7 @@ impl<'n> Builder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// The attribute whose class is all that a key says.
+    /// Returns the attribute whose class is all that the key tests.
     fn attribute_of(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [Atom::Class(attribute, _)] => Some(*attribute),
@@ -138,12 +138,13 @@ impl<'n> Builder<'n> {
         }
     }
 
-    /// The ranges that rule a route out most often, but for those that the attribute of its key tells.
+    /// Returns the two most selective value ranges of a route, except on the attribute that its key
+    /// tests.
     fn guards(&self, ranges: ValueRanges, told: Option<u32>) -> [Guard; 2] {
         let mut best = [(1.0, Guard::NONE); 2];
         for (attribute, ranges) in ranges.into_iter().filter(|(attribute, _)| Some(*attribute) != told) {
             let (Some((from, _)), Some((_, to))) = (ranges.first(), ranges.last()) else {
-                // It never holds.
+                // The route never matches.
                 return [Guard { attribute, from: 0, to: 0 }, Guard::NONE];
             };
             let shares = &self.atoms.attributes[attribute as usize].shares;
@@ -158,7 +159,7 @@ impl<'n> Builder<'n> {
     }
 }
 
-/// Turns what was found into what is looked up.
+/// Assembles the index from the tables and keys.
 fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Index {
     let atoms = builder.atoms;
     let mut literal_keys: Vec<Vec<(u32, u32)>> = vec![Vec::new(); atoms.subjects.len()];
@@ -239,8 +240,8 @@ fn finish(builder: &Builder<'_>, mut tables: Vec<TableIndex>, keys: Keys) -> Ind
     }
 }
 
-/// Marks the texts whose own form is asked about, and those that are folded where they are scanned, with the attribute of
-/// the text in that form.
+/// Marks the subjects whose unchanged text matters to some predicate. Also marks the subjects that
+/// are folded in the scan buffer, with the attribute that reads the same form.
 fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
@@ -259,7 +260,8 @@ fn mark(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[
     }
 }
 
-/// A text that is scanned: its own literals by where they stand, numbered behind those of the subjects before.
+/// Builds the index of a scanned text. Its literals are grouped by anchor. Their ids follow the ids
+/// of earlier subjects.
 fn subject_index(
     subject: &Subject,
     own: &[(Anchor, &str)],
@@ -292,7 +294,8 @@ fn subject_index(
     }
 }
 
-/// Has a table that asks for many values look up those that a message has.
+/// Groups subjects and attributes by slot, for a table that looks up many values. Only the slots
+/// that a message has are then looked up.
 fn split_by_slot(table: &mut TableIndex, atoms: &Atoms<'_>) {
     if !goes_over_fields(table.subjects.len(), table.attributes.len()) {
         return;
@@ -314,10 +317,10 @@ fn split_by_slot(table: &mut TableIndex, atoms: &Atoms<'_>) {
     table.by_slot = Some((subjects, attributes));
 }
 
-/// The literals of all subjects under numbers of their own.
+/// The literals of all subjects, with global ids.
 #[derive(Default)]
 struct AllLiterals {
-    /// For each subject the number of each literal.
+    /// For each subject, the global id of each literal.
     places: Vec<Vec<u32>>,
     count: u32,
     keys: Lists,
@@ -326,7 +329,7 @@ struct AllLiterals {
 }
 
 impl AllLiterals {
-    /// Numbers those of the so many literals of the next subject that are looked for, in that order.
+    /// Assigns ids to the selected literals of the next subject, in the given order.
     fn number(&mut self, literals: usize, order: impl Iterator<Item = usize>) {
         let mut places = vec![0; literals];
         for at in order {
@@ -336,7 +339,8 @@ impl AllLiterals {
         self.places.push(places);
     }
 
-    /// Notes what each literal tells. `keys` are each subject's literals with the keys that they are.
+    /// Records which predicates and keys each literal decides. `keys` are each subject's literals
+    /// with their keys.
     fn finish(&mut self, told: &[Option<Literals>], keys: Vec<Vec<(u32, u32)>>) {
         let place = |subject: u32, literal: u32| self.places[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
@@ -358,14 +362,15 @@ impl AllLiterals {
     }
 }
 
-/// The texts that a decision keeps prepared: those of the bytecode, which the index shares, and more.
+/// The texts that a decision keeps normalized: the bytecode's, shared with the index, then the
+/// index's own.
 struct Texts<'c> {
     chunk: &'c [(SlotId, TextMode)],
     own: Vec<(Operand, TextMode)>,
 }
 
 impl Texts<'_> {
-    /// A form in which an operand's texts are read.
+    /// Returns the form in which an operand's texts are read.
     fn form(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT };

@@ -1,6 +1,6 @@
-//! The cost model: what deciding by a table costs, with and without the index, as a guess in
-//! nanoseconds, from which the compiler chooses. The constants were measured by `benches/peers` on one machine; what matters
-//! is their ratio.
+//! The cost model: estimates in nanoseconds of a decision by a table, with and without the index.
+//! The compiler chooses by these estimates. `benches/peers` measured the constants on one machine;
+//! only their ratios matter.
 
 use crate::bytecode::pools::AUTOMATON_FROM;
 use rulec_lang::builtins::Function;
@@ -8,47 +8,47 @@ use rulec_lang::operators::Cost;
 use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 use std::ops::RangeInclusive;
 
-/// Looking up what a table needs, whatever it is.
+/// Fixed cost of using the index for a table.
 pub const LOOKUP: f64 = 30.0;
-/// Scanning a text of a hundred bytes.
+/// Cost of scanning a text of a hundred bytes.
 pub const SCAN: f64 = 60.0;
-/// Looking a value up through an attribute.
+/// Cost of looking up the class of an attribute's value.
 pub const VALUE: f64 = 12.0;
-/// Trying a route that was found.
+/// Cost of starting to evaluate a candidate route.
 pub const TRY: f64 = 14.0;
-/// Holding the guards of a posting against the message.
+/// Cost of comparing the guards of a posting with the message.
 pub const GUARD: f64 = 1.25;
-/// The part of one route in the bits of many.
+/// Cost of one route in a bitmap index, as part of a whole word.
 pub const BITS: f64 = 0.05;
-/// Finding that the message lacks a value.
+/// Cost of finding that the message lacks a value.
 const ABSENT: f64 = 2.0;
-/// A message has a score of fields, however many those are that rules ask for.
+/// Assumed number of fields in a message, however many fields the rules read.
 const FIELDS: f64 = 20.0;
-/// Joining a word of bits.
+/// Cost of intersecting one word of a bitmap.
 pub const WORD: f64 = 0.4;
-/// The share of a table that a message passes before a route holds.
+/// Average share of a table's routes that are tried before one matches.
 const PASSED: f64 = 0.6;
-/// A table's first routes are so many at least, and at most.
+/// Minimum and maximum number of a table's first routes.
 const FIRST: RangeInclusive<usize> = 10..=64;
-/// Searching a text of fifty bytes for any of many words, by an automaton.
+/// Cost of searching a text of fifty bytes for many keywords with an automaton.
 const AUTOMATON: f64 = 140.0;
-/// The share of a condition's parts that leave the next to be asked.
+/// Probability that the next part of a condition must be evaluated after a part.
 const GOES_ON: f64 = 0.4;
 
-/// The number of values looked up that a message is taken to have; finding that it lacks the others counts as a part
-/// of one.
+/// Returns the effective number of looked-up values that a message has. A value that the message
+/// lacks counts as a fraction.
 pub fn present(values: usize) -> f64 {
     let values = values as f64;
     values.min(FIELDS) + (values - FIELDS).max(0.0) * ABSENT / VALUE
 }
 
-/// Trying all routes one by one.
+/// Returns the cost of trying all routes one by one.
 pub fn linear(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
     conds.map(|cond| condition(normal, cond)).sum::<f64>() * PASSED
 }
 
-/// The number of routes at the beginning of a table that take no longer to be tried one by one than the index takes.
-/// They are few, since a guess that is wrong is paid for by each message for which none of them holds.
+/// Returns the number of first routes that can be tried one by one in the time of an index lookup.
+/// The number is small, because each message that matches none of them pays for a wrong guess.
 pub fn first(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64) -> u32 {
     let mut cost = 0.0;
     let cheaper = conds.take(*FIRST.end()).take_while(|cond| {
@@ -58,7 +58,7 @@ pub fn first(normal: &Normal, conds: impl Iterator<Item = CondId>, indexed: f64)
     cheaper.count().max(*FIRST.start()) as u32
 }
 
-/// Trying one route.
+/// Returns the cost of evaluating one route's condition.
 pub fn condition(normal: &Normal, cond: CondId) -> f64 {
     match normal.cond(cond) {
         NCond::Const(_) => 2.0,
@@ -86,7 +86,7 @@ fn predicate(normal: &Normal, pred: &NPred) -> f64 {
     own + operand(normal, pred.left) + pred.right.map_or(0.0, |right| operand(normal, right))
 }
 
-/// True when an automaton searches for what stands on a predicate's right.
+/// True if an automaton searches for the keywords on a predicate's right.
 fn is_automaton(normal: &Normal, pred: &NPred) -> bool {
     let list = pred.right.and_then(|right| normal.constant(right));
     let mut words = list.and_then(|list| list.value().elements());

@@ -1,42 +1,44 @@
-//! The literals that a text must begin or end with: looked up at its edge, where searching for them would read the
-//! whole text and come upon each ending that all rules share.
+//! Anchored literals, which must be at the start or end of a text. They are looked up there,
+//! because a search would read the whole text and stop at each common ending.
 
 use hashbrown::HashSet;
 use rulec_base::text::texts::Texts;
 use rulec_lang::operators::Anchor;
 
-/// The longest literal, in bytes, that is looked up.
+/// Maximum length in bytes of a literal that is looked up.
 pub const MOST: usize = 16;
 
-/// The lengths of literals, a bit for each.
+/// A set of literal lengths, one bit each.
 type Lengths = u32;
 
-/// Lengths of literals that are told apart by their outer eight bytes as well.
+/// Lengths from eight bytes on, which are also filtered by the outer eight bytes.
 const LONG: Lengths = !0xff;
 
-/// Literals at one edge of texts, with their numbers.
+/// Literals anchored at one edge of texts, with their ids.
 #[derive(Debug)]
 pub struct Edges {
-    /// The lengths of those shorter than four bytes.
+    /// The lengths of the literals shorter than four bytes.
     short: Lengths,
-    /// By the outer four bytes of the others, and by the outer eight of the long ones.
+    /// The lengths of the other literals by their outer four bytes, and of the long ones by their
+    /// outer eight.
     by_four: ByOuter,
     by_eight: ByOuter,
     texts: Texts,
 }
 
-/// The lengths of the literals that have the same outer bytes, by a hash of these; others may have the same.
+/// Maps a hash of outer bytes to the lengths of the literals that have these bytes. A collision
+/// only adds lengths.
 #[derive(Debug)]
 struct ByOuter {
     lengths: Box<[Lengths]>,
     shift: u32,
 }
 
-/// The places for each of different outer bytes.
+/// Number of hash slots for each distinct value of the outer bytes.
 const PLACES: usize = 8;
 
 impl ByOuter {
-    /// Of literals by their outer bytes, each with its length.
+    /// Builds the map from the outer bytes of literals and their lengths.
     fn new(literals: &[(u64, usize)]) -> ByOuter {
         let different: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
         let places = (different.len() * PLACES).next_power_of_two().max(2);
@@ -59,7 +61,7 @@ impl ByOuter {
     }
 }
 
-/// The outer bytes of a text at an edge, as many as are asked for.
+/// Returns the outermost `length` bytes of a text at an edge.
 #[inline(always)]
 fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     match at {
@@ -68,14 +70,14 @@ fn outer(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     }
 }
 
-/// The outer four bytes as a number, where there are so many.
+/// Returns the outer four bytes as a number; `None` if the text is shorter.
 #[inline(always)]
 fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
     let four = outer(text, at, 4)?.first_chunk()?;
     Some(u64::from(u32::from_le_bytes(*four)))
 }
 
-/// The outer eight.
+/// Returns the outer eight bytes as a number; `None` if the text is shorter.
 #[inline(always)]
 fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
     let eight = outer(text, at, 8)?.first_chunk()?;
@@ -83,7 +85,7 @@ fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
 }
 
 impl Edges {
-    /// Of literals of one to [`MOST`] bytes; `None` of none.
+    /// Builds the lookup from literals of one to [`MOST`] bytes; `None` if there is no literal.
     pub fn new(at: Anchor, literals: &[(&str, u32)]) -> Option<Box<Edges>> {
         if literals.is_empty() {
             return None;
@@ -99,7 +101,7 @@ impl Edges {
         Some(Box::new(Edges { short, by_four: by(outer_four), by_eight: by(outer_eight), texts }))
     }
 
-    /// Reports the number of each literal that a text has at the edge.
+    /// Calls `hit` with the id of each literal at the edge of a text.
     #[inline(always)]
     pub fn find(&self, text: &[u8], at: Anchor, hit: &mut impl FnMut(u32)) {
         let mut lengths = self.short | self.by_four.get(outer_four(text, at));
@@ -120,7 +122,7 @@ impl Edges {
 mod tests {
     use super::*;
 
-    /// Nothing is found that stands elsewhere in the text, or at the other edge.
+    /// A literal elsewhere in the text, or at the other edge, is not found.
     #[test]
     fn literals_are_found_at_their_edge_alone() {
         let words =

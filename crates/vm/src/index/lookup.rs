@@ -1,8 +1,9 @@
-//! Looking routes up for one message: what the message holds is looked up once, the routes of the keys
-//! found are verified below the best so far, then those that the residual's bits leave over.
+//! Finds the routes of a message. First, all keys of the message are looked up. Then the routes of
+//! these keys are verified, if they rank before the best so far. Last, the candidates of the
+//! residual bitmap are verified.
 //!
-//! The lookup knows keys, postings and bitmaps; whoever decides knows the message's values and the
-//! conditions. Each asks the other through [`Verifier`].
+//! The lookup knows keys, postings and bitmaps. Its caller knows the message's values and the
+//! conditions, and provides them through [`Verifier`].
 
 mod keys;
 #[cfg(test)]
@@ -21,71 +22,72 @@ use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
-/// Whoever decides with the help of a lookup.
+/// The engine that decides with the help of a lookup.
 pub trait Verifier<'a> {
     fn operand(&mut self, operand: Operand) -> Value<'a>;
 
     fn slot(&mut self, slot: SlotId) -> &Value<'a>;
 
-    /// Reads all slots of the message, whose fields these are, and lists those that it has a value for.
+    /// Reads all slots of the message by their fields, and lists the slots that have a value.
     fn present(&mut self, fields: &Fields, into: &mut Vec<u32>);
 
     fn texts(&mut self) -> &mut PreparedTexts;
 
-    /// Tests the condition of the route at a rank of a table.
+    /// Evaluates the condition of the route at a rank of a table; `None` if it is not true.
     fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit>;
 
-    /// Tests the routes at several ranks of a table, one after the other up to the first that holds.
+    /// Evaluates the routes in a range of ranks one after another, up to the first that matches.
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit>;
 }
 
-/// A route that holds.
+/// A matching route.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
-    /// Its place in its table.
+    /// Rank of the route in its table.
     pub rank: u32,
     pub route: RuleId,
     pub goto: Option<TableId>,
 }
 
-/// The memory a lookup works in, kept from decision to decision. Every cell is stamped with the number
-/// of the decision that wrote it, so that none needs clearing.
+/// Working memory for lookups, reused between decisions. Each cell is stamped with the epoch of the
+/// decision that wrote it, so no cell needs clearing.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    /// For each literal of all subjects when it was last found.
+    /// For each literal of all subjects, the epoch when it was last found.
     literals: Vec<Cell<u32>>,
-    /// For each key when the message last held it.
+    /// For each key, the epoch when a message last had the key.
     keys: Vec<Cell<u32>>,
-    /// For each subject when it was last scanned, and how.
+    /// For each subject, the epoch when it was last scanned, and flags for how.
     subjects: Vec<Cell<u32>>,
-    /// For each attribute when its equivalence class was last looked up, and the class.
+    /// For each attribute, the epoch when its class was last looked up, and the class.
     classes: Vec<Cell<(u32, u32)>>,
-    /// For each attribute when its keys were last looked up.
+    /// For each attribute, the epoch when its keys were last looked up.
     attributes: Vec<Cell<u32>>,
     hits: RefCell<Vec<u32>>,
     /// The slots that the message has a value for.
     present: RefCell<Vec<u32>>,
     scan: RefCell<Buffers>,
-    /// The decision that they belong to.
+    /// The epoch to which `hits` belong.
     epoch: Cell<u32>,
-    /// The count of recent choices of one of a table's first routes: beyond [`HOT`] they are verified
-    /// before anything is looked up.
+    /// Score of recent decisions in which one of a table's first routes matched. From [`HOT`] on,
+    /// the first routes are verified before any lookup.
     hotness: Cell<u8>,
 }
 
-/// Beside a subject's stamp: the text that was scanned is the message's own.
+/// Flag in a subject's stamp: the scanned text equals the text in the message.
 const OWN_TEXT: u32 = 1;
-/// Beside a subject's stamp: it was scanned in one form only.
+/// Flag in a subject's stamp: the text was scanned in one form only.
 const ONE_FORM: u32 = 2;
 
-/// The multiple of a table's first routes that are looked up before all others, where those are tried first.
+/// When a table's first routes are tried first, the ranks up to this multiple of them are looked up
+/// before the rest.
 const NEAR: u32 = 8;
-/// See [`Workspace::hotness`].
+/// Threshold of [`Workspace::hotness`].
 const HOT: u8 = 8;
 const HOTTEST: u8 = 12;
 
 impl Workspace {
-    /// Begins to look up in an index for the decision of that number, a multiple of four.
+    /// Starts the lookups of a decision. `epoch` is the decision's number, a multiple of four.
     #[inline]
     pub fn begin<'a>(&'a mut self, index: &'a Index, epoch: u32) -> Lookup<'a> {
         grow(&mut self.literals, index.literal_count as usize);
@@ -96,7 +98,7 @@ impl Workspace {
         Lookup { index, work: self, epoch }
     }
 
-    /// Forgets all stamps.
+    /// Clears all stamps.
     pub fn forget(&mut self) {
         for stamps in [&mut self.literals, &mut self.keys, &mut self.subjects, &mut self.attributes] {
             stamps.iter_mut().for_each(|stamp| stamp.set(0));
@@ -115,13 +117,13 @@ pub struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// True when a table is decided faster with the index than without.
+    /// True if a table is decided faster with the index than without.
     #[inline]
     pub fn serves(&self, table: TableId) -> bool {
         self.index.serves(table)
     }
 
-    /// Returns the first route of a table that holds, among those of a range of ranks.
+    /// Returns the first matching route of a table within a range of ranks.
     pub fn first<V: Verifier<'a>>(
         &self,
         verifier: &mut V,
@@ -134,7 +136,8 @@ impl<'a> Lookup<'a> {
         if ranks.start == 0 && hotness >= HOT {
             ranks.start = table_index.first.min(ranks.end);
             hit = verifier.verify_in_order(table, 0..ranks.start);
-            // Keys may lead to hundreds of routes of which the first few tens hold: those near are looked up before those far.
+            // Keys may lead to hundreds of routes of which one of the first tens matches. So near
+            // ranks are looked up before far ones.
             let near = ranks.start..ranks.start.saturating_mul(NEAR).min(ranks.end);
             ranks.start = near.end;
             hit = hit.or_else(|| self.first_of_table(verifier, table_index, table, near));
@@ -175,7 +178,7 @@ impl<'a> Lookup<'a> {
         self.first_of_bitmap(verifier, table, &table_index.residual, ranks).or(best)
     }
 
-    /// The posting lists of a table to which the keys found lead.
+    /// Returns the posting lists of a table for the keys found.
     #[inline]
     fn lists<'k>(
         &self,
@@ -214,7 +217,7 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True when no guard rules a route out.
+    /// True if no guard rules the route out.
     #[inline]
     fn passes<V: Verifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
@@ -238,7 +241,8 @@ impl<'a> Lookup<'a> {
         hit
     }
 
-    /// Calls with the ranks of a range that the bits leave over, in order, until told to stop.
+    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
+    /// returns true.
     #[inline]
     fn each_of_bitmap<V: Verifier<'a>>(
         &self,
@@ -261,7 +265,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The same for a bitmap whose rows are a multiple of so many words.
+    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
+    /// returns true. Rows are a multiple of `N` words.
     #[inline]
     fn each_of_chunks<const N: usize, V: Verifier<'a>>(
         &self,
@@ -275,7 +280,7 @@ impl<'a> Lookup<'a> {
             for (word, mut bits) in bits.into_iter().enumerate() {
                 while bits != 0 {
                     let at = start + word * 64 + bits.trailing_zeros() as usize;
-                    // Behind the last route lies none, where there is no column to say so.
+                    // Bits after the last route may be set if there is no column.
                     let Some(rank) = ranks.get(at) else { return true };
                     if *rank >= bound || (at >= first && stop(verifier, *rank)) {
                         return true;
@@ -308,7 +313,7 @@ impl<'a> Lookup<'a> {
             for row in &rows {
                 intersect(&mut bits, row, chunk);
             }
-            // A value is looked at once there is a route left for it to rule out.
+            // A column is read only while there is a route left for it to rule out.
             while let Some(column) = bitmap.columns.get(rows.len())
                 && bits != [0; N]
             {
@@ -322,7 +327,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The same for a bitmap whose routes are sorted within blocks.
+    /// Calls `stop` with each rank in the range that the bits let pass, in order, until `stop`
+    /// returns true. The bitmap's routes are sorted within blocks.
     #[inline(never)]
     fn each_of_blocks<V: Verifier<'a>>(
         &self,
@@ -366,7 +372,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Returns every route of a table that holds.
+    /// Returns every matching route of a table.
     pub fn all<V: Verifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<Hit> {
         let Some(table_index) = self.index.tables.get(table.index()) else { return Vec::new() };
         let keys = self.look_up_keys(verifier, table_index);
@@ -395,8 +401,8 @@ impl<'a> Lookup<'a> {
         });
     }
 
-    /// Returns the answer of a text predicate over a text that has been scanned; `None` when the scan
-    /// does not tell.
+    /// Returns the result of a text predicate from a scan of its text; `None` if the scan does not
+    /// decide it.
     #[inline(always)]
     pub fn answer(&self, pred: usize) -> Option<Tri> {
         let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
@@ -417,7 +423,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Leaves the bits that a chunk of a row has too.
+/// Intersects `bits` with a chunk of a row.
 #[inline(always)]
 fn intersect<const N: usize>(bits: &mut [u64; N], row: &[[u64; N]], chunk: usize) {
     match row.get(chunk) {

@@ -1,5 +1,5 @@
-//! The plan by which each route is found, and why: `rulec plan` prints it. Made anew from the rules when asked
-//! for, so that nothing of it is kept while deciding.
+//! The access path of each route, and the reasons, as printed by `rulec plan`. The plan is computed
+//! again from the rules on request, so decisions keep nothing of it.
 
 use super::access::{Access, Accesses};
 use super::atom::{Atom, Atoms};
@@ -18,48 +18,49 @@ use std::fmt::{self, Display, Formatter, Write};
 /// The plan of a table: how its routes are found.
 #[derive(Clone, Debug, Serialize)]
 pub struct TablePlan {
-    /// The table's number in the program.
+    /// Id of the table in the program.
     #[serde(skip)]
     pub table: u32,
     pub indexed: bool,
-    /// The cost of a decision with it: a guess in nanoseconds.
+    /// Estimated cost in nanoseconds of a decision with the index.
     pub index_cost: f64,
-    /// The cost of a decision that tries the routes one by one.
+    /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear_cost: f64,
     pub routes: Vec<RoutePlan>,
 }
 
-/// The plan of a route: how it is found.
+/// The plan of a route: how the route is found.
 #[derive(Clone, Debug, Serialize)]
 pub struct RoutePlan {
-    /// The route's number in the program.
+    /// Id of the route in the program.
     #[serde(skip)]
     pub rule: u32,
-    /// By what.
+    /// The access path.
     #[serde(flatten)]
     pub found: Found,
 }
 
-/// By what a route is found.
+/// The access path by which a route is found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum Found {
-    /// Keys: one of them stands in every message that the route holds for.
+    /// By keys: every message that matches the route has one of them.
     Key {
         keys: Vec<Message>,
-        /// The number of routes that the keys lead to.
+        /// Number of routes that the keys lead to.
         posting: usize,
-        /// The share of messages that hold one: a guess.
+        /// Estimated share of messages that have one of the keys.
         likelihood: f64,
     },
-    /// Bits of values, which leave few routes to be tried.
+    /// By bits of values, which leave few routes to evaluate.
     Bits { values: Vec<String> },
-    /// Nothing: it is tried for every message.
+    /// By nothing: the route is evaluated for every message.
     Always { because: Message },
 }
 
 impl Found {
-    /// The way's name, and what is looked up or why nothing is, in words.
+    /// Returns the name of the access path, and a message that lists the lookups, or the reason for
+    /// none.
     pub fn told(&self) -> (&'static str, Message) {
         match self {
             Found::Key { keys, .. } => {
@@ -71,7 +72,7 @@ impl Found {
         }
     }
 
-    /// The number of other routes that the keys lead to as well.
+    /// Returns the number of other routes that the keys also lead to.
     pub fn shared(&self) -> usize {
         match self {
             Found::Key { posting, .. } => posting.saturating_sub(1),
@@ -80,7 +81,7 @@ impl Found {
     }
 }
 
-/// More alternatives than these are counted, not listed.
+/// Maximum number of keys that are listed; the rest is only counted.
 const MAX_SHOWN: usize = 4;
 
 pub fn plan(normal: &Normal, chunk: &Chunk) -> Vec<TablePlan> {
@@ -145,10 +146,10 @@ struct Writer<'n> {
 }
 
 impl Writer<'_> {
-    /// The value that a predicate reads, as an author writes it.
+    /// Returns the value that a predicate reads, as an author writes it.
     fn value_of(&self, pred: u32) -> String {
         let Some(pred) = self.normal.preds.get(pred as usize) else { return String::new() };
-        // A comparison with a constant on the left was turned round.
+        // Lowering swapped the operands of a comparison with a constant on the left.
         let operand = match (self.normal.constant(pred.left), pred.right) {
             (Some(_), Some(right)) => right,
             _ => pred.left,
@@ -160,7 +161,7 @@ impl Writer<'_> {
         let mut atoms: Vec<&Atom> = way.iter().flat_map(|set| self.sets[*set as usize]).collect();
         atoms.sort_unstable();
         atoms.dedup();
-        // A text that may be a list is looked at in two ways for the same words.
+        // An operand that may be a text or a list has literal and element keys for the same words.
         let texts = atoms.iter().any(|atom| matches!(atom, Atom::Literal(..)));
         let mut keys: Vec<Message> = atoms
             .iter()
@@ -199,7 +200,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Why nothing rules a route out.
+    /// Returns the reason why nothing rules a route out.
     fn because(&self, route: &NRoute) -> Message {
         let (mut negated, mut walks, mut others, mut constant) = (false, false, false, false);
         let mut open = vec![route.cond];
@@ -223,7 +224,7 @@ impl Writer<'_> {
     }
 }
 
-/// A value as an author writes it.
+/// Displays a value as an author writes it.
 struct Shown<'w> {
     writer: &'w Writer<'w>,
     expr: ExprId,

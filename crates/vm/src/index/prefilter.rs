@@ -1,45 +1,48 @@
-//! Literals that a text must hold for a text predicate to be true: what one pass over the text can
-//! look for instead of every predicate looking for itself.
+//! Prefilters: the literals that a text must contain for a text predicate to be true. One scan of
+//! the text finds them for all predicates.
 //!
-//! The contract: whenever the predicate is true of a text, the text (folded, where the answer says
-//! so) holds of each prefilter at least one of the alternatives. Saying "nothing is required" is always right.
+//! The contract: whenever the predicate is true of a text, the text contains at least one literal
+//! of each prefilter. If the prefilter says `folded`, the text is folded first. Returning no
+//! prefilter is always correct.
 //!
-//! All that an expression requires is told, not what looks rarest by itself: which of it is rare only the
-//! whole rule set can say (ten thousand expressions may begin with the same word), and what does not serve as a
-//! key still tells that the expression need not be run.
+//! All requirements of an expression are returned, not just the longest. Which of them is selective
+//! depends on the whole rule set: ten thousand expressions may begin with the same word. A literal
+//! that does not become a key can still show that the expression need not run.
 
 use crate::bytecode::chunk::{Keywords, Search};
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
 use rulec_base::text::{self, Glob};
 use rulec_lang::operators::Anchor;
 
-/// Alternatives of which a text must hold one.
+/// Alternative literals, of which a text must contain one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The alternatives: none empty, none that implies another, sorted. In the predicate's own mode.
+    /// The literals, sorted. None is empty, and none contains another. Normalized for the
+    /// predicate's mode.
     pub literals: Vec<String>,
-    /// The part of the text where they stand.
+    /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
-    /// True when the text must be folded for them to be found, beyond what the predicate's mode does.
+    /// Whether the text must be folded in addition to the predicate's mode.
     pub folded: bool,
-    /// True when holding one is also enough for the predicate to be true.
+    /// Whether containing one literal is also sufficient for the predicate to be true.
     pub exact: bool,
 }
 
-/// More alternatives than this are not worth looking for on behalf of one expression.
+/// Maximum number of literals in a prefilter.
 const MAX_ALTERNATIVES: usize = 64;
-/// The number of strings that an expression's part may stand for to be kept as such.
+/// Maximum number of strings matched by a part of an expression that are listed exactly.
 const MAX_EXACT: usize = 24;
-/// A class of more characters than this stands for any character.
+/// Maximum number of characters in a class that are listed; a larger class is treated as any
+/// character.
 const MAX_CLASS: usize = 6;
-/// Of one pattern no more prefilters are looked for.
+/// Maximum number of prefilters for one pattern.
 const MAX_PREFILTERS: usize = 6;
-/// Besides the best prefilter of a pattern, one with a shorter literal (in bytes) is found in too many texts to be
-/// worth looking for.
+/// Minimum length in bytes of literals in a pattern's prefilters, except the best one. Shorter
+/// literals occur in too many texts to be worth scanning for.
 const MIN_FURTHER: usize = 3;
 
-/// The literals required of a predicate's texts: of each prefilter one. Several for `contains all` and for
-/// patterns, none where nothing is required.
+/// Returns the prefilters of a predicate. There are several for `contains all` and for patterns,
+/// and none if nothing is required.
 pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     let Keywords { search, all, mode, words, .. } = keywords;
     let prepared = |word: &str| mode.prepare(word).into_owned();
@@ -75,7 +78,7 @@ pub fn prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// The requirement of either of several predicates.
+/// Returns the prefilter of a disjunction of predicates.
 fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
@@ -84,14 +87,14 @@ fn union(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: minimal(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// The literals without those that imply another; `None` when one is empty, or there is none.
+/// Removes literals that contain another; `None` if a literal is empty, or there is none.
 fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
     if literals.first().is_none_or(String::is_empty) {
         return None;
     }
-    // Comparing all with all is left undone where it would take long.
+    // The pairwise comparison is skipped if it would take long.
     if literals.len() <= MAX_ALTERNATIVES {
         let mut kept: Vec<String> = Vec::with_capacity(literals.len());
         for literal in literals {
@@ -110,7 +113,7 @@ fn minimal(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     Some(literals)
 }
 
-/// The requirement of an expression. Expressions that ignore case are read in folded texts.
+/// Returns the prefilters of a regular expression. One that ignores case may need a folded text.
 fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
     let Ok(hir) = text::parsed(pattern, ignore_case) else { return Vec::new() };
     let find = |folded: bool| -> Vec<Prefilter> {
@@ -129,7 +132,7 @@ fn of_regex(pattern: &str, ignore_case: bool) -> Vec<Prefilter> {
         Some((shortest(&best.literals), best.literals.len()))
     };
     match (best(&plain), best(&folded)) {
-        // Texts are folded at some cost, which only more telling literals are worth.
+        // Folding texts costs time, which only more selective literals are worth.
         (Some((length, count)), Some((other, others))) if length >= other && count <= others => plain,
         (_, Some(_)) => folded,
         _ => plain,
@@ -140,11 +143,11 @@ fn shortest(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
-/// The facts known of the texts that a part of an expression matches.
+/// The known facts about the texts that a part of an expression matches.
 enum Known {
-    /// All of them: they are few.
+    /// Every text that matches, because they are few.
     Exact(Vec<String>),
-    /// Sets of strings: of each, every text holds one.
+    /// Sets of strings. Each matching text contains a string of every set.
     Required(Vec<Vec<String>>),
 }
 
@@ -159,17 +162,17 @@ impl Known {
     }
 }
 
-/// A set that tells texts apart: not one of the empty string, nor of very many.
+/// Returns the set if it is selective: without the empty string, and not too large.
 fn telling(set: Vec<String>) -> Option<Vec<String>> {
     (shortest(&set) > 0 && set.len() <= MAX_ALTERNATIVES).then_some(set)
 }
 
-/// The selectivity of a set of alternatives by itself: by its shortest, then by their number.
+/// Returns the selectivity of a set of literals: the shortest length, then fewer literals.
 fn score(set: &[String]) -> (usize, std::cmp::Reverse<usize>) {
     (shortest(set).min(8), std::cmp::Reverse(set.len()))
 }
 
-/// The first of the best sets, and those of the others that are worth looking for.
+/// Keeps the best set, and those others that are worth scanning for.
 fn worthwhile(mut sets: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let best = (0..sets.len()).rev().max_by_key(|at| score(&sets[*at]));
     let mut at = 0;
@@ -206,14 +209,14 @@ impl Reader {
     }
 
     fn class(&self, class: &ClassUnicode) -> Known {
-        // A letter in all its cases is some characters more.
+        // A letter that ignores case may be several characters.
         let size: usize = class.ranges().iter().map(|range| range.len()).sum();
         if size > MAX_CLASS * 4 {
             return Known::NOTHING;
         }
         let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
         let mut chars: Vec<char> = chars.map(|c| if self.folded { text::fold_char(c) } else { c }).collect();
-        // UTF-8 sorts as its characters do.
+        // Characters sort like their UTF-8 encoding.
         chars.sort_unstable();
         chars.dedup();
         if chars.len() > MAX_CLASS {
@@ -252,7 +255,7 @@ impl Reader {
                 part => {
                     whole = false;
                     required.extend(telling(std::mem::take(&mut run)));
-                    // What follows may begin with this part's texts.
+                    // The next run may begin with this part's texts.
                     match part {
                         Known::Exact(texts) => run = texts,
                         Known::Required(sets) => {
@@ -362,7 +365,7 @@ mod tests {
             let expected: Vec<(&[&str], bool)> = expected.into_iter().collect();
             check(Search::Regex, false, false, &[pattern], &expected);
         }
-        // All that is required, not what looks rarest: only the whole rule set can say that.
+        // All requirements are returned, because their selectivity depends on the whole rule set.
         check(
             Search::Regex,
             false,
@@ -396,7 +399,7 @@ mod tests {
         check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }
 
-    /// Whatever an expression matches holds one of its literals.
+    /// Every text that a regular expression matches contains a literal of each prefilter.
     #[test]
     fn the_contract_holds_on_random_expressions() {
         let mut seed = 7_u64;

@@ -1,7 +1,8 @@
-//! The ranges of single values in which a condition may hold: for each attribute, its classes.
+//! The ranges of single values for which a condition may be true: for each attribute, ranges of
+//! classes.
 //!
-//! The contract: a condition never holds for a message of which some value's class lies outside. So
-//! what limits a route may rule it out before it is tried, never in.
+//! The contract: a condition is never true for a message that has a class outside the ranges. So
+//! the ranges may rule a route out before its condition is evaluated, but cannot select a route.
 
 use super::atom::Atoms;
 use super::attribute::{Class, MISSING};
@@ -10,35 +11,39 @@ use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
-/// The ranges of classes in which a condition may hold, in order.
+/// The ranges of classes for which a condition may be true, ascending.
 pub type Ranges = Vec<(Class, Class)>;
 
-/// The ranges of the attributes for one condition: each at most once.
+/// The ranges of each attribute that limits a condition, at most once per attribute.
 pub type ValueRanges = Vec<(u32, Ranges)>;
 
-/// A condition with more alternatives than these is not taken apart.
+/// A disjunction with more alternatives than this is not split.
 const MAX_ALTERNATIVES: usize = 4;
-/// A longer list has more classes than bits can tell apart.
+/// Maximum number of texts in a list test that is used; longer lists have too many classes for a
+/// bitmap.
 const LONG_LIST: usize = 32;
 
-/// Finds the ranges of conditions.
+/// The computation of the value ranges of conditions, with a cache.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n Atoms<'n>,
-    /// The ranges of parts that look through one attribute: rules share few tests of values.
+    /// Cache of the ranges of parts that test one attribute. Rules share these tests, so few are
+    /// distinct.
     known: RefCell<HashMap<Box<[CondId]>, Ranges, foldhash::fast::FixedState>>,
 }
 
 impl<'n> RangeAnalysis<'n> {
-    /// For the conditions of a program.
+    /// Creates the analysis for the conditions of a program.
     pub fn new(normal: &'n Normal, atoms: &'n Atoms<'n>) -> RangeAnalysis<'n> {
         RangeAnalysis { normal, atoms, known: RefCell::default() }
     }
 
-    /// The ranges of the alternatives of a condition: it holds only within those of one of them. Most
-    /// have one; one that asks for this of one value or that of another has more. None where nothing
-    /// ranges it.
+    /// Returns the value ranges of a condition's alternatives: the condition is true only within
+    /// one of them.
+    ///
+    /// Most conditions have one alternative; a disjunction over different values has several. Empty
+    /// if nothing limits the condition.
     pub fn alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let parts = self.parts(cond);
         let split = parts.iter().enumerate().find_map(|(at, part)| Some((at, self.disjuncts(*part)?)));
@@ -57,7 +62,7 @@ impl<'n> RangeAnalysis<'n> {
         if found.iter().any(Vec::is_empty) { Vec::new() } else { found }
     }
 
-    /// The conditions that must all hold for a condition to hold.
+    /// Returns the conjuncts of a condition.
     fn parts(&self, cond: CondId) -> Vec<CondId> {
         match self.normal.cond(cond) {
             NCond::And(parts) => parts.to_vec(),
@@ -65,7 +70,7 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// The alternatives of a part that looks at several values, where each is limited.
+    /// Returns the disjuncts of a part that tests several attributes, if each disjunct is limited.
     fn disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let limited =
@@ -76,7 +81,7 @@ impl<'n> RangeAnalysis<'n> {
         splits.then_some(disjuncts)
     }
 
-    /// The ranges of parts that must all hold.
+    /// Returns the ranges of a conjunction.
     fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
         let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
         for part in all {
@@ -93,7 +98,7 @@ impl<'n> RangeAnalysis<'n> {
             .collect()
     }
 
-    /// The one attribute that all tests of a condition look through.
+    /// Returns the attribute that all tests of a condition read, if it is a single one.
     fn only_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => match self.atoms.simple(pred.0) {
@@ -110,7 +115,7 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// The ranges of parts that all look through one attribute.
+    /// Returns the ranges of a conjunction whose parts all test one attribute.
     fn ranges(&self, attribute: u32, parts: &[CondId]) -> Ranges {
         if let Some(known) = self.known.borrow().get(parts) {
             return known.clone();
@@ -154,8 +159,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// The truth, for a class, of a condition that looks through one attribute; `None` when it depends on
-    /// more than the class.
+    /// Returns the result of a condition on one attribute for a class; `None` if the result depends
+    /// on more than the class.
     fn holds(&self, attribute: u32, cond: CondId, class: Class) -> Option<bool> {
         let all = |parts: &[CondId], short: bool| {
             let mut known = Some(!short);

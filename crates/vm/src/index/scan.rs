@@ -1,27 +1,34 @@
-//! The search for many literals in a text: the part of the index that reads every byte of a message.
+//! Searches a text for many literals. This is the part of the index that reads every byte of a
+//! message.
 //!
-//! A literal is found by its grams, a few bytes of it that are rare in texts. It has several, one behind the other, so
-//! that a text need be looked at only at every second, third or fourth position, as the shortest literal allows. That
-//! is done in three steps, each of which leaves little to the next, and the first two of which hardly branch on what
-//! they see, since a branch mispredicted costs as much as looking at ten positions:
+//! A literal is found by its grams: a few of its bytes that are rare in texts. A literal has
+//! several consecutive grams, so that only every second, third or fourth position of a text must be
+//! probed. The shortest literal determines this step. The search has three stages, each of which
+//! leaves few candidates. The first two have hardly any branches on the text, because a
+//! mispredicted branch costs as much as ten probes.
 //!
-//! 1. `probes`: where may a gram be? One read of a table, by a hash of four bytes.
-//! 2. A filter of one bit a gram, by a hash of all of the gram's bytes.
+//! 1. `probes`: where may a gram begin? One table lookup, by a hash of four bytes.
+//! 2. A filter with one bit per gram, by a hash of all bytes of the gram.
 //! 3. `table`: the literals of the gram, compared with the text.
 //!
-//! They are put together in `long`. Literals of one byte or two have no grams: `short`. Those of three or four that have a byte
-//! seldom seen are found by it: `rare`.
+//! `long` combines the stages. Literals of one or two bytes have no grams, see `short`. Literals of
+//! three or four bytes with a rare byte may be found by that byte, see `rare`.
 //!
 //! # Costs
 //!
-//! Among natural literals a text costs a third of a nanosecond a byte, and some more for every literal found:
-//! with 100,000 literals or more, whose table is larger than the caches, that is an access to memory or two.
-//! In the worst case each position of the text has a gram that many literals share: it then costs a
-//! comparison with each of those. Below a crowded gram a byte more tells apart, or four, up to sixteen, then
-//! thirty-two, sixty-four …, and where many literals have the same end, all of them have fewer and longer grams; so
-//! what stays together is short (at most 31 bytes) or equal at its beginning and its end: of all strings of fifteen
-//! bytes over two letters, say, some hundred have a gram in common. A scanner of literals with grams takes 6 KB however few they are,
-//! and of some thousand literals or more a megabyte of addresses, of which those are touched that texts ask for.
+//! With natural literals, a text costs a third of a nanosecond per byte, and more for every literal
+//! found. From 100,000 literals on, the table exceeds the caches, so each costs one or two memory
+//! accesses.
+//!
+//! In the worst case, each position of the text has a gram that many literals share. The position
+//! then costs a comparison with each of these literals. To limit them, a crowded gram is split by
+//! one more byte, then four, up to sixteen, then thirty-two, sixty-four and so on. Where many
+//! literals end in the same way, all literals get fewer and longer grams. So only short literals
+//! (up to 31 bytes), or literals with equal beginning and end, stay together. For example, of all
+//! strings of fifteen bytes over two letters, some hundred share a gram.
+//!
+//! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
+//! address space, of which only the parts that texts probe are touched.
 
 mod choice;
 mod frequency;
@@ -42,21 +49,21 @@ use rulec_base::text::fold::fold_within;
 use short::Shorts;
 use std::fmt;
 
-/// Finds which of many literals occur in a text. Each kind of them lies apart: rules over many fields have a scanner for each
-/// field, most of which have one kind.
+/// Finds which of many literals occur in a text. Each kind of literal is in a separate allocation,
+/// because rules over many fields have a scanner for each field, with mostly one kind.
 pub struct Scanner {
     longs: Option<Box<Longs>>,
     shorts: Option<Box<Shorts>>,
     rares: Option<Box<Rares>>,
-    /// The number of literals.
+    /// Number of literals.
     count: u32,
 }
 
-/// The memory that a scan works in, kept from one to the next since clearing it would take as long as reading a short
-/// text: nothing is read that the same scan has not written.
+/// The memory of a scan, reused because clearing it would take as long as reading a short text. A
+/// scan reads only what it has written itself.
 #[derive(Clone, Debug)]
 pub struct Buffers {
-    /// The end of a text, with zeros behind it.
+    /// The end of a text, followed by zeros.
     end: [u8; WINDOW + BEYOND],
     positions: Positions,
     grams: [Gram; GRAMS],
@@ -73,21 +80,21 @@ impl Default for Buffers {
 }
 
 impl Buffers {
-    /// Folds a text where a scan reads it; false when it is too long for that, or when more than its ASCII letters may
-    /// fold.
+    /// Folds a text into the scan buffer. Returns false if the text is too long, or if folding
+    /// might change more than its ASCII letters.
     #[inline]
     pub fn fold(&mut self, text: &[u8]) -> bool {
         fold_within(text, &mut self.end[..BLOCK])
     }
 
-    /// The text that was folded last, of so many bytes.
+    /// Returns the text that was folded last, of `length` bytes.
     #[inline]
     pub fn folded(&self, length: usize) -> &[u8] {
         &self.end[..length.min(BLOCK)]
     }
 }
 
-/// The bytes beyond a text's end that are looked at, by probes and of a gram at its last position.
+/// Number of bytes read beyond a text's end, by probes and by a gram at the last position.
 const BEYOND: usize = 64;
 
 impl fmt::Debug for Scanner {
@@ -97,11 +104,12 @@ impl fmt::Debug for Scanner {
 }
 
 impl Scanner {
-    /// A scanner of these literals, numbered from 0 on. They are expected to be distinct and not empty:
-    /// of two that are equal both are found, an empty one gets no number.
+    /// Builds a scanner, with literals numbered from 0. The literals should be distinct and not
+    /// empty. Equal literals are both found; an empty literal gets no number.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
-        // Counted first, so that what is rare is known when the first one chooses.
+        // All literals are counted first, so that the rare grams are known when the first literal
+        // chooses.
         let mut frequency = Frequency::new();
         literals.iter().for_each(|literal| frequency.count(literal));
         let mut shorts = Shorts::default();
@@ -118,8 +126,8 @@ impl Scanner {
         }
     }
 
-    /// Reports every place of the text where a literal is: its number, and where it starts. They come in
-    /// no order, and some twice.
+    /// Calls `hit` with the number and the start of each occurrence of a literal. The order is
+    /// arbitrary, and an occurrence may be reported twice.
     #[inline(always)]
     pub fn scan(&self, text: &[u8], buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
         self.scan_apart(text, &mut hit);
@@ -140,7 +148,8 @@ impl Scanner {
         }
     }
 
-    /// The same for a text that [`Buffers::fold`] has left there, of so many bytes.
+    /// Scans the text of `length` bytes that [`Buffers::fold`] left in the buffers. Calls `hit`
+    /// with the number and the start of each literal.
     #[inline(always)]
     pub fn scan_folded(&self, length: usize, buffers: &mut Buffers, mut hit: impl FnMut(u32, usize)) {
         let Buffers { end, positions, grams } = buffers;
@@ -154,7 +163,7 @@ impl Scanner {
         }
     }
 
-    /// Reports the literals that have no grams.
+    /// Finds the literals that have no grams.
     #[inline(always)]
     fn scan_apart(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         if let Some(shorts) = &self.shorts {

@@ -1,22 +1,23 @@
-//! The share of messages whose value has a class: a guess, on which the choice of keys and guards rests. What
-//! many rules name is taken to be frequent in messages: a category that a third of all rules ask for is hardly one
-//! value among forty.
+//! The estimated share of messages whose value has a class, for choosing keys and guards. A value
+//! that many rules name is assumed to be frequent in messages. For example, a category in a third
+//! of all rules is unlikely to be just one value among forty.
 
 use super::attribute::{Class, Classes};
 use rulec_sema::normal::{CondId, NCond, Normal};
 
-/// The shares of an attribute's classes.
+/// The estimated shares of an attribute's classes.
 #[derive(Debug, Default)]
 pub struct Shares {
-    /// For each class the weight of those below it, and at the end that of all. A class that no rule names and one
-    /// that as many rules name as others both weigh 1.
+    /// For each class, the sum of the weights of all classes below it, and at the end the sum of
+    /// all weights. A class that no rule names weighs 1, as does one named by an average number of
+    /// rules.
     below: Vec<f64>,
-    /// The weight of the classes that rules name.
+    /// Sum of the weights of the classes that rules name.
     named: f64,
 }
 
 impl Shares {
-    /// From the texts' classes, each with the number of rules that name it.
+    /// Builds the shares from the classes of texts, each with the number of rules that name it.
     pub fn new(classes: &Classes, uses: &[(Class, u32)]) -> Shares {
         let mut weights = vec![1.0; classes.end() as usize];
         let all: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();
@@ -41,21 +42,22 @@ impl Shares {
         below(to) - below(from)
     }
 
-    /// The share of messages whose value has a class from `from` to below `to`.
+    /// Returns the share of messages whose value has a class of at least `from` and below `to`.
     pub fn of(&self, from: Class, to: Class) -> f64 {
         if self.named == 0.0 { 0.5 } else { self.weight(from, to) / self.weight(0, Class::MAX) }
     }
 
-    /// The share of messages whose value has a class that rules name.
+    /// Returns the share of messages whose value has this class, which must be a constant of some
+    /// rule.
     pub fn of_named(&self, class: Class) -> f64 {
         self.weight(class, class + 1) / (self.named + 1.0)
     }
 }
 
-/// The parts of a rule's condition that are looked at for it.
+/// Maximum number of a condition's parts that are counted.
 const MOST_PARTS: usize = 64;
 
-/// For each predicate the number of rules that ask it.
+/// Returns for each predicate the number of rules that use it.
 pub fn uses(normal: &Normal) -> Vec<u32> {
     let mut uses = vec![0; normal.preds.len()];
     let mut open: Vec<CondId> = Vec::new();
@@ -80,7 +82,7 @@ pub fn uses(normal: &Normal) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Uniform shares chose keys that a third of all messages have.
+    /// With uniform shares, keys were chosen that a third of all messages have.
     #[test]
     fn what_more_rules_name_is_more_frequent() {
         let classes = Classes::new(["a", "b", "c"], []);

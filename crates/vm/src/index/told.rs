@@ -1,14 +1,16 @@
-//! The literals that are looked for in texts: those that are keys, and those that tell a predicate's answer well enough
-//! for what every text pays for them. The shorter a scanner's shortest literal, the more positions it looks at.
+//! Selection of the literals that texts are scanned for: index keys, and literals selective enough
+//! to decide a predicate. Each literal costs time for every text: the shorter a scanner's shortest
+//! literal, the more positions are probed.
 
 use super::atom::{Atoms, LAST, Literals};
 use rulec_lang::operators::Anchor;
 
-/// The bytes of a literal that is looked for only to tell a predicate's answer.
+/// Minimum length in bytes of a literal that is scanned for only to decide a predicate.
 const MIN_TELLING: usize = 7;
 
-/// The literals that tell a predicate's answer, and for each subject those that are looked for: one that is no key and
-/// short tells too little for having every text looked at for it.
+/// Returns for each predicate the literals that decide it, and for each subject which literals to
+/// scan for. A short literal that is no key is not selected, because it would slow down every scan
+/// and decide too little.
 pub(super) fn told(
     atoms: &Atoms<'_>,
     by_number: &[Vec<(Anchor, &str)>],
@@ -29,7 +31,7 @@ pub(super) fn told(
         };
         let groups = literals.numbers.split_inclusive(|number| number & LAST != 0);
         let paying: Vec<u32> = groups.filter(|group| group.iter().all(pays)).flatten().copied().collect();
-        // What is left is needed, and no longer enough.
+        // The remaining literals are still necessary, but no longer sufficient.
         literals.exact &= paying.len() == literals.numbers.len();
         literals.numbers = paying;
         literals.numbers.iter().for_each(|number| sought[subject][(number & !LAST) as usize] = true);

@@ -1,13 +1,13 @@
-//! The routes that were removed from a rule set since it was compiled, and when: a decision that began
-//! before still finds them.
+//! Tombstones: the routes removed from a rule set since it was compiled, with the version of the
+//! removal. A decision that began before the removal still finds the route.
 
 use rulec_sema::hir::TableId;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// For each route of each table the version from which on it is gone; 0 while it is there. A table
-/// without removed routes takes no room.
+/// For each route of each table, the version from which on the route is removed; 0 if it is
+/// present. A table without removed routes takes no memory for them.
 #[derive(Debug)]
 pub struct Tombstones {
     tables: Box<[Table]>,
@@ -20,13 +20,13 @@ struct Table {
 }
 
 impl Tombstones {
-    /// None yet, for tables of so many routes.
+    /// Creates an empty set, for tables with the given numbers of routes.
     pub fn new(routes: impl IntoIterator<Item = usize>) -> Tombstones {
         let tables = routes.into_iter().map(|routes| Table { routes, versions: OnceLock::new() });
         Tombstones { tables: tables.collect() }
     }
 
-    /// Removes the route of that rank, from a version on.
+    /// Removes the route at a rank, from a version on.
     pub fn remove(&self, table: TableId, rank: u32, version: u64) {
         let Some(table) = self.tables.get(table.index()) else { return };
         let versions = table.versions.get_or_init(|| (0..table.routes).map(|_| AtomicU64::new(0)).collect());
@@ -35,14 +35,14 @@ impl Tombstones {
         }
     }
 
-    /// True when the route of that rank is gone as of a version. A thread that knows a version has synchronised
-    /// with whoever made it.
+    /// True if the route at a rank is removed in a version. A thread that knows a version has
+    /// synchronized with the thread that created the version, so a relaxed load suffices.
     #[inline]
     pub fn covers(&self, table: TableId, rank: u32, version: u64) -> bool {
         self.since(table, rank).is_some_and(|since| since <= version)
     }
 
-    /// The first rank of a range whose route is gone as of a version.
+    /// Returns the first rank in a range whose route is removed in a version.
     pub fn first(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
         let versions = self.tables.get(table.index())?.versions.get()?;
         let cells = versions.get(ranks.start as usize..ranks.end as usize)?;
@@ -50,7 +50,7 @@ impl Tombstones {
         Some(ranks.start + cells.iter().position(is_gone)? as u32)
     }
 
-    /// The version from which on the route of that rank is gone.
+    /// Returns the version from which on the route at a rank is removed; `None` if it is present.
     #[inline]
     pub fn since(&self, table: TableId, rank: u32) -> Option<u64> {
         let versions = self.tables.get(table.index())?.versions.get()?;

@@ -1,11 +1,13 @@
-//! Several bytes of JSON text at once: where the first of them stands that ends a run of plain characters, and digits.
+//! Scans several bytes of JSON text at once, for the end of a run of plain characters and for
+//! digits.
 
-/// The bytes of a block.
+/// Bytes in a block.
 pub(super) const BLOCK: usize = 16;
-/// The bytes of a large block, which compilers compare by two registers or one.
+/// Bytes in a large block, which compilers compare with one or two vector registers.
 pub(super) const LARGE: usize = 32;
 
-/// The number of bytes before the first quote, backslash or control character of a block; [`BLOCK`] where there is none.
+/// Returns the number of bytes before the first quote, backslash or control character; [`BLOCK`] if
+/// there is none.
 #[inline(always)]
 pub(super) fn plain(block: &[u8; BLOCK]) -> usize {
     let both = u128::from_le_bytes(*block);
@@ -16,20 +18,20 @@ pub(super) fn plain(block: &[u8; BLOCK]) -> usize {
     8 + special((both >> 64) as u64).trailing_zeros() as usize / 8
 }
 
-/// True when no byte of a large block ends a run of plain characters.
+/// True if no byte of a large block ends a run of plain characters.
 #[inline]
 pub(super) fn is_plain(block: &[u8; LARGE]) -> bool {
-    // Without a branch a byte, so that many are compared at once.
+    // No branch per byte, so that the compiler can vectorize the comparison.
     let special = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < b' ');
     block.iter().fold(0, |found, byte| found | special(*byte)) == 0
 }
 
-/// Each byte of a word set to this.
+/// A word with each byte set to 1.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = ONES * 0x80;
 
-/// The bytes of a word that end a run of plain characters. Their highest bit is set in the answer; of those behind the
-/// first it may be set wrongly.
+/// Sets the highest bit of each byte that ends a run of plain characters. Only the first such bit
+/// is reliable: bits of later bytes may be set wrongly.
 #[inline(always)]
 fn special(word: u64) -> u64 {
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
@@ -37,14 +39,14 @@ fn special(word: u64) -> u64 {
     (zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control) & HIGHS
 }
 
-/// The number of digits that eight bytes begin with, and their value.
+/// Returns the number of digits at the start of eight bytes, and their value.
 #[inline(always)]
 pub(super) fn digits(bytes: &[u8; 8]) -> (usize, u64) {
-    // Digits become their values, and whatever is none 10 and more.
+    // Digits become their values; other bytes become 10 or more.
     let values = u64::from_le_bytes(*bytes) ^ (ONES * u64::from(b'0'));
     let others = (values.wrapping_add(ONES * (0x80 - 10)) | values) & HIGHS;
     let count = (others.trailing_zeros() / 8) as usize;
-    // The last digit comes to stand in the highest byte, behind zeros.
+    // Moves the last digit to the highest byte and fills the lower bytes with zeros.
     let values = values.wrapping_shl(64 - 8 * count as u32);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
     let first = (pairs & 0xff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));

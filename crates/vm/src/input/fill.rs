@@ -1,4 +1,4 @@
-//! The values of one message's slots, and whether it keeps the promises of the declared input.
+//! The slot values of one message, and whether the message satisfies the declared input contract.
 
 use super::Filled;
 use super::plan::{NONE, Plan, PlanNode};
@@ -8,29 +8,33 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::{Value, recycle};
 use smallvec::SmallVec;
 
-/// Objects of more keys remember them in a set.
+/// Maximum number of keys in an object that are searched linearly; more keys go into a set.
 const FEW_KEYS: usize = 16;
 
-/// The fields that may be missing in a row before a key is looked up.
+/// Maximum number of expected fields that may be absent in a row before a key is looked up.
 const AHEAD: usize = 4;
 
-/// The slots and promises that a source fills.
+/// The slots that a source fills, and the contract checks along the way.
 pub struct Fill<'a> {
     pub(super) plan: &'a Plan,
-    /// The arena of values that do not lie in the source as they are.
+    /// The arena for values that cannot be borrowed from the source.
     pub(super) bump: &'a Bump,
     pub(super) values: Vec<Value<'a>>,
     kept: bool,
-    /// The keys of the objects at hand that are of no interest.
+    /// The keys of the open objects that match no path of the plan.
     keys: SmallVec<[&'a str; 32]>,
-    /// A bit for each place that was come upon: there is one of each in a message.
+    /// One bit for each path of the plan: whether the message has had a value there, to find
+    /// duplicates.
     pub seen: Vec<u64>,
-    /// For each place, what stood first in it and what stood behind it the last time: most messages of a stream have
-    /// their keys in one order. Where that was learnt from other rules, or does not hold, the key is looked up.
+    /// For each path, the child found first in it, and the sibling found after it, in the last
+    /// message.
+    ///
+    /// Most messages of a stream have their keys in the same order. If the prediction fails, or was
+    /// learned from other rules, the key is looked up.
     pub order: Vec<u32>,
 }
 
-/// The memory of the values, places and order of the last message.
+/// The allocations of the last message, for reuse.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub values: Vec<Value<'static>>,
@@ -39,7 +43,7 @@ pub(super) struct Kept {
 }
 
 impl<'a> Fill<'a> {
-    /// With the memory of the last message.
+    /// Starts a message, reusing the allocations of the last one.
     pub(super) fn new(plan: &'a Plan, bump: &'a Bump, kept: Kept) -> Fill<'a> {
         let (mut values, mut seen, mut order) = (recycle(kept.values), kept.seen, kept.order);
         values.resize(plan.slots(), Value::Missing);
@@ -51,24 +55,24 @@ impl<'a> Fill<'a> {
         Fill { plan, bump, values, kept: true, keys: SmallVec::new(), seen, order }
     }
 
-    /// The memory for the next message.
+    /// Returns the allocations for the next message.
     pub(super) fn into_kept(self) -> Kept {
         Kept { values: recycle(self.values), seen: self.seen, order: self.order }
     }
 
-    /// The place in `order` of what stands first in an object at a place.
+    /// Returns the index in `order` of the first child of an object.
     #[inline(always)]
     pub fn first_in(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// The place in `order` of what stands behind a place.
+    /// Returns the index in `order` of the sibling after a path.
     #[inline(always)]
     pub fn behind(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
     }
 
-    /// Notes that there is something at a place; `None` when there was before.
+    /// Marks a path as seen; `None` if it was seen before.
     #[inline(always)]
     pub(super) fn come_upon(&mut self, place: u32) -> Option<()> {
         let (word, bit) = (self.seen.get_mut(place as usize / 64)?, 1 << (place % 64));
@@ -77,8 +81,11 @@ impl<'a> Fill<'a> {
         new.then_some(())
     }
 
-    /// The place whose key stands in the text ahead, in an object at a place, and the length of that key with its
-    /// colon: the one that stood at this turn before, or where that is missing one that stood behind it.
+    /// Predicts the next key of an object, and compares it with the text ahead. Returns the child's
+    /// path and the length of the key with its colon.
+    ///
+    /// The prediction is the child that came at this point (`turn`) before. If that child is
+    /// absent, the siblings that came after it are tried.
     #[inline(always)]
     pub(super) fn place_ahead(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
@@ -92,12 +99,12 @@ impl<'a> Fill<'a> {
         None
     }
 
-    /// The arena of values that do not lie in the source as they are.
+    /// Returns the arena for values that cannot be borrowed from the source.
     pub fn bump(&self) -> &'a Bump {
         self.bump
     }
 
-    /// The places that are filled.
+    /// Returns the plan that is filled.
     pub fn plan(&self) -> &'a Plan {
         self.plan
     }
@@ -106,7 +113,7 @@ impl<'a> Fill<'a> {
         Filled { values: &self.values, kept: self.kept }
     }
 
-    /// A value at a place. How many of the fields that its object must have it is: none or one.
+    /// Stores a value at a path. Returns 1 if the value is a required field of its object, else 0.
     #[inline(always)]
     pub fn put(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(spot) = self.plan.spot(node) else { return 0 };
@@ -119,7 +126,8 @@ impl<'a> Fill<'a> {
         self.put_converted(node, value)
     }
 
-    /// The same where several slots read the value, or it is of another kind than the one.
+    /// Stores a value at a path. This is the slow path of [`Fill::put`]: several slots read the
+    /// value, or the value has an unexpected kind.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -131,7 +139,8 @@ impl<'a> Fill<'a> {
         self.promised(node, |kinds| !value.read(kinds).is_missing(), value.is_missing())
     }
 
-    /// A list or object at a place where no slot reads one. The answer is that of [`Fill::put`].
+    /// Records a list or object that no slot reads. Returns 1 if it is a required field of its
+    /// object, else 0.
     #[inline]
     pub fn pass(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -144,18 +153,19 @@ impl<'a> Fill<'a> {
                 self.kept &= fits(promise.kinds);
                 u32::from(!promise.optional)
             }
-            // What is missing is missed at the end of its object.
+            // The end of the object finds missing fields, by their count.
             _ => 0,
         }
     }
 
-    /// The end of an object in which so many of the fields that it must have were.
+    /// Ends an object, in which the message has `given` of the required fields.
     #[inline]
     pub fn end(&mut self, node: u32, given: u32) {
         self.kept &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
-    /// A list or object that was built as a whole, and what slots read in it.
+    /// Stores a list or object that was built as a whole, and the fields that slots read in it.
+    /// Returns 1 if the value is a required field of its object, else 0.
     pub fn spread(&mut self, node: u32, value: Value<'a>) -> u32 {
         let given = self.put(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {
@@ -166,27 +176,29 @@ impl<'a> Fill<'a> {
     }
 }
 
-/// The keys of an object so far.
+/// The keys of an object so far, to find duplicates.
 pub(super) struct Keys<'a> {
     start: usize,
-    /// A bit for each key by its length and ends: where it is not set, the key is new.
+    /// A bit for each key, from a hash of its length and end characters. A key whose bit is unset
+    /// is new.
     bits: u64,
     many: Option<Box<HashSet<&'a str, foldhash::fast::RandomState>>>,
 }
 
 impl<'a> Keys<'a> {
-    /// None; [`Keys::end`] gives back the room.
+    /// Starts an object without keys. [`Keys::end`] must follow, to release the memory.
     pub fn begin(fill: &Fill<'a>) -> Keys<'a> {
         Keys { start: fill.keys.len(), bits: 0, many: None }
     }
 
-    /// Adds one that leads to a place, or to none; `None` when it was there before.
+    /// Adds a key at a path of the plan, or `NONE`. Returns `None` if the object has the key
+    /// already.
     #[inline]
     pub fn add(&mut self, fill: &mut Fill<'a>, key: &'a str, place: u32) -> Option<()> {
         if place == NONE { self.add_unknown(fill, key) } else { fill.come_upon(place) }
     }
 
-    /// Adds one that leads to no place.
+    /// Adds a key that matches no path of the plan.
     #[inline(never)]
     fn add_unknown(&mut self, fill: &mut Fill<'a>, key: &'a str) -> Option<()> {
         if let Some(many) = &mut self.many {

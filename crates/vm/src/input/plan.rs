@@ -1,51 +1,52 @@
-//! The slots and promises at each path of a message: made once a rule set.
+//! The slots and declared fields at each path of a message; built once per rule set.
 
 use rulec_base::text::texts::Texts;
 use rulec_lang::ty::{Kind, KindSet, Record};
 use rulec_sema::hir::Program;
 use std::sync::Arc;
 
-/// No node: nothing here or further in is of interest.
+/// Sentinel path id: no rule reads this key, or anything inside its value.
 pub(super) const NONE: u32 = u32::MAX;
-/// The message itself.
+/// The path of the message itself.
 pub const ROOT: Place = 0;
 
-/// A place in messages: the number of a path that matters to the rules.
+/// Id of a path in messages that matters to the rules.
 pub type Place = u32;
 
-/// Programs of more fields are read from trees, where a decision looks up only what it asks for.
+/// Maximum number of slots. Programs with more read messages into JSON trees, from which a decision
+/// looks up only the fields it needs.
 const MOST_SLOTS: usize = 512;
 
-/// The paths that matter, as a tree of keys.
+/// The paths that matter to the rules, as a tree of keys.
 #[derive(Debug)]
 pub struct Plan {
     nodes: Vec<PlanNode>,
-    /// The questions about each for every message.
+    /// The hot fields of each path node.
     spots: Vec<Spot>,
     slots: usize,
-    /// True when the promises are those of a declared input, and not inferred.
+    /// Whether the contract comes from a declared input, and is not inferred.
     declared: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct PlanNode {
-    /// The key that leads here from the place that it stands in.
+    /// The last key of the path.
     key: Arc<str>,
-    /// The end of a key that is longer than [`Spot`] has room for, as JSON text writes it.
+    /// The bytes of the key as JSON text that do not fit into [`Spot`].
     rest: Box<[u8]>,
     parent: u32,
-    /// The slot that is read here, if any, and the kinds it is read at.
+    /// The slot that is read at this path, or `NONE`, and the kinds at which it is read.
     pub slot: (u32, KindSet),
-    /// Further slots that are read here, at other kinds.
+    /// Further slots that are read at this path, at other kinds.
     pub further: Vec<(u32, KindSet)>,
-    /// All the kinds that the slots are read at.
+    /// All kinds at which slots read this path.
     wanted: KindSet,
     pub promise: Option<Promise>,
-    /// The number of fields that the declared input wants in it.
+    /// Number of required fields in this object.
     pub required: u32,
-    /// The places inside it, sorted by key.
+    /// The child paths, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
-    /// The same by key.
+    /// The child paths by key, for lookup.
     by_key: Texts,
 }
 
@@ -75,29 +76,30 @@ impl PlanNode {
     }
 }
 
-/// The part of a place that most messages need of it, in one line of the processor's cache.
+/// Hot fields of a path node, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Spot {
-    /// Its key as JSON text writes it, with the colon: the first bytes, and which of them count.
+    /// The first bytes of the key as JSON text, with quotes and colon. `mask` covers the bytes in
+    /// use.
     first: u128,
     mask: u128,
-    /// The number of bytes of all of it.
+    /// Length of the whole key in bytes, with quotes and colon.
     length: u32,
-    /// The place that the key stands in.
+    /// The parent path, which contains the key.
     parent: u32,
-    /// The slot that a value goes to as it is.
+    /// The slot that takes a value unchanged.
     pub slot: u32,
-    /// The kinds of which a value is all that the only slot here reads, and that the declared input promises.
+    /// The kinds of value that the only slot here takes unchanged, and that satisfy the contract.
     pub plain: KindSet,
-    /// The kinds of which slots read a list or dict here, so that all of it is wanted.
+    /// The kinds at which slots read this path; for a list or dict, the whole value must be built.
     wanted: KindSet,
-    /// The number of fields that its object must have, and that a plain value here is: none or one.
+    /// 1 if this is a required field of its object, else 0.
     pub given: u8,
 }
 
 impl Spot {
-    /// The bytes of a key that are compared at once.
+    /// Bytes of a key that are compared at once.
     const FIRST: usize = size_of::<u128>();
 
     fn of(node: &PlanNode) -> Spot {
@@ -120,14 +122,14 @@ impl Spot {
     }
 }
 
-/// A key as JSON text writes it, with the colon behind it.
+/// Returns the key as JSON text, followed by a colon.
 fn written(key: &str) -> Vec<u8> {
     let mut written = serde_json::Value::from(key).to_string().into_bytes();
     written.push(b':');
     written
 }
 
-/// The declared input's promise about a place.
+/// The input contract for one path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Promise {
     pub kinds: KindSet,
@@ -135,7 +137,8 @@ pub(super) struct Promise {
 }
 
 impl Plan {
-    /// For a program; `None` when it reads so many fields that a tree serves it better.
+    /// Builds the plan of a program; `None` if the program has too many slots, since a JSON tree is
+    /// faster then.
     pub fn of(program: &Program) -> Option<Plan> {
         if program.slots.len() > MOST_SLOTS {
             return None;
@@ -182,65 +185,65 @@ impl Plan {
         }
     }
 
-    /// The keys at a place that lead further, each with its place.
+    /// Returns the child paths of a path, each with its key.
     pub fn inside(&self, place: Place) -> impl Iterator<Item = (&Arc<str>, Place)> {
         self.node(place).into_iter().flat_map(|node| node.children.iter().map(|(key, child)| (key, *child)))
     }
 
-    /// The kinds that a place is read at, or promised to be of.
+    /// Returns the kinds at which a path is read, or that the contract allows.
     pub fn kinds(&self, place: Place) -> KindSet {
         let promised = |node: &PlanNode| node.promise.map_or(KindSet::EMPTY, |promise| promise.kinds);
         self.node(place).map_or(KindSet::EMPTY, |node| node.wanted.union(promised(node)))
     }
 
-    /// True when the rules declare a field at a place and say that it may be missing.
+    /// True if the declared input has an optional field at this path.
     pub fn is_optional(&self, place: Place) -> bool {
         self.declared
             && self.node(place).and_then(|node| node.promise).is_some_and(|promise| promise.optional)
     }
 
-    /// The number of places.
+    /// Returns the number of paths.
     pub(super) fn places(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The slots that are read at a place, each with the kinds it is read at.
+    /// Returns the slots that are read at a path, each with the kinds at which it is read.
     pub fn slots_at(&self, place: Place) -> impl Iterator<Item = (u32, KindSet)> {
         let node = self.node(place).into_iter();
         node.flat_map(|node| std::iter::once(node.slot).chain(node.further.iter().copied()))
             .filter(|(slot, _)| *slot != NONE)
     }
 
-    /// The kinds that a place is promised to be of, and true when it may be missing.
+    /// Returns the kinds that the contract allows at a path, and whether the field is optional.
     pub fn promised(&self, place: Place) -> Option<(KindSet, bool)> {
         self.node(place)?.promise.map(|promise| (promise.kinds, promise.optional))
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// A place; `None` for [`NONE`].
+    /// Returns a path's node; `None` for [`NONE`].
     #[inline]
     pub(super) fn node(&self, node: u32) -> Option<&PlanNode> {
         self.nodes.get(node as usize)
     }
 
-    /// The place at a key of an object; no place of the plan when nothing there matters.
+    /// Returns the path of a key in an object; `NONE` if nothing at the key matters.
     #[inline]
     pub fn child(&self, node: u32, key: &str) -> u32 {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NONE)
     }
 
-    /// The part of a place that most messages need; `None` for [`NONE`].
+    /// Returns the hot fields of a path's node; `None` for [`NONE`].
     #[inline(always)]
     pub(super) fn spot(&self, node: u32) -> Option<&Spot> {
         self.spots.get(node as usize)
     }
 
-    /// The length of a place's key with its colon, when the place is one in an object at a place and the key stands in
-    /// the text ahead. At the end of a text it may not be seen.
+    /// Returns the length of `child`'s key with its colon, if `ahead` starts with the key and
+    /// `child` is in `node`. Near the end of the text, a key may be missed.
     #[inline(always)]
     pub(super) fn length_ahead(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (spot, (first, rest)) = (self.spot(child)?, ahead.split_first_chunk()?);
@@ -253,7 +256,8 @@ impl Plan {
         self.node(child).is_some_and(|node| ahead.starts_with(&node.rest))
     }
 
-    /// True when a slot is read here as a list or dict, so that all of it is wanted.
+    /// True if a slot reads this path as a list or dict (`kind`), so that the whole value must be
+    /// built.
     #[inline]
     pub fn wants(&self, node: u32, kind: Kind) -> bool {
         self.spot(node).is_some_and(|spot| spot.wanted.has(kind))

@@ -1,5 +1,5 @@
-//! Strings and numbers of JSON text. `None` is something that JSON does not allow, or this reader
-//! leaves to the tree's.
+//! Strings and numbers in JSON text. `None` means that the text is not valid JSON, or that this
+//! reader leaves it to the tree's reader.
 
 use super::block::{LARGE, digits, is_plain, plain};
 use bumpalo::Bump;
@@ -11,12 +11,12 @@ pub(super) struct Cursor<'a> {
     pub at: usize,
 }
 
-/// Powers of ten that a float holds exactly, with the numbers of digits that [`Cursor::number`] reads.
+/// Powers of ten that a float represents exactly, up to the number of digits in [`Cursor::number`].
 const TENS: [f64; MOST_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-/// The same as whole numbers, for the digits that are read at once.
+/// Powers of ten as integers, for the digits that are read at once.
 const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-/// The digits of whole numbers that all are floats.
+/// Maximum number of digits with which every integer is exactly a float.
 const MOST_DIGITS: usize = 15;
 
 impl<'a> Cursor<'a> {
@@ -29,13 +29,13 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The text from here on.
+    /// Returns the text from the cursor on.
     #[inline(always)]
     pub fn ahead(&self) -> &'a [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// The next byte that is no white space.
+    /// Skips white space and returns the next byte, without consuming the byte.
     #[inline(always)]
     pub fn token(&mut self) -> Option<u8> {
         loop {
@@ -47,20 +47,20 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over a byte that must be the next token.
+    /// Skips white space and a byte that must come next.
     #[inline(always)]
     pub fn expect(&mut self, byte: u8) -> Option<()> {
         (self.token()? == byte).then(|| self.at += 1)
     }
 
-    /// Steps over a word that must stand here.
+    /// Skips a word that must be at the cursor.
     #[inline]
     pub fn word(&mut self, word: &str) -> Option<()> {
         let rest = self.text.as_bytes().get(self.at..)?;
         rest.starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
-    /// Steps to the next quote, backslash or control character.
+    /// Moves to the next quote, backslash or control character, and returns it.
     #[inline(always)]
     fn run(&mut self) -> Option<u8> {
         let Some(block) = self.ahead().first_chunk() else { return self.last_run() };
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         if let Some(stop) = block.get(before) { Some(*stop) } else { self.long_run() }
     }
 
-    /// The same behind a block of plain characters.
+    /// Continues `run` after a block of plain characters.
     #[inline(never)]
     fn long_run(&mut self) -> Option<u8> {
         while self.ahead().first_chunk().is_some_and(is_plain) {
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         self.last_run()
     }
 
-    /// The same where less than a block of the text is left.
+    /// Continues `run` where less than a block of text is left.
     #[inline(never)]
     fn last_run(&mut self) -> Option<u8> {
         loop {
@@ -96,7 +96,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The string whose quote stands here: as it lies in the text, or decoded where it has escapes.
+    /// Reads the string whose quote is at the cursor. The result is borrowed from the text if the
+    /// string has no escapes.
     #[inline]
     pub fn string(&mut self, bump: &'a Bump) -> Option<&'a str> {
         self.at += 1;
@@ -111,7 +112,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over the string whose quote stands here.
+    /// Skips the string whose quote is at the cursor.
     #[inline]
     pub fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
@@ -144,7 +145,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The character of the escape that begins here.
+    /// Decodes the escape at the cursor.
     fn escape(&mut self) -> Option<char> {
         let kind = *self.text.as_bytes().get(self.at + 1)?;
         self.at += 2;
@@ -170,14 +171,14 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Four hexadecimal digits.
+    /// Reads four hexadecimal digits.
     fn hex(&mut self) -> Option<u32> {
         let digits = self.text.as_bytes().get(self.at..self.at + 4)?;
         self.at += 4;
         digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
     }
 
-    /// Steps over digits, and adds them to those of a number that were read before; what is too large wraps.
+    /// Reads digits and appends them to the number `sum`. Overflow wraps.
     #[inline(always)]
     fn digits(&mut self, mut sum: u64) -> u64 {
         if let Some(bytes) = self.ahead().first_chunk() {
@@ -204,22 +205,24 @@ impl<'a> Cursor<'a> {
         sum
     }
 
-    /// Steps over digits, of which there must be one.
+    /// Skips digits; `None` if there is none.
     fn some_digits(&mut self) -> Option<()> {
         let start = self.at;
         self.more_digits(0);
         (self.at > start).then_some(())
     }
 
-    /// The number that begins here, as [`Value::from_json`] would have it, and whether that is all
-    /// there is to it: `-0` and integers beyond 64 signed bits are told apart in a tree.
+    /// Reads the number at the cursor, with the same value as [`Value::from_json`] gives.
+    ///
+    /// The flag is false if the value does not show how the number was written. This concerns `-0`
+    /// and integers beyond 64 signed bits, which a JSON tree keeps distinct.
     #[inline]
     pub fn number(&mut self) -> Option<(Value<'a>, bool)> {
         let start = self.at;
         let negative = self.peek()? == b'-';
         self.at += usize::from(negative);
         let first = self.at;
-        // What wraps is read again below.
+        // A sum that wrapped is parsed again below.
         let sum = self.digits(0);
         let digits = self.at - first;
         if digits == 0 || (digits > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
@@ -241,8 +244,11 @@ impl<'a> Cursor<'a> {
         Some((Value::Int(if negative { -sum } else { sum }), !(negative && sum == 0)))
     }
 
-    /// The number that begins at a place, of so many digits before the point that stands here, and of that value. With
-    /// few behind it both the digits and the power of ten are floats, whose quotient is the nearest float.
+    /// Reads the rest of a decimal number that begins at `start`. The cursor is at the point, after
+    /// `before` digits with the value `sum`.
+    ///
+    /// With few decimals, the digits and the power of ten are exact floats. So their quotient is
+    /// the nearest float.
     #[inline]
     fn decimal(&mut self, start: usize, before: usize, sum: u64) -> Option<(Value<'a>, bool)> {
         let point = self.at;
@@ -274,7 +280,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A float in range.
+/// Parses a float; `None` if it is out of range.
 fn finite<'a>(text: &str) -> Option<Value<'a>> {
     text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::from_float)
 }

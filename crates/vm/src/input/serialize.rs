@@ -1,5 +1,5 @@
-//! Any `Serialize` value as a source: what slots read is copied, the rest only walked through. What
-//! it accepts is what `serde_json::to_value` would have made of the value.
+//! Any `Serialize` value as a source: what slots read is copied, the rest is only traversed. An
+//! accepted value is read exactly as `serde_json::to_value` would convert it.
 
 use super::fill::{Fill, Keys};
 use super::plan::{NONE, ROOT};
@@ -12,16 +12,16 @@ use serde::ser::{
 };
 use std::fmt;
 
-/// Takes a value apart that serializes to an object.
+/// Reads a value that serializes to an object.
 pub(super) fn take(fill: &mut Fill<'_>, message: &impl Serialize) -> Option<()> {
     let done = message.serialize(ValueSerializer { fill, node: ROOT, build: false }).ok()?;
     done.object.then_some(())
 }
 
-/// In place of a node: the value is a key, which may be less than a value may.
+/// Sentinel path id: the value is a key of a map. Fewer types are allowed for keys than for values.
 const KEY: u32 = NONE - 1;
 
-/// Only a tree will do, or a mistake that the tree's serializer will name.
+/// The value must be read into a JSON tree, or has an error that serialization to a tree reports.
 #[derive(Debug, thiserror::Error)]
 #[error("not taken apart")]
 struct NeedsTree;
@@ -35,16 +35,16 @@ impl Error for NeedsTree {
 struct ValueSerializer<'f, 'a> {
     fill: &'f mut Fill<'a>,
     node: u32,
-    /// It is part of a list or dict that is built as a whole.
+    /// Whether the value is part of a list or dict that is built as a whole.
     build: bool,
 }
 
 struct Done<'a> {
-    /// The value, where it was to be built.
+    /// The value, if it was built; else missing.
     value: Value<'a>,
-    /// The answer of [`Fill::put`].
+    /// Number of required fields, as returned by [`Fill::put`].
     given: u32,
-    /// True when it is an object.
+    /// Whether the value is an object.
     object: bool,
 }
 
@@ -57,7 +57,8 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     fn float(self, float: f64) -> Result<Done<'a>, NeedsTree> {
         let value = if float.is_finite() { Value::from_float(float) } else { Value::Missing };
         if self.build && matches!(value, Value::Int(_)) {
-            // A tree tells `-0` from 0, and an argument may show the list it stands in.
+            // A JSON tree keeps `-0` distinct from 0, and an argument may show the enclosing list
+            // as written.
             return Err(NeedsTree);
         }
         self.scalar(value)
@@ -72,7 +73,7 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
         }
     }
 
-    /// The end of a list or dict, with its value if it was built as a whole.
+    /// Ends a list or dict. `value` is its value if it was built as a whole.
     fn end(self, kind: Kind, value: Option<Value<'a>>) -> Result<Done<'a>, NeedsTree> {
         let given = match value {
             None => self.fill.pass(self.node, kind),
@@ -96,7 +97,7 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
     }
 }
 
-/// A list in the making.
+/// A list under construction.
 struct List<'f, 'a> {
     place: ValueSerializer<'f, 'a>,
     items: Option<BumpVec<'a, Value<'a>>>,
@@ -117,7 +118,7 @@ impl<'a> List<'_, 'a> {
     }
 }
 
-/// An object in the making.
+/// An object under construction.
 struct Dict<'f, 'a> {
     place: ValueSerializer<'f, 'a>,
     entries: Option<BumpVec<'a, (&'a str, Value<'a>)>>,
@@ -127,7 +128,8 @@ struct Dict<'f, 'a> {
 }
 
 impl<'a> Dict<'_, 'a> {
-    /// The place behind a key. A key that comes twice is a matter for the tree, which keeps the last.
+    /// Returns the serializer for the value of a key. A duplicate key needs a JSON tree, which
+    /// keeps the last value.
     fn inside(&mut self, key: &'a str) -> Result<ValueSerializer<'_, 'a>, NeedsTree> {
         let ValueSerializer { fill, node, .. } = &mut self.place;
         let build = self.entries.is_some();
@@ -163,7 +165,7 @@ impl<'a> Dict<'_, 'a> {
     }
 }
 
-/// Methods of one value that is read by another method.
+/// Defines methods that read a value through another method.
 macro_rules! scalars {
     ($($name:ident($value:ident: $ty:ty) $read:ident $as:expr;)*) => {$(
         fn $name(self, $value: $ty) -> Result<Self::Ok, NeedsTree> {
@@ -178,7 +180,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     type SerializeSeq = List<'f, 'a>;
     type SerializeTuple = List<'f, 'a>;
     type SerializeTupleStruct = List<'f, 'a>;
-    // Rare enough to be left to the tree.
+    // These are rare enough to be left to the JSON tree.
     type SerializeTupleVariant = Impossible<Done<'a>, NeedsTree>;
     type SerializeMap = Dict<'f, 'a>;
     type SerializeStruct = Dict<'f, 'a>;
@@ -280,7 +282,7 @@ impl<'f, 'a> Serializer for ValueSerializer<'f, 'a> {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Dict<'f, 'a>, NeedsTree> {
-        // What only serde_json itself can read, such as raw JSON text.
+        // Only serde_json itself can read these, such as raw JSON text.
         if name.starts_with("$serde_json::") { Err(NeedsTree) } else { Ok(self.dict()) }
     }
 
@@ -323,7 +325,7 @@ impl<'a> SerializeMap for Dict<'_, 'a> {
     type Error = NeedsTree;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), NeedsTree> {
-        // A text is copied as it is; whatever else may be a key is left to the tree.
+        // A text is copied. Any other key needs the JSON tree.
         let fill = &mut *self.place.fill;
         let done = key.serialize(ValueSerializer { fill, node: KEY, build: true })?;
         match done.value {

@@ -1,4 +1,4 @@
-//! JSON text as a source: one walk that checks all of it and keeps what slots read.
+//! JSON text as a source: one pass checks the whole text and keeps what slots read.
 
 use super::fill::{Fill, Keys};
 use super::plan::{NONE, Place, ROOT};
@@ -8,7 +8,7 @@ use rulec_lang::ty::Kind;
 use rulec_lang::value::Value;
 use smallvec::SmallVec;
 
-/// Reads one object that takes up the whole of a text but for white space.
+/// Reads a text that consists of one object and white space.
 pub(super) fn read<'a>(fill: &mut Fill<'a>, text: &'a str) -> Option<()> {
     let mut reader = Reader { cursor: Cursor::new(text), fill };
     if reader.cursor.token()? != b'{' {
@@ -24,8 +24,10 @@ pub(super) fn read<'a>(fill: &mut Fill<'a>, text: &'a str) -> Option<()> {
 }
 
 impl<'a> Fill<'a> {
-    /// Reads JSON text that stands at a place of a message, inside one object. The answer is that of [`Fill::put`];
-    /// `None` when something is wrong with it, or only a tree will do.
+    /// Reads JSON text as the value at a path of a message, directly in an object.
+    ///
+    /// Returns 1 if the value is a required field of its object, else 0. `None` if the text is
+    /// invalid, or must be read into a JSON tree.
     pub fn json(&mut self, node: Place, text: &'a str) -> Option<u32> {
         if text.len() > MAX_BYTES || may_hold_too_many_objects(text.as_bytes()) {
             return None;
@@ -42,8 +44,8 @@ struct Reader<'f, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// The value that comes next, inside so many lists and objects. The answer is that of
-    /// [`Fill::put`].
+    /// Reads the next value, nested in `depth` lists and objects. Returns 1 if the value is a
+    /// required field of its object, else 0.
     #[inline(always)]
     fn value(&mut self, node: u32, depth: usize) -> Option<u32> {
         match self.cursor.token()? {
@@ -61,7 +63,8 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// The list or object that begins here, inside so many others: built as a whole where a slot reads it.
+    /// Reads the list or object at the cursor, nested in `depth` others. The value is built as a
+    /// whole if a slot reads it. Returns 1 if the value is a required field of its object, else 0.
     #[inline(never)]
     fn structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.wants(node, kind) {
@@ -76,7 +79,7 @@ impl<'a> Reader<'_, 'a> {
         Some(self.fill.pass(node, kind))
     }
 
-    /// The object that begins here, at a place.
+    /// Reads the object at the cursor, at a path.
     fn object(&mut self, node: u32, depth: usize) -> Option<()> {
         if !self.opens(b'}', depth)? {
             self.fill.end(node, 0);
@@ -106,8 +109,8 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    /// The place behind the key that stands here with its colon, in an object at a place; it is looked up, and expected
-    /// at this turn from now on.
+    /// Reads the key at the cursor with its colon and looks up its path in object `node`. The path
+    /// becomes the prediction for this `turn`.
     #[inline(never)]
     fn key(&mut self, node: u32, turn: usize, keys: &mut Keys<'a>) -> Option<u32> {
         let key = self.quoted()?;
@@ -121,7 +124,7 @@ impl<'a> Reader<'_, 'a> {
         Some(child)
     }
 
-    /// The key that must stand here, with its colon.
+    /// Reads the required key at the cursor, with its colon.
     fn quoted(&mut self) -> Option<&'a str> {
         if self.cursor.token()? != b'"' {
             return None;
@@ -131,7 +134,8 @@ impl<'a> Reader<'_, 'a> {
         Some(key)
     }
 
-    /// A number or a word, and whether its value is all there is to it.
+    /// Reads a number or a word. The flag is false if the value does not show how the number was
+    /// written.
     #[inline]
     fn scalar(&mut self) -> Option<(Value<'a>, bool)> {
         let (word, value) = match self.cursor.peek()? {
@@ -144,7 +148,7 @@ impl<'a> Reader<'_, 'a> {
         Some((value, true))
     }
 
-    /// The value that comes next, with all that is in it.
+    /// Reads the next value as a whole.
     fn build(&mut self, depth: usize) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.token()? {
@@ -174,13 +178,14 @@ impl<'a> Reader<'_, 'a> {
             }
             _ => match self.scalar()? {
                 (value, true) => Some(value),
-                // An argument may show the list or dict it stands in.
+                // The value may be shown in an argument exactly as written, which only a JSON tree
+                // preserves.
                 _ => None,
             },
         }
     }
 
-    /// The elements of the list that begins here; `each` reads one.
+    /// Reads the list at the cursor, calling `each` to read one element.
     #[inline]
     fn elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.opens(b']', depth)? {
@@ -192,8 +197,8 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    /// Steps into the list or object that begins here, inside so many others; false when nothing is in it, and it is
-    /// left behind.
+    /// Enters the list or object at the cursor, nested in `depth` others. Returns false if the list
+    /// or object is empty; the cursor is then after its end.
     #[inline(always)]
     fn opens(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {
@@ -205,7 +210,7 @@ impl<'a> Reader<'_, 'a> {
         Some(!empty)
     }
 
-    /// Steps over the comma behind an element, or over the close; true when another element is to come.
+    /// Skips the comma after an element, or the closing bracket. Returns true after a comma.
     #[inline(always)]
     fn goes_on(&mut self, close: u8) -> Option<bool> {
         let next = self.cursor.token()?;

@@ -1,4 +1,4 @@
-//! A decision that has begun: what the machine and compiled code both start from.
+//! A decision that has begun: the common start of the VM and compiled code.
 
 use super::memo::Memo;
 use super::message::JsonMessage;
@@ -9,12 +9,12 @@ use rulec_eval::host::Host;
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// A decision begun under a new number.
+/// A decision begun under a new epoch.
 pub struct Begun<'a, M> {
     pub basis: Basis<'a>,
     pub message: M,
     pub memory: &'a mut Memory,
-    /// The place that keeps the slots' places of compiled code between decisions.
+    /// The memory that keeps the slot cells of compiled code between decisions.
     pub home: &'a mut Cells<'static>,
 }
 
@@ -22,18 +22,18 @@ pub struct Begun<'a, M> {
 pub struct Basis<'a> {
     pub code: &'a Bytecode,
     pub hosts: &'a [Host],
-    /// Answers kept during the decision, which compiled code writes as well.
+    /// The memoized results of the decision, which compiled code writes too.
     pub memo: Memo<'a>,
 }
 
-/// The numbers of epochs, for a machine that begins more than one.
+/// The epoch counter, for a machine that begins several epochs.
 pub struct Epochs<'a> {
     pub(super) last: &'a mut u32,
     pub(super) slots: &'a mut SlotCells,
 }
 
 impl<'a> Begun<'a, JsonMessage<'a>> {
-    /// Over a JSON message; each field is looked up when first asked for.
+    /// Begins a decision over a JSON message. Each field is looked up when first used.
     #[inline(always)]
     pub fn json(
         code: &'a Bytecode,
@@ -48,13 +48,13 @@ impl<'a> Begun<'a, JsonMessage<'a>> {
 }
 
 impl<'a, M> Begun<'a, M> {
-    /// Over whatever gives the slots their values.
+    /// Begins a decision over any source of slot values.
     #[inline(always)]
     pub fn over(code: &'a Bytecode, hosts: &'a [Host], message: M, scratch: &'a mut Scratch) -> Begun<'a, M> {
         Begun::with_epochs(code, hosts, message, scratch).0
     }
 
-    /// The same, where the number of answers that the code keeps is known.
+    /// Begins a decision, with a known number of memo cells.
     #[inline(always)]
     pub fn keeping(
         answers: usize,
@@ -66,7 +66,8 @@ impl<'a, M> Begun<'a, M> {
         Begun::begin(answers, code, hosts, message, scratch).0
     }
 
-    /// The same, with the numbers of the epochs that it may begin. The first is a multiple of four.
+    /// Begins a decision, and returns the epoch counter for further epochs. Each epoch is a
+    /// multiple of four.
     #[inline(always)]
     pub fn with_epochs(
         code: &'a Bytecode,

@@ -1,6 +1,7 @@
-//! A machine over bindings that get new values while it runs, such as the elements of a payload's lists.
-//! Each new value begins an epoch, as a decision does, so that nothing that was kept of the last one
-//! counts any more; what was made in the arena and what host functions answered stays.
+//! A VM over bindings that get new values while it runs, such as the elements of a payload's lists.
+//!
+//! Each new value begins an epoch, as a decision does, so memoized results become invalid. Values
+//! in the arena and the results of host functions remain.
 
 use super::begun::{Begun, Epochs};
 use super::rooted::Rooted;
@@ -17,7 +18,7 @@ pub struct BoundVm<'a> {
 }
 
 impl<'a> BoundVm<'a> {
-    /// Readies a machine over the message and bindings of `slots`.
+    /// Prepares a VM over the message and bindings of `slots`.
     pub fn new(
         code: &'a Bytecode,
         hosts: &'a [Host],
@@ -28,14 +29,14 @@ impl<'a> BoundVm<'a> {
         BoundVm { vm: Vm::new(begun.basis, begun.message, begun.memory), epochs }
     }
 
-    /// Gives a binding its value.
+    /// Sets the value of a binding.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.vm.bind(binding, value, &mut self.epochs);
     }
 }
 
 impl<'a> Vm<'a, Rooted<'a>> {
-    /// Gives a binding its value, and returns the number of the epoch that begins.
+    /// Sets the value of a binding, and returns the new epoch.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>, epochs: &mut Epochs<'_>) -> u32 {
         self.message.bind(binding, value);
         *epochs.last = match epochs.last.checked_add(4) {

@@ -1,5 +1,5 @@
-//! The part of the machine that compiled code needs: the answers that both keep, a place for each slot, and the
-//! machine itself when something is asked that only it can answer.
+//! The parts of the VM that compiled code uses: the memo cells, a cell for each slot, and the VM
+//! itself for operations that only the VM implements.
 
 use super::{Message, Vm};
 use crate::bytecode::chunk::Pred;
@@ -9,7 +9,7 @@ pub use super::memo::Memo;
 pub use super::scratch::{Cells, Memory};
 pub use super::test::has_element;
 
-/// A machine that is made when first asked for: a decision that does not need it is spared its cost.
+/// A VM that is created at its first use, so that decisions without a use avoid the cost.
 pub struct LateVm<'a, M> {
     seed: Option<(M, &'a mut Memory)>,
     made: Option<Vm<'a, M>>,
@@ -21,7 +21,7 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
         LateVm { seed: Some((message, memory)), made: None }
     }
 
-    /// The machine; `None` only when making it panicked before.
+    /// Returns the VM, creating it if needed; `None` only if creating it panicked before.
     #[inline]
     pub fn get(&mut self, basis: &Basis<'a>) -> Option<&mut Vm<'a, M>> {
         if self.made.is_none() {
@@ -36,7 +36,7 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
         self.made = Some(Vm::new(*basis, message, memory));
     }
 
-    /// A text as a predicate wants it prepared: the machine's own work, for which it need not be made.
+    /// Returns a text normalized for a predicate. This needs no VM if none was created yet.
     pub fn prepared<'t>(&'t mut self, basis: &Basis<'a>, pred: &Pred, text: &'t str) -> Option<&'t str> {
         let epoch = basis.memo.epoch;
         if let Some(vm) = &mut self.made {
@@ -47,7 +47,7 @@ impl<'a, M: Message<'a>> LateVm<'a, M> {
         Some(memory.texts.get(pred.text, epoch, pred.mode.text, text))
     }
 
-    /// The machine, when it has been made.
+    /// Returns the VM, if it was created.
     pub fn made(&self) -> Option<&Vm<'a, M>> {
         self.made.as_ref()
     }

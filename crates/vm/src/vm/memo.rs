@@ -1,4 +1,4 @@
-//! Answers kept during a decision, for the dispatch loop and for compiled code.
+//! Results memoized during a decision, for the dispatch loop and for compiled code.
 
 use crate::bytecode::Chunk;
 use rulec_lang::value::Tri;
@@ -7,14 +7,14 @@ use std::cell::Cell;
 
 const ANSWER: u32 = 3;
 
-/// Answers of predicates, then of shared conditions, then of tables that chose nothing. A cell counts
-/// when it is stamped with the decision's number.
+/// The results of predicates, then of shared conditions, then the tables that selected nothing. A
+/// cell is valid if its stamp has the decision's epoch.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Memo<'a> {
-    /// The first: compiled code reads where it lies.
+    /// The cells. The first field, because compiled code reads it at a fixed offset.
     pub cells: &'a [Cell<u32>],
-    /// The decision's number, a multiple of four: the answers stand in the two bits below.
+    /// The decision's epoch, a multiple of four; the two lowest bits of a cell hold the result.
     pub epoch: u32,
 }
 

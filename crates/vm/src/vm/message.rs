@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 
 /// A source of slot values.
 pub trait Message<'a> {
-    /// The value of the slot of that number, read at the slot's kinds.
+    /// Returns the value of a slot, read at the slot's kinds.
     fn slot(&mut self, slot: usize) -> &Value<'a>;
 
-    /// Reads all slots, so many, whose fields these are, and lists those that the message has a value for, in no order.
+    /// Reads all `slots` slots by their fields, and lists those that have a value, in any order.
     fn present(&mut self, _fields: &Fields, slots: u32, into: &mut Vec<u32>) {
         into.extend((0..slots).filter(|slot| !self.slot(*slot as usize).is_missing()));
     }
@@ -21,9 +21,9 @@ pub trait Message<'a> {
 /// A message whose slots have been read already.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// The values in the order of the program's slots; those that are left out are missing.
+    /// The values in the order of the program's slots. Slots beyond the end are missing.
     pub values: &'a [Value<'a>],
-    /// The slots that have a value, in any order, where whoever read them has noted it.
+    /// The slots that have a value, in any order, if the reader recorded them.
     pub present: Option<&'a [u32]>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Message<'a> for Record<'a> {
         }
         let values = self.values.get(..slots as usize).unwrap_or(self.values);
         let mut first = 0;
-        // Most are missing: eight at once are looked at without a branch.
+        // Most values are missing, so eight are tested at once without a branch.
         let (eights, rest) = values.as_chunks::<8>();
         for eight in eights {
             if !eight.iter().fold(true, |all, value| all & value.is_missing()) {
@@ -58,7 +58,7 @@ impl<'a> Message<'a> for Record<'a> {
     }
 }
 
-/// Lists those of a few slots from one on that have a value.
+/// Lists the slots from `first` on that have a value.
 #[inline(always)]
 fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     for (value, slot) in values.iter().zip(first..) {
@@ -68,18 +68,18 @@ fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     }
 }
 
-/// A JSON message whose slots are looked up when first asked for.
+/// A JSON message whose slots are looked up when first used.
 pub struct JsonMessage<'a> {
     chunk: &'a Chunk,
     message: &'a Json,
     epoch: u32,
     slots: &'a mut [Stamp],
     nodes: &'a mut [Stamp],
-    /// The slots that were read.
+    /// The values of the slots read so far.
     values: Vec<Value<'a>>,
-    /// The objects on the way that were found, or not.
+    /// The shared objects looked up so far; `None` for one that the message lacks.
     objects: Vec<Option<&'a Json>>,
-    /// True when all slots were read: one without a place is missing.
+    /// Whether all slots were read; then a slot without a stamp is missing.
     complete: bool,
     values_home: &'a mut Vec<Value<'static>>,
     objects_home: &'a mut Vec<Option<&'static Json>>,
@@ -111,7 +111,7 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Reads a slot, and returns where its value is kept.
+    /// Reads a slot, and returns the index of its value.
     #[inline(never)]
     fn load(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
@@ -159,7 +159,7 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// The place where a slot's value is kept.
+    /// Returns the index of a slot's value, reading the slot if needed.
     #[inline]
     fn known_or_load(&mut self, slot: usize) -> usize {
         match self.slots.get(slot) {
@@ -168,7 +168,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// An object that slots share. Recurs to the depth that lowering lets them share.
+    /// Returns an object that several slots share. The recursion is bounded by the depth that
+    /// lowering allows.
     fn node(&mut self, node: u32) -> Option<&'a Json> {
         if node == NONE {
             return Some(self.message);

@@ -1,6 +1,6 @@
-//! The values computed once a statement is chosen: the arguments of a handler, and the nodes that a router
-//! sends on to. The machine that chose computes it, so that what was read, kept and asked of host functions
-//! on the way serves it too.
+//! The values computed once a statement is chosen: a handler's arguments, and the nodes that a
+//! router sends to. The machine that made the choice computes them, so slots, memoized results and
+//! host results are reused.
 
 use super::{Message, Vm};
 use rulec_lang::value::Value;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 /// The values of an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Computed {
-    /// The arguments of a handler; a missing optional one is left out.
+    /// The arguments of a handler, without missing optional ones.
     pub args: Map<String, Json>,
-    /// The names of the required arguments that were missing and are null.
+    /// The names of the required arguments that were missing; their value is null.
     pub missing_args: Vec<Arc<str>>,
-    /// The ids of the nodes that a router sends on to.
+    /// The ids of the nodes that a router sends to.
     pub next: Vec<String>,
 }
 
 impl Computed {
-    /// The values of an outcome, each given by `value`; `None` when it has none.
+    /// Computes the values of an outcome with `value`; `None` if the outcome has none.
     #[inline]
     pub fn of<'a>(outcome: &Outcome, value: impl FnMut(ValueId) -> Value<'a>) -> Option<Computed> {
         outcome.has_values().then(|| Computed::all(outcome, value))
@@ -56,12 +56,13 @@ impl Computed {
     }
 }
 
-/// The texts of a list; `None` for anything else.
+/// Returns the texts of a list; `None` for any other value.
 fn ids(list: Value<'_>) -> Option<Vec<String>> {
     Some(list.elements()?.filter_map(|id| id.as_str().map(str::to_owned)).collect())
 }
 
-/// The nodes of a destination. Where the message does not name the next nodes, it stands as written.
+/// Returns the nodes of a destination. If the message does not list the next nodes, the destination
+/// is returned as written.
 fn nodes<'a>(
     destination: &Destination,
     next: Option<&[String]>,
@@ -76,7 +77,7 @@ fn nodes<'a>(
         (Destination::At(_), None) => vec![destination.to_string()],
         (Destination::All, None) => vec![NEXT.to_owned()],
         (Destination::All, Some(next)) => next.to_vec(),
-        // Where there are not so many, to every one.
+        // If the index is out of range, the router sends to all nodes.
         (Destination::At(index), Some(next)) => {
             next.get(*index as usize).map_or_else(|| next.to_vec(), |id| vec![id.clone()])
         }
@@ -89,7 +90,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         operand.map_or(Value::Missing, |operand| self.operand(operand))
     }
 
-    /// The values of an outcome, `None` when it has none.
+    /// Computes the values of an outcome; `None` if the outcome has none.
     #[inline]
     pub fn outcome(&mut self, outcome: &Outcome) -> Option<Computed> {
         Computed::of(outcome, |id| self.value(id))

@@ -1,5 +1,5 @@
-//! Slots of a message and of bindings that change while it is looked at, such as the elements of a
-//! list: what was read of the others stays known.
+//! Slots of a message and of bindings whose values change, such as the elements of a list. When one
+//! binding changes, the slots of the others remain read.
 
 use super::Message;
 use super::scratch::{grow, recycle};
@@ -7,10 +7,10 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Slot};
 use serde_json::Value as Json;
 
-/// Room that is kept from one [`Rooted`] to the next.
+/// Memory reused from one [`Rooted`] to the next.
 #[derive(Debug, Default)]
 pub struct RootedScratch {
-    /// The place of each slot's value, and the version of its root that it was read in.
+    /// For each slot, the index of its value, and the version of its root when it was read.
     stamps: Vec<(usize, u64)>,
     versions: Vec<u64>,
     version: u64,
@@ -18,19 +18,19 @@ pub struct RootedScratch {
     roots: Vec<Value<'static>>,
 }
 
-/// The values of slots, looked up when first asked for.
+/// The values of slots, looked up when first used.
 pub struct Rooted<'a> {
     slots: &'a [Slot],
     message: &'a Json,
     scratch: &'a mut RootedScratch,
     roots: Vec<Value<'a>>,
     values: Vec<Value<'a>>,
-    /// The message's own version.
+    /// The version of the message itself.
     start: u64,
 }
 
 impl<'a> Rooted<'a> {
-    /// Makes room for a number of bindings, none of which has a value yet.
+    /// Creates slots with a number of bindings, none of which has a value yet.
     pub fn new(
         slots: &'a [Slot],
         message: &'a Json,
@@ -48,7 +48,7 @@ impl<'a> Rooted<'a> {
         Rooted { slots, message, scratch, roots, values, start }
     }
 
-    /// Gives a binding its value; what was read of an earlier one is forgotten.
+    /// Sets the value of a binding, and invalidates the slots read from its earlier value.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.scratch.version += 1;
         if let (Some(root), Some(version)) =
@@ -84,7 +84,7 @@ impl<'a> Rooted<'a> {
                 self.roots.get(root.id.index()).map_or(Value::Missing, |root| info.load_from(*root))
             }
         };
-        // A slot of an earlier element makes room for this one.
+        // Reuses the cell of the slot's earlier value, if that was read from this message.
         let Some((at, read_in)) = self.scratch.stamps.get_mut(slot) else { return usize::MAX };
         match self.values.get_mut(*at).filter(|_| *read_in > self.start) {
             Some(kept) => *kept = value,

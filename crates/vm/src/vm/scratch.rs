@@ -9,7 +9,7 @@ pub(super) use rulec_lang::value::{grow, recycle};
 use serde_json::Value as Json;
 use std::cell::Cell;
 
-/// The memory to decide in: one a thread, for any rule sets and messages in turn.
+/// The memory for decisions: one per thread, for any sequence of rule sets and messages.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) epoch: u32,
@@ -19,7 +19,7 @@ pub struct Scratch {
     pub(super) cells: Cells<'static>,
 }
 
-/// The machine's working memory beside the memo cells.
+/// The VM's working memory, except the memo cells.
 #[derive(Debug, Default)]
 pub struct Memory {
     pub(super) arena: Arena,
@@ -30,19 +30,19 @@ pub struct Memory {
     pub(super) workspace: Workspace,
 }
 
-/// The time that a kept value belongs to.
+/// The time at which a cached value is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moment {
     pub epoch: u32,
-    /// The number of the element at hand, of all that the decision's loops went over; 0 outside loops, and for what
-    /// depends on none.
+    /// Id of the current element, counted over all loops of the decision. 0 outside loops, and for
+    /// values that depend on no element.
     pub element: u64,
 }
 
-/// A place for the value of each slot, empty until it is read.
+/// A cell for the value of each slot, empty until the slot is read.
 pub type Cells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
-/// The parts that a [`super::JsonMessage`] borrows: what was read of the message.
+/// The state of a [`super::JsonMessage`]: the slots and objects read from the message.
 #[derive(Debug, Default)]
 pub(super) struct SlotCells {
     pub slots: Vec<Stamp>,
@@ -51,7 +51,7 @@ pub(super) struct SlotCells {
     pub objects: Vec<Option<&'static Json>>,
 }
 
-/// The place of something that was read in the decision of that number.
+/// The index of an item, and the decision in which it was read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     pub epoch: u32,
@@ -59,12 +59,13 @@ pub(super) struct Stamp {
 }
 
 impl Scratch {
-    /// Empty; it grows to what the rule sets and messages need.
+    /// Creates an empty scratch, which grows as needed.
     pub fn new() -> Scratch {
         Scratch::default()
     }
 
-    /// After a billion decisions the numbers begin anew, so old stamps must go.
+    /// Clears all stamps, because after a billion decisions the epochs restart. Returns the first
+    /// epoch.
     #[cold]
     pub(super) fn forget(&mut self) -> u32 {
         self.slots.forget();
@@ -72,26 +73,26 @@ impl Scratch {
         forget(Cell::from_mut(&mut *self.memo).as_slice_of_cells(), cached, texts, Some(workspace))
     }
 
-    /// Sets the number of the next decision, so that tests reach its overflow.
+    /// Sets the last epoch, so that tests can reach its overflow.
     #[doc(hidden)]
     pub fn set_epoch(&mut self, epoch: u32) {
         self.epoch = epoch & !3;
     }
 
-    /// The number of the last decision.
+    /// Returns the epoch of the last decision.
     #[doc(hidden)]
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// The address of the registers, and the number there is room for.
+    /// Returns the address of the registers, and their capacity.
     #[doc(hidden)]
     pub fn registers(&self) -> (usize, usize) {
         (self.memory.values.as_ptr() as usize, self.memory.values.capacity())
     }
 }
 
-/// Takes the stamps away when the numbers of epochs begin anew, and returns the first.
+/// Clears all stamps when the epochs restart, and returns the first epoch.
 #[cold]
 pub(super) fn forget(
     memo: &[Cell<u32>],
@@ -109,7 +110,7 @@ pub(super) fn forget(
 }
 
 impl SlotCells {
-    /// Takes the stamps away.
+    /// Clears the stamps.
     pub fn forget(&mut self) {
         self.slots.fill(Stamp::default());
         self.nodes.fill(Stamp::default());

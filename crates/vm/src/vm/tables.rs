@@ -1,5 +1,5 @@
-//! Searching tables: route by route as their code lies, or with the index, which asks the machine for
-//! values and has it verify what was found.
+//! Searches tables, either route by route, or with the index. The index asks the VM for values, and
+//! to verify candidates.
 
 use super::memo::Memo;
 use super::{Message, Vm};
@@ -17,7 +17,7 @@ use rulec_sema::hir::{RuleId, SlotId, TableId};
 use std::ops::Range;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Decides with the help of an index over the same rules, where that is faster, or `always`.
+    /// Uses an index over the same rules for the tables where it is faster, or `always`.
     #[inline]
     pub fn use_index(&mut self, index: &'a Index, always: bool) {
         let Some(workspace) = self.workspace.take() else { return };
@@ -25,25 +25,25 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (self.lookup, self.always_index) = (Some(workspace.begin(index, self.memo.epoch)), always);
     }
 
-    /// Leaves out the routes removed up to a version.
+    /// Excludes the routes removed up to a version.
     pub fn leave_out(&mut self, tombstones: &'a Tombstones, version: u64) {
         self.tombstones = Some((tombstones, version));
     }
 
-    /// The lookup, where a table is decided with it.
+    /// Returns the lookup, if the table is decided with the index.
     #[inline]
     fn lookup_in(&self, table: TableId) -> Option<Lookup<'a>> {
         self.lookup.filter(|lookup| self.always_index || lookup.serves(table))
     }
 
-    /// Decides: the first route of the table that holds, or its default.
+    /// Returns the choice: the first matching route of the table, or its default.
     #[inline(always)]
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let end = self.search(self.start(entry));
         table_search::resolve(self, end)
     }
 
-    /// The first route of a table that holds, among those of a range of ranks and not left out.
+    /// Returns the first matching route of a table in a range of ranks, without excluded routes.
     pub fn first(&mut self, table: TableId, ranks: Range<u32>) -> Option<Hit> {
         match self.lookup_in(table) {
             Some(lookup) => lookup.first(self, table, ranks),
@@ -51,12 +51,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Every route of the table whose condition holds, in the order they are tried.
+    /// Returns every matching route of the table, in the order in which routes are tried.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         self.hits(entry).into_iter().map(|hit| hit.route).collect()
     }
 
-    /// The same with their ranks, without those left out.
+    /// Returns every matching route with its rank, without excluded routes.
     pub fn hits(&mut self, entry: TableId) -> Vec<Hit> {
         if let Some(lookup) = self.lookup_in(entry) {
             return lookup.all(self, entry);
@@ -65,14 +65,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         (0..routes as u32).filter_map(|rank| self.verify(entry, rank)).collect()
     }
 
-    /// The route at a position of a table's order, and the table it jumps to, when it holds.
+    /// Evaluates the route at a position of a table. Returns the route and its `goto` table if it
+    /// matches.
     #[inline(always)]
     pub fn route(&mut self, table: TableId, position: usize) -> Option<(RuleId, Option<TableId>)> {
         let code = self.chunk.tables.get(table.index())?.routes.get(position)?;
         self.routes(code.start as usize, code.end as usize)
     }
 
-    /// The first route that holds of code that ends at a place.
+    /// Returns the first matching route of the code from `start` to `end`.
     fn routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
         match self.run::<true>(start, end) {
             End::Choose(route) => Some((route, None)),
@@ -81,7 +82,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// The end of a table in which no route holds.
+    /// Returns the result of a table in which no route matches.
     fn without_route(&self, table: TableId) -> End<(TableId, usize)> {
         let code = self.chunk.tables.get(table.index());
         let block = code.and_then(|code| self.chunk.blocks.get(code.block as usize));
@@ -99,7 +100,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-/// A place is one in the code, or with the index a rank.
+/// A position is the table, and an address in the code or, with the index, a rank.
 impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
     type Place = (TableId, usize);
     type Rule = RuleId;
@@ -111,7 +112,7 @@ impl<'a, M: Message<'a>> Searcher for Vm<'a, M> {
         }
         let block = self.chunk.tables.get(table.index()).map(|table| table.block);
         let block = block.and_then(|block| self.chunk.blocks.get(block as usize));
-        // Past the end is `Nothing`.
+        // An address past the end gives `Nothing`.
         (table, block.map_or(usize::MAX, |block| block.start as usize))
     }
 
@@ -159,7 +160,7 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         self.texts
     }
 
-    // Called for each candidate.
+    // Inlined, because it is called for each candidate.
     #[inline(always)]
     fn verify(&mut self, table: TableId, rank: u32) -> Option<Hit> {
         if self.is_left_out(table, rank) {
@@ -173,7 +174,7 @@ impl<'a, M: Message<'a>> Verifier<'a> for Vm<'a, M> {
         let all = &self.chunk.tables.get(table.index())?.routes;
         let (mut from, end) = (ranks.start, (all.len() as u32).min(ranks.end));
         while from < end {
-            // Their code lies one behind the other: it is run as a whole, up to one that is left out.
+            // The routes' code is contiguous, so it runs as a whole, up to an excluded route.
             let gone = match self.tombstones {
                 None => end,
                 Some((tombstones, version)) => tombstones.first(table, from..end, version).unwrap_or(end),

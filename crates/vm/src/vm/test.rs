@@ -1,4 +1,4 @@
-//! Predicates: the fast checks, and the operators' own functions for the rest.
+//! Predicates: the fast checks, and the operators' own functions for the others.
 
 use super::{Message, Vm, order_float, order_int};
 use crate::bytecode::chunk::{Check, Keywords, Operand, Pred};
@@ -11,7 +11,7 @@ use rulec_sema::normal::Ask;
 use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Answers a predicate anew.
+    /// Evaluates a predicate without memoization.
     pub fn test(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
@@ -45,12 +45,12 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    // The value is lent, since inlining would copy it by its bytes.
+    // By reference, since inlining would otherwise copy the value byte by byte.
     #[inline(always)]
     fn keywords(&mut self, number: usize, pred: &'a Pred, id: u32, left: &Value<'a>) -> Tri {
         let (chunk, pools) = (self.chunk, self.pools);
         let Some(matcher) = pools.keywords.get(id as usize) else { return Tri::Unknown };
-        // Where it might go beyond the limits the operator's own function tells.
+        // If a limit might be exceeded, the operator's own function decides.
         if matches!(left, Value::Str(text) if text.len() as u64 > matcher.most)
             || self.arena.is_repeated() && !self.affords_repeats(pred, id, *left)
         {
@@ -72,7 +72,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// `contains` where a list turns out to stand on the left.
+    /// Evaluates a text predicate whose left value turns out to be a list.
     fn list_contains(&mut self, pred: &'a Pred, keywords: &'a Keywords, list: Value<'a>) -> Tri {
         match keywords.element(pred.mode) {
             Some(wanted) => has_element(list, wanted),
@@ -93,13 +93,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Calls with a text prepared for a predicate.
+    /// Calls `then` with a text normalized for a predicate.
     #[inline]
     fn prepared<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
         then(self.texts.get(pred.text, self.memo.epoch, pred.mode.text, text))
     }
 
-    /// The operator's own function.
+    /// Evaluates a predicate by the operator's own function.
     fn generic(&mut self, pred: &'a Pred, left: Value<'a>) -> Tri {
         let op = match pred.ask {
             Ask::Truth => return implementations::truth(left),
@@ -110,15 +110,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         budget::test(op, left, self.operand(pred.right), pred.mode, how)
     }
 
-    /// True when a text is prepared for each element of a list: the operator's own function then tells whether that is
-    /// much.
+    /// True if a text would be normalized again for each element of a list. The operator's own
+    /// function then checks the limits.
     #[inline]
     fn prepares_again(&self, pred: &Pred) -> bool {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True when searching a text again and again is within the limits. Which of its expressions are searched for is not
-    /// known yet, so nothing is reported for them.
+    /// True if searching a text repeatedly is within the limits. Nothing is reported for regular
+    /// expressions, because it is not known yet which of them will run.
     #[cold]
     fn affords_repeats(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let how = How { arena: self.arena, constant: true };
@@ -131,7 +131,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 }
 
-/// Tells whether a list has a text among its elements; of anything else that is unknown.
+/// Returns whether a list has a text among its elements; unknown if the value is no list.
 #[inline]
 pub fn has_element(list: Value<'_>, wanted: &str) -> Tri {
     if let Value::JsonList(items) = list {
@@ -149,8 +149,8 @@ fn ordered(cmp: Cmp, order: Option<Ordering>) -> Tri {
     order.map_or(Tri::Unknown, |order| cmp.holds(order).into())
 }
 
-/// Compares a text's number of characters, counting them only when the number of bytes, one to four
-/// each, leaves a doubt.
+/// Compares the length of a text in characters. A character has one to four bytes, so characters
+/// are counted only if the number of bytes does not decide.
 fn compare_length(cmp: Cmp, text: &str, length: i64) -> Tri {
     let bytes = text.len() as i64;
     let order = if bytes < length {

@@ -11,7 +11,7 @@ use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::ExternId;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    // Nearly all are slots.
+    // Nearly all operands are slots.
     #[inline(always)]
     pub(super) fn operand(&mut self, operand: Operand) -> Value<'a> {
         match operand {
@@ -40,7 +40,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(level as usize).copied().unwrap_or(Value::Missing)
     }
 
-    /// The value of a block, for some blocks kept during the decision.
+    /// Returns the value of a block. Some blocks cache it during the decision.
     pub fn eval(&mut self, id: BlockId) -> Value<'a> {
         let Some(block) = self.chunk.blocks.get(id as usize).filter(|b| b.kind == BlockKind::Value) else {
             return Value::Missing;
@@ -70,7 +70,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
     }
 
-    /// The dispatch loop of value blocks.
+    /// Runs a value block: the dispatch loop.
     fn compute(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;
@@ -159,7 +159,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
-    /// For how many elements a loop's condition holds; missing without a list.
+    /// Returns the number of elements for which a loop's condition is true; missing without a list.
     fn count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand(each.list);
@@ -170,7 +170,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.walk(&each, list, count).map_or(Value::Missing, Value::Int)
     }
 
-    /// The truth of a condition over the elements of a list; missing when it is unknown, or there is no list.
+    /// Returns the truth value of a condition over a list; missing if it is unknown, or there is no
+    /// list.
     fn quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand(each.list);

@@ -1,4 +1,4 @@
-//! Bytecode that was tampered with is refused, and does no harm even so.
+//! Bytecode that was tampered with is refused, and is harmless even if it runs.
 
 use super::build::Build;
 use super::*;
@@ -7,7 +7,7 @@ use rulec_vm::bytecode::chunk::{Check, NONE, Operand};
 use rulec_vm::bytecode::instr::{BlockKind, On};
 use rulec_vm::bytecode::verify::{At, VerifyError, verify};
 
-/// A chunk with a bit of everything.
+/// A chunk with every kind of content.
 fn sample() -> Chunk {
     let mut build = Build::default();
     let n = build.slot("ctx.n", KindSet::NUMBER);
@@ -51,7 +51,7 @@ fn refused(tamper: impl FnOnce(&mut Chunk)) -> VerifyError {
     let mut chunk = sample();
     tamper(&mut chunk);
     let error = verify(&chunk).expect_err("tampered with and accepted");
-    // Whoever runs it unverified gets some answer, and no panic.
+    // Running it unverified gives some result, but no panic.
     if error != VerifyError::Jumps
         && let Ok(code) = Bytecode::new(chunk, |_, _| false)
     {

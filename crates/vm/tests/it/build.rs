@@ -1,4 +1,4 @@
-//! Programs by hand.
+//! Builds programs by hand, for tests.
 
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::{Op, TestMode};
@@ -9,7 +9,7 @@ use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NConst, NExpr, NPred, NRout
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// A program in the making. Conditions are not shared unless the test shares them.
+/// A program under construction. Conditions are shared only if the test shares them.
 #[derive(Default)]
 pub struct Build {
     pub program: Program,
@@ -58,7 +58,7 @@ impl Build {
         self.compare_expr(left, op, right)
     }
 
-    /// As the normal form has it: `!=`, `>` and `>=` are negations.
+    /// Adds a comparison in normal form: `!=`, `>` and `>=` are negations.
     pub fn compare_expr(&mut self, left: ExprId, op: Op, right: Json) -> CondId {
         let (op, want) = match op {
             Op::Ne => (Op::Eq, false),

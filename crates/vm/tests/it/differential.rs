@@ -1,10 +1,11 @@
-//! Random predicates and programs: every fast check of the VM against the operators' own functions.
+//! Random predicates and programs: compares every fast check of the VM with the operators' own
+//! functions.
 
 use super::generate::*;
 use super::oracle::Oracle;
 use super::*;
 
-/// Every check, fast or generic, against the operator's own function.
+/// Compares every check, fast or generic, with the operator's own function.
 #[test]
 fn predicates_answer_as_their_meanings_do() {
     let mut scratch = Scratch::new();
@@ -54,7 +55,8 @@ fn predicates_answer_as_their_meanings_do() {
     assert!(answers.iter().all(|times| *times > answers.iter().sum::<u32>() / 12), "{answers:?}");
 }
 
-/// Whole programs: shared parts, quantifiers, computed operands; from JSON and from a record.
+/// Compares whole programs: shared parts, quantifiers, computed operands; from JSON and from a
+/// record.
 #[test]
 fn programs_decide_as_the_normal_form_does() {
     let mut scratch = Scratch::new();

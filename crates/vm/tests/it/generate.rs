@@ -1,4 +1,4 @@
-//! Random predicates and programs: every fast check against the operators' own functions.
+//! Generates random predicates and programs, for differential tests.
 
 use super::build::Build;
 use super::values::{PATTERNS, Rng, TEXTS, mode, number, text, value};
@@ -39,11 +39,11 @@ const KINDS: &[KindSet] = &[
 ];
 const PATHS: &[&str] = &["a", "b", "c.x", "c.y", "c.z.w", "c", "d"];
 
-/// A random program in the making.
+/// A random program under construction.
 pub struct Gen {
     pub rng: Rng,
     pub build: Build,
-    /// Values outside loops, to be shared.
+    /// Values outside loops, for sharing.
     closed: Vec<ExprId>,
 }
 
@@ -76,7 +76,7 @@ impl Gen {
         if rng.one_in(40) {
             return value(rng, 1);
         }
-        // Each path mostly keeps to a kind, so that most predicates know an answer.
+        // Each path mostly has values of one kind, so that most predicates have a known result.
         let mut long = format!("{} {}{}", text(rng), text(rng), text(rng));
         if rng.one_in(8) {
             long = "2026-01-01T00:00:00Z".to_owned();
@@ -238,10 +238,10 @@ impl Gen {
         self.build.cond(cond)
     }
 
-    /// A path of the kind that suits an operator.
+    /// Returns a path of a kind that suits an operator.
     fn fitting(&mut self, op: Op) -> ExprId {
         if op == Op::Contains && self.rng.one_in(8) {
-            // Times as elements compare with texts as those are written.
+            // Times as list elements compare with texts in several notations.
             let times = PATHS.len() as u32 * 2;
             let items = [times, times + 1, 3].map(|slot| self.build.expr(NExpr::Slot(SlotId(slot))));
             return self.build.expr(NExpr::List(Box::new(items)));

@@ -1,4 +1,4 @@
-//! Both ways to read a message give the slots the same values, and refuse the same texts.
+//! Both readers of messages give the slots the same values, and refuse the same texts.
 
 use rulec::Rules;
 use rulec_base::json;
@@ -7,7 +7,8 @@ use rulec_vm::input::{InputScratch, Plan};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Reads fields of every kind: alone, inside objects that are read themselves, at several kinds.
+/// Rules that read fields of every kind: alone, inside objects that are read themselves, at several
+/// kinds.
 const RULES: &str = r#"
 route a when text contains "x" and ctx.n > 3 and hour(ctx.at) > 3 -> h(n: ctx.n)
 route b when any tag in ctx.tags: tag == "a" -> h(tags: ctx.tags)
@@ -24,7 +25,7 @@ input {
 }
 "#;
 
-/// A number from a state, below a limit.
+/// Returns a pseudorandom number below a limit, and advances the state.
 fn below(state: &mut u64, limit: u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*state >> 33) % limit
@@ -107,7 +108,7 @@ const SCALARS: &[&str] = &[
     "\"unfinished",
 ];
 
-/// Mostly sound JSON.
+/// Generates JSON that is mostly valid.
 fn text(state: &mut u64, depth: u64, out: &mut String) {
     let space = |state: &mut u64, out: &mut String| {
         out.push_str(["", "", "", " ", "\n\t", "\r "][below(state, 6) as usize])
@@ -140,7 +141,7 @@ fn text(state: &mut u64, depth: u64, out: &mut String) {
         }
         out.push(']');
     } else {
-        // Few of the wrong ones, or hardly any text would be sound.
+        // Few invalid scalars, since otherwise hardly any text would be valid.
         let sound = [
             "null",
             "true",
@@ -163,7 +164,8 @@ fn text(state: &mut u64, depth: u64, out: &mut String) {
     space(state, out);
 }
 
-/// The values of a text's slots, and whether its promises are kept; `None` when it was not read.
+/// Reads the slot values of a text, and whether the contract is satisfied; `None` if the reader
+/// gave up.
 fn read(rules: &Rules, scratch: &mut InputScratch, text: &[u8]) -> Option<(Vec<String>, bool)> {
     let plan = Plan::of(rules.program()).expect("there are few fields");
     scratch.read(&plan, text, |filled| (filled.values.iter().map(shown).collect(), filled.kept))
@@ -173,7 +175,7 @@ fn shown(value: &Value<'_>) -> String {
     format!("{:?} {}", value.kind(), value.to_json())
 }
 
-/// The same by way of a tree.
+/// Reads the slot values from a JSON tree, and whether the contract is satisfied.
 fn by_tree(rules: &Rules, message: &Json) -> (Vec<String>, bool) {
     let program = rules.program();
     let values = program.slots.iter().map(|slot| shown(&slot.load(message))).collect();
@@ -195,7 +197,7 @@ fn both_readers_accept_and_refuse_the_same_texts() {
         text(&mut state, 0, &mut line);
         let mut line = line.into_bytes();
         if round % 4 == 0 && !line.is_empty() {
-            // A byte changed, left out, or everything behind it.
+            // Changes a byte, removes a byte, or truncates the text.
             let at = below(&mut state, line.len() as u64) as usize;
             match below(&mut state, 3) {
                 0 => line[at] = below(&mut state, 256) as u8,
@@ -230,7 +232,7 @@ fn both_readers_accept_and_refuse_the_same_texts() {
             }
         }
     }
-    // Most of what is sound is read without a tree.
+    // Most valid texts are read without a JSON tree.
     assert!(sound > 5_000 && refused > 5_000 && by_slots * 2 > sound, "{sound} {by_slots} {refused}");
 }
 
@@ -334,7 +336,7 @@ fn values_are_taken_apart_as_trees_are_read() {
     serialized(&of(Kind::With(3)), true);
     serialized(&of(Kind::Pair(3, true)), false);
     serialized(&of(Kind::Named { x: 1.5 }), false);
-    // Keys that are no text.
+    // Keys that are not texts.
     serialized(&Message { some: BTreeMap::from([(1, true)]), ..of(Kind::Plain) }, false);
     let numbers = |n: &dyn Fn(Message<u64>) -> Message<u64>| serialized(&n(of(Kind::Plain)), true);
     numbers(&|mut message| {
@@ -349,11 +351,11 @@ fn values_are_taken_apart_as_trees_are_read() {
             message
         });
     }
-    // A number that a tree knows better, inside what is read as a whole.
+    // A number that only a JSON tree represents exactly, inside a value that is built as a whole.
     let mut message = of(Kind::Plain);
     message.ctx.user.deep.insert('z', u64::MAX);
     serialized(&message, false);
-    // No object, keys that cannot be, and a broken promise.
+    // Values that are no objects, invalid keys, and a violated contract.
     serialized(&[1, 2], false);
     serialized(&BTreeMap::from([(Some("a"), 1)]), false);
     serialized(&BTreeMap::from([(vec![1], 1)]), false);
@@ -361,7 +363,7 @@ fn values_are_taken_apart_as_trees_are_read() {
     serialized(&json!({"text": "x", "ctx": {"at": "2026-05-01T10:00:00Z", "tags": [], "flag": true}}), true);
 }
 
-/// Keys of every length, one the beginning of another, and some that JSON has to escape.
+/// Keys of every length, some a prefix of another, some that JSON must escape.
 const NAMES: &str = r#"
 route a when nam == 1 and name == 2 and names == 3 and `if` == 4 -> h
 route b when a_name_of_15_ch == 1 and a_name_of_16_cha == 2 and a_name_of_17_char == 3 -> h
@@ -369,7 +371,7 @@ route c when a_name_that_is_longer_than_two_registers == 1 and a_name_that_is_lo
 default -> h
 "#;
 
-/// The place of a key was learnt from the message before: the key alone says which it is.
+/// The predicted key comes from the message before; only the key itself decides which field it is.
 #[test]
 fn keys_are_told_apart_in_whatever_order_they_come() {
     let rules = Rules::from_text(NAMES).expect("it compiles");
@@ -379,7 +381,7 @@ fn keys_are_told_apart_in_whatever_order_they_come() {
         let mut outer: Vec<String> = Vec::new();
         let mut inner: Vec<String> = Vec::new();
         let mut shuffled: Vec<&String> = keys.iter().collect();
-        // Every third message has the order of the one before.
+        // Every third message is shuffled; the others keep the order.
         for at in (1..shuffled.len()).filter(|_| round % 3 == 0) {
             shuffled.swap(at, below(&mut state, at as u64 + 1) as usize);
         }
@@ -401,7 +403,7 @@ fn keys_are_told_apart_in_whatever_order_they_come() {
         let line = format!("{{{}}}", outer.join(", "));
         let message = serde_json::from_str(&line).expect("it is JSON");
         assert_eq!(read(&rules, &mut scratch, line.as_bytes()), Some(by_tree(&rules, &message)), "{line}");
-        // A key that comes again is refused, in its turn as well.
+        // A duplicate key is refused, also where the prediction expects it.
         let again = line.replacen("\"inner\":", "\"name\":1,\"inner\":", 1);
         assert_eq!(read(&rules, &mut scratch, again.as_bytes()), None, "{again}");
     }
@@ -432,7 +434,7 @@ fn strings_end_where_they_end() {
     }
 }
 
-/// Few digits are divided by a power of ten, more are read digit by digit.
+/// Few digits are divided by a power of ten; more are parsed digit by digit.
 #[test]
 fn decimals_are_the_nearest_floats() {
     let [rules, _] = rules();

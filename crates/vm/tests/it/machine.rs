@@ -1,5 +1,5 @@
-//! The machine against the meanings of the operators, over random predicates and programs; what a
-//! decision does with tables; what verification refuses.
+//! Tests the VM against the operators' meanings, over random predicates and programs. Also tests
+//! searches through tables, and what verification refuses.
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn a_default_may_lead_on_to_another_table() {
     assert_eq!((miss.chosen, miss.path.to_vec()), (chosen(behind.0), vec![]));
 }
 
-/// Each table jumps to the next twice: every table is searched once, not 2^40 times.
+/// Each table jumps to the next twice; every table is searched once, not 2^40 times.
 #[test]
 fn a_table_that_chose_nothing_is_not_searched_again() {
     let mut build = Build::default();
@@ -84,7 +84,7 @@ fn a_table_that_chose_nothing_is_not_searched_again() {
     assert_eq!(decide(&build, &json!({})), Choice::nothing());
 }
 
-/// `let`s that each use the one before twice: code and time grow with their number, not as 2^n.
+/// Each `let` uses the one before twice. Code size and time grow with their number, not as 2^n.
 #[test]
 fn shared_conditions_take_room_and_time_once() {
     let mut build = Build::default();
@@ -117,7 +117,7 @@ fn shared_values_are_computed_once() {
     assert_eq!(decide(&build, &json!({"n": 1})).chosen, chosen(0));
 }
 
-/// As deep as conditions may nest when they run: a test thread's stack of 2 MiB must do.
+/// Conditions nested as deep as allowed must run on a test thread's stack of 2 MiB.
 #[test]
 fn nesting_is_bounded() {
     let deep = |levels: u32| {
@@ -125,7 +125,7 @@ fn nesting_is_bounded() {
         let slot = build.slot("n", KindSet::INT);
         let mut value = build.expr(NExpr::Slot(slot));
         for level in 0..levels {
-            // (value == level) as a value: true; then as a number again, by `in`.
+            // (value == level) as a value is true; then `[value, 1][1]` is a number again.
             let holds = build.compare_expr(value, Op::Ne, json!(-i64::from(level) - 7));
             let fails = build.compare_expr(value, Op::Eq, json!(-i64::from(level) - 7));
             value = build.expr(NExpr::Cond { holds, fails, reads: Levels::NONE });
@@ -178,7 +178,8 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
         if epoch > 0 {
             scratch.set_epoch(epoch);
         }
-        // Looked at after each decision: the number after the first one is 4 whatever the first one was.
+        // Checked after each decision, since the epoch after the restart is 4 whatever the epoch
+        // before.
         for (message, expected) in [(&yes, chosen(0)), (&no, None)].into_iter().cycle().take(6) {
             assert_eq!(Vm::json(&code, &[], message, &mut scratch).decide(TableId(0)).chosen, expected);
             assert!(
@@ -189,7 +190,7 @@ fn old_answers_are_forgotten_when_the_numbers_begin_anew() {
     }
 }
 
-/// Each table has a place of its own where it is noted that it chose nothing.
+/// Each table has a memo cell of its own, which records that the table selected nothing.
 #[test]
 fn a_table_that_chose_nothing_says_so_for_itself_alone() {
     let mut build = Build::default();
@@ -210,8 +211,8 @@ fn a_table_that_chose_nothing_says_so_for_itself_alone() {
     }
 }
 
-/// A new value of a binding begins an epoch, also where the numbers of epochs begin anew: nothing that was
-/// kept of the last one counts.
+/// A new value of a binding begins an epoch and invalidates memoized results, even where epochs
+/// restart.
 #[test]
 fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     let mut build = Build::default();
@@ -251,7 +252,7 @@ fn what_was_kept_of_a_binding_is_forgotten_with_it() {
     }
 }
 
-/// A time in a list equals a text as that is written, not as the mode prepares it.
+/// A time in a list is compared with the text as written, not as normalized by the mode.
 #[test]
 fn times_in_lists_compare_with_unprepared_texts() {
     let mut build = Build::default();

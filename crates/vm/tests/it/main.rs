@@ -1,4 +1,5 @@
-//! The parts of this crate against plain models of them: the VM, its bytecode and the reading of messages.
+//! Tests the parts of this crate against plain models: the VM, its bytecode and the reading of
+//! messages.
 
 #![allow(missing_docs, reason = "tests and their support")]
 
@@ -29,7 +30,7 @@ use rulec_vm::vm::{BoundVm, Rooted, RootedScratch, Scratch, Vm};
 use serde_json::Value as Json;
 use serde_json::json;
 
-/// Verified bytecode of a program.
+/// Returns the verified bytecode of a program.
 fn code(build: &Build) -> Bytecode {
     let code = lower(&build.program, &build.normal).unwrap();
     verify(code.chunk()).unwrap();

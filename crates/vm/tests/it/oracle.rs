@@ -1,4 +1,4 @@
-//! The normal form evaluated in the plainest way, by the operators' own functions.
+//! The oracle: evaluates the normal form in the plainest way, by the operators' own functions.
 
 use rulec_eval::host::{Host, HostCalls};
 use rulec_lang::arena::Arena;
@@ -53,7 +53,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// The answer for each element of a list.
+    /// Returns the result for each element of a list.
     fn each<T>(
         &mut self,
         list: ExprId,

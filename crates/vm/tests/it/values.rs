@@ -1,10 +1,10 @@
-//! Random JSON with what tends to go wrong: big numbers, null, CJK, letters that fold or compose.
+//! Random JSON with edge cases: large numbers, null, CJK, letters that fold or compose.
 
 use rulec_base::text::{Form, TextMode};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use serde_json::{Value as Json, json};
 
-/// A seeded source of choices.
+/// A seeded random generator.
 pub struct Rng(pub u64);
 
 impl Rng {

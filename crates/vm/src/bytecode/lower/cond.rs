@@ -1,4 +1,4 @@
-//! Conditions: chains of tests that jump.
+//! Lowering of conditions to chains of tests that jump.
 
 use super::{Label, LowerError, Lowering, index, known_cond};
 use crate::bytecode::chunk::{Check, Loop, Operand, Pred};
@@ -6,21 +6,23 @@ use crate::bytecode::instr::{CmpJump, Instr, On};
 use rulec_sema::normal::{CondId, NCond, Part, PredId};
 use smallvec::SmallVec;
 
-/// A piece of work that is left.
+/// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum Task {
-    /// A condition, that jumps to a label `when` it holds or does not, and else falls through.
+    /// Emits a condition that jumps to the label if the condition is true; with `when` false, if it
+    /// is not true.
     Emit { cond: CondId, when: bool, label: usize },
-    /// A label's place.
+    /// Binds a label to the current address.
     Bind(usize),
 }
 
-/// Enough for most conditions.
+/// The inline capacity is enough for most conditions.
 type Tasks = SmallVec<[Task; 8]>;
 type Labels = SmallVec<[Label; 2]>;
 
 impl Lowering<'_> {
-    /// Emits a condition that falls through when it holds, and returns where it goes when not.
+    /// Emits a condition that falls through if the condition is true. Returns the label of the
+    /// jumps taken otherwise.
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);
@@ -81,7 +83,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Spreads `and` and `or` over their parts. One part decides when it is `decisive`.
+/// Adds tasks for the parts of an `and` or `or`. A part with the result `decisive` decides the
+/// whole.
 fn spread(
     parts: &[CondId],
     decisive: bool,
@@ -102,7 +105,7 @@ fn spread(
     tasks.extend(rest.iter().rev().map(|cond| Task::Emit { cond: *cond, when: decisive, label: behind }));
 }
 
-/// The instruction of its own that a cheap test of a slot has.
+/// Returns the specialized instruction for a cheap test of a slot, if there is one.
 fn test_of_slot(pred: &Pred, want: bool, when: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;

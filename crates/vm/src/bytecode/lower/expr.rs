@@ -1,4 +1,4 @@
-//! Values: operands, and blocks that compute into registers.
+//! Lowering of values: operands, and blocks that compute into registers.
 
 use super::{Label, LowerError, Lowering, index};
 use crate::bytecode::chunk::{Kept, Loop, Operand};
@@ -12,7 +12,8 @@ impl Lowering<'_> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
-    /// Lowers the loops and blocks a value needs, and the value itself when it gets a block.
+    /// Lowers the loops and blocks that a value needs. Also lowers the value itself, if it gets a
+    /// block.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.expr(id)?.clone() {
@@ -40,7 +41,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A value as an operand of a predicate or loop.
+    /// Lowers a value to an operand of a predicate or loop.
     pub(super) fn operand(&mut self, id: ExprId) -> Result<Operand, LowerError> {
         Ok(match self.expr(id)? {
             NExpr::Slot(slot) => Operand::Slot(*slot),
@@ -62,8 +63,8 @@ impl Lowering<'_> {
         self.emit_expr(id, 0, &mut registers, true)?;
         self.emit(Instr::Yield { src: 0 })?;
         let info = self.uses.info(Part::Expr(id.0));
-        // Whether a condition holds and whether it fails are two questions for what is in it: without this, each
-        // level of conditions as values would double the work.
+        // The blocks "is true" and "is false" of a condition both evaluate its parts. Without the
+        // cache, each nested level of conditions as values would double the work.
         let kept = if info.asks > 1 && (info.is_closed() || info.has_truths) {
             let cell = self.chunk.cached;
             self.chunk.cached = index(cell as usize + 1, "values")?;
@@ -76,8 +77,8 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits a value into a register, using only those from there on. Nests no deeper than the
-    /// use analysis lets values nest in one block.
+    /// Emits a value into register `dst`, using no register below `dst`. The recursion is bounded,
+    /// because the use analysis bounds how deep values nest in one block.
     fn emit_expr(&mut self, id: ExprId, dst: Reg, registers: &mut u16, root: bool) -> Result<(), LowerError> {
         *registers = (*registers).max(next(dst)?);
         if !root && let Some(block) = self.expr_blocks.get(&id.0).copied() {
@@ -187,7 +188,7 @@ impl Lowering<'_> {
         Ok(at)
     }
 
-    /// Emits values into registers side by side.
+    /// Emits values into consecutive registers.
     fn emit_all(
         &mut self,
         items: &[ExprId],

@@ -1,4 +1,4 @@
-//! Predicates: which of the faster checks answers each.
+//! Lowering of predicates: selects the fastest check for each.
 
 use super::{LowerError, Lowering, index};
 use crate::bytecode::chunk::{Check, Keywords, Members, NONE, Operand, Pred};
@@ -12,7 +12,7 @@ use rulec_sema::normal::{Ask, ExprId, NConst, NExpr, Part};
 use std::sync::Arc;
 
 impl Lowering<'_> {
-    /// Makes room for the predicates under their own numbers.
+    /// Allocates the predicates, so that their ids in the normal form are their indices.
     pub(super) fn reserve_preds(&mut self) {
         self.chunk.preds = self.normal.preds.iter().map(|pred| unasked(pred.ask)).collect();
     }
@@ -28,7 +28,8 @@ impl Lowering<'_> {
         let (check, left) = self.check(&pred)?;
         let left = self.operand(left)?;
         let right = match (check, pred.right) {
-            // What the check holds need not be kept twice, save where lists fall back on it.
+            // The check contains the constant already. Only checks that fall back for lists need
+            // the operand too.
             (Check::Int(..) | Check::Float(..) | Check::Length(..), _) | (_, None) => Operand::Missing,
             (_, Some(right)) => self.operand(right)?,
         };
@@ -38,7 +39,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the place that keeps the prepared text of a slot.
+    /// Returns the index of the slot's normalized text, or `NONE` if the predicate needs none.
     fn text_of(&mut self, pred: &Pred) -> Result<u32, LowerError> {
         let mode = pred.mode.text;
         let raw = match pred.check {
@@ -59,7 +60,8 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// The check, and the operand that stands on its left.
+    /// Selects the check of a predicate. Returns it with the operand to test, which is the right
+    /// operand if the operands were swapped.
     fn check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(Check, ExprId), LowerError> {
         let left = pred.left;
         let constant = pred.right.and_then(|right| self.const_of(right));
@@ -76,7 +78,7 @@ impl Lowering<'_> {
                 match (constant, self.const_of(left)) {
                     (Some(constant), _) => self.comparison(op, cmp, left, &constant, pred.mode),
                     (None, Some(constant)) => match pred.right {
-                        // A constant on the left of a value: the same the other way round.
+                        // A constant on the left: swap the operands.
                         Some(right) if is_number(&constant) => {
                             self.comparison(op, cmp.flipped(), right, &constant, pred.mode)
                         }
@@ -124,7 +126,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// A text predicate with constants.
+    /// Lowers a text predicate whose keywords are constants.
     fn search(
         &mut self,
         op: Op,
@@ -185,8 +187,8 @@ fn is_number(constant: &Const) -> bool {
     matches!(constant.value(), Value::Int(_) | Value::Float(_))
 }
 
-/// The constant's texts: itself, or with a quantity its elements, when there is one at least and
-/// all are texts.
+/// Returns the constant's texts: the constant itself or, with a quantity, its elements. `None` if
+/// there is no element, or one that is not a text.
 fn words(constant: &Const, quantity: Option<Quantity>) -> Option<Box<[Arc<str>]>> {
     match (constant.value(), quantity) {
         (Value::Str(text), None) => Some(Box::new([text.into()])),
@@ -199,7 +201,7 @@ fn words(constant: &Const, quantity: Option<Quantity>) -> Option<Box<[Arc<str>]>
     }
 }
 
-/// The cost of a search for a keyword, for each byte of the text.
+/// Returns the cost of searching for a keyword, per byte of text.
 fn weight(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,
@@ -208,7 +210,7 @@ fn weight(search: Search, word: &str, mode: TextMode) -> u64 {
     }
 }
 
-/// A predicate that no route asks.
+/// Returns a placeholder for a predicate that no route uses.
 fn unasked(ask: Ask) -> Pred {
     Pred {
         check: Check::Generic,

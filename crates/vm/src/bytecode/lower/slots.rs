@@ -1,27 +1,27 @@
-//! The lowering of slots: paths that begin alike share the walk to where they part.
+//! Lowering of slots: paths with a common beginning share the lookups along it.
 
 use super::{LowerError, index};
 use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
 use hashbrown::HashMap;
 use rulec_sema::hir::{Program, Slot};
 
-/// Objects are shared down to this depth; what lies deeper is walked to by each slot.
+/// Maximum depth to which objects are shared. Deeper fields are looked up separately for each slot.
 pub const MAX_SHARED_DEPTH: usize = 32;
 
-/// An object of the message that a slot lies in or behind.
+/// An object of the message that contains a slot, directly or deeper.
 struct Object {
-    /// The number of slots that do.
+    /// Number of slots in the object.
     users: u32,
-    /// Its number in the chunk, once it has one.
+    /// Index of the object in the chunk; `NONE` until the chunk contains the object.
     node: u32,
 }
 
 /// Lowers the slots of a program.
 pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
     let mut objects: Vec<Object> = Vec::with_capacity(2 * program.slots.len());
-    // By the object around and the name there.
+    // Objects by the enclosing object and the name in it.
     let mut by_name: HashMap<(u32, &str), u32> = HashMap::with_capacity(2 * program.slots.len());
-    // What is rooted in a binding is read from that, not from the message.
+    // A slot rooted in a binding is read from the binding, not from the message.
     let shared = |slot: &Slot| if slot.root.is_none() { slot.path.len().min(MAX_SHARED_DEPTH) } else { 0 };
     for slot in &program.slots {
         let mut at = NONE;

@@ -1,5 +1,5 @@
-//! The use analysis: what lowering must know of every part before it emits any: who uses it, what it costs, which
-//! loops' elements it reads, how large its code is.
+//! Use analysis: the facts about each part that lowering needs before it emits any code. They are
+//! the part's users, its cost, the loops whose elements it reads, and the size of its code.
 
 use super::LowerError;
 use rulec_lang::operators::{Cost, Op};
@@ -8,24 +8,24 @@ use rulec_sema::normal::{Ask, ExprId, Levels, NCond, NConst, NExpr, NPred, Norma
 /// The facts about a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
-    /// The number of its uses by other parts; 0 when nothing needs it.
+    /// Number of other parts that use the part; 0 if no part needs it.
     pub uses: u32,
-    /// The number of places in the code that ask for it.
+    /// Number of code locations that evaluate the part; at least 2 if a loop repeats one.
     pub asks: u32,
-    /// The cost of evaluating it: that of the dearest of its parts.
+    /// Cost of evaluating the part: the maximum over its children.
     pub cost: Cost,
-    /// The loops around it whose elements it reads, or read as its author wrote it.
+    /// The enclosing loops whose elements the part reads, or read in the author's source.
     pub free: Levels,
-    /// About how many instructions it takes where it is used.
+    /// Approximate number of instructions that the part adds to the code of its user.
     pub size: u32,
-    /// The depth to which values nest in it without a block between.
+    /// Depth of nested values within the part that have no block of their own.
     pub height: u32,
-    /// True when a condition stands as a value in it.
+    /// Whether the part contains a condition used as a value.
     pub has_truths: bool,
 }
 
 impl Info {
-    /// The facts about a part that nothing needs.
+    /// The facts about a part that no other part needs.
     const NOTHING: Info = Info {
         uses: 0,
         asks: 0,
@@ -36,18 +36,18 @@ impl Info {
         has_truths: false,
     };
 
-    /// Returns true when it has the same value all over the decision.
+    /// Returns true if the part has the same value throughout a decision.
     pub fn is_closed(&self) -> bool {
         self.free.is_empty()
     }
 }
 
-/// Values nest this deep in one block at most.
+/// Maximum depth of nested values in one block.
 const MAX_HEIGHT: u32 = 32;
-/// Conditions and values of this size get blocks of their own when used more than once.
+/// Minimum size at which conditions and values used more than once get blocks of their own.
 const SHARED_SIZE: u32 = 4;
 
-/// All that is known.
+/// The result of the analysis.
 pub(super) struct UseAnalysis {
     /// Every part that a route needs, operands before users.
     pub order: Vec<Part>,
@@ -78,17 +78,17 @@ impl UseAnalysis {
         }
     }
 
-    /// Returns the facts about a part, [`Info::NOTHING`] where nothing needs it.
+    /// Returns the facts about a part; [`Info::NOTHING`] if no part needs it.
     pub fn info(&self, part: Part) -> Info {
         self.infos.get(self.at(part)).copied().unwrap_or(Info::NOTHING)
     }
 
-    /// Returns true when a condition or value gets a block of its own, wherever it is used.
+    /// Returns true if a condition or value gets a block of its own, for all its uses.
     pub fn is_own(&self, part: Part) -> bool {
         self.own.get(self.at(part)).copied().unwrap_or(false)
     }
 
-    /// Puts the parts in order and counts their uses.
+    /// Orders the parts topologically and counts their uses.
     fn sort(&mut self, normal: &Normal) -> Result<(), LowerError> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -136,7 +136,8 @@ impl UseAnalysis {
         Ok(())
     }
 
-    /// Counts the places, users first: what a block of its own uses is asked for in one place.
+    /// Counts the code locations that evaluate each part, users first. A block of its own counts as
+    /// one location for its parts.
     fn count_asks(&mut self, normal: &Normal) {
         for root in roots(normal) {
             let at = self.at(root);
@@ -149,7 +150,7 @@ impl UseAnalysis {
             let info = &self.infos[self.at(part)];
             let places = match (self.own[self.at(part)], info.is_closed()) {
                 (true, true) => 1,
-                // It is run for each element of a list: more than once.
+                // A loop runs the part for each element of a list: more than once.
                 (_, false) => info.asks.max(2),
                 (false, true) => info.asks,
             };
@@ -162,13 +163,13 @@ impl UseAnalysis {
         }
     }
 
-    /// Computes the rest, operands first.
+    /// Computes the other facts, operands first.
     fn measure(&mut self, normal: &Normal) {
         for at in 0..self.order.len() {
             let part = self.order[at];
             let mut sum =
                 Info { cost: own_cost(normal, part), has_truths: is_truth(normal, part), ..self.info(part) };
-            // The order holds only parts whose children are known.
+            // The order contains only parts whose children are known, so this cannot fail.
             let _ = each_child(normal, part, &mut |child: Part| {
                 let info = self.info(child);
                 sum.cost = sum.cost.max(info.cost);
@@ -196,8 +197,8 @@ impl UseAnalysis {
         }
     }
 
-    /// Gives a part a block of its own, which keeps its value, when it is asked for again for each element of a list
-    /// and does not depend on it.
+    /// Gives a part a block of its own, which caches its value. This is done if a loop would
+    /// evaluate the part for each element, and the value does not depend on the element.
     fn own_if_once(&mut self, normal: &Normal, part: Part, repeats: bool) {
         let info = self.info(part);
         let is_simple = match part {
@@ -217,13 +218,13 @@ impl UseAnalysis {
     }
 }
 
-/// The parts that are asked for from outside: the conditions of routes, then values.
+/// Returns the parts used from outside: the conditions of routes, then the values.
 fn roots(normal: &Normal) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
 }
 
-/// The level that the body of a quantifier has bound, when `child` is the body of `part`.
+/// Returns the loop level that `part` binds if `child` is its body.
 fn bound_level(normal: &Normal, part: Part, child: Part) -> Option<u32> {
     match (part, child) {
         (Part::Cond(id), Part::Cond(_)) => match normal.conds.get(id as usize) {
@@ -259,7 +260,8 @@ fn is_truth(normal: &Normal, part: Part) -> bool {
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
-/// The loops around a part whose elements it reads by itself, or read as its author wrote it.
+/// Returns the enclosing loops whose elements the part reads directly, or read in the author's
+/// source.
 fn own_reads(normal: &Normal, part: Part) -> Levels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
@@ -277,7 +279,7 @@ fn own_reads(normal: &Normal, part: Part) -> Levels {
     reads.unwrap_or_default()
 }
 
-/// The cost of a part by itself.
+/// Returns the cost of a part without its children.
 fn own_cost(normal: &Normal, part: Part) -> Cost {
     let is_scalar = |operand: ExprId| match normal.exprs.get(operand.index()) {
         Some(NExpr::Const(NConst(constant))) => {
@@ -295,7 +297,7 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
             _ => Cost::Scalar,
         },
         Part::Pred(id) => match normal.preds.get(id as usize) {
-            // Beside a scalar, nothing is compared that could be large.
+            // A comparison with a scalar cannot compare large values.
             Some(NPred { ask: Ask::Op(Op::Eq), left, right, mode })
                 if !mode.text.is_plain() || ![Some(*left), *right].into_iter().flatten().any(is_scalar) =>
             {
@@ -311,7 +313,7 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
     }
 }
 
-/// Calls with every direct part of a part.
+/// Visits every direct child of a part.
 fn each_child(normal: &Normal, part: Part, visit: &mut dyn FnMut(Part)) -> Result<(), LowerError> {
     normal.each_part(part, visit).ok_or(LowerError::Malformed(match part {
         Part::Expr(_) => "unknown value",

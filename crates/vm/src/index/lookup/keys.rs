@@ -1,5 +1,6 @@
-//! The keys that a message holds: literals in its texts, the equivalence classes of its values, the
-//! elements of its lists. Each text is scanned, and each value classified, at most once a decision.
+//! The keys of a message: literals in its texts, the equivalence classes of its values, the
+//! elements of its lists. Each text is scanned, and each value classified, at most once per
+//! decision.
 
 use super::{Lookup, ONE_FORM, OWN_TEXT, Verifier};
 use crate::bytecode::chunk::Operand;
@@ -11,7 +12,8 @@ use rulec_lang::value::Value;
 use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
-    /// Looks up the keys of a table, and lends the list of all that the message holds.
+    /// Looks up the keys of a table. Returns all keys found in the message so far; the caller puts
+    /// the list back into the workspace.
     pub(super) fn look_up_keys<V: Verifier<'a>>(&self, verifier: &mut V, table: &TableIndex) -> Vec<u32> {
         let mut hits = self.work.hits.take();
         if self.work.epoch.replace(self.epoch) != self.epoch {
@@ -53,7 +55,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Notes that the message holds a key.
+    /// Records a key of the message.
     #[inline]
     fn hit(&self, key: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.keys.get(key as usize)
@@ -91,7 +93,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans a text in several forms, where they differ; how it was scanned.
+    /// Scans a text in several forms, skipping equal ones. Returns the flags for the subject's
+    /// stamp.
     #[inline(never)]
     fn scan_forms<V: Verifier<'a>>(
         &self,
@@ -120,7 +123,8 @@ impl<'a> Lookup<'a> {
         state
     }
 
-    /// Notes the class of the attribute that reads a text as it is folded here, so that it need not be folded again.
+    /// Records the class of the attribute that reads this folded text, so that the text is not
+    /// folded again.
     #[inline(always)]
     fn tell_class(&self, attribute: u32, folded: &[u8]) {
         if let Some(cell) = self.work.classes.get(attribute as usize)
@@ -130,14 +134,15 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches a text of a subject for its literals.
+    /// Searches a text of a subject for the subject's literals.
     #[inline(never)]
     fn search(&self, subject: &SubjectIndex, text: &[u8], buffers: &mut Buffers, hits: &mut Vec<u32>) {
         self.search_edges(subject, text, hits);
         subject.scanner.scan(text, buffers, |literal, _| self.found(subject.first + literal, hits));
     }
 
-    /// The same for the text of so many bytes that was folded in the buffers.
+    /// Searches the text of `length` bytes that was folded in the buffers for the subject's
+    /// literals.
     #[inline(always)]
     fn search_folded(
         &self,
@@ -161,7 +166,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Notes that a text has a literal.
+    /// Records a literal of the text, and its keys.
     #[inline(always)]
     fn found(&self, literal: u32, hits: &mut Vec<u32>) {
         if let Some(stamp) = self.work.literals.get(literal as usize)
@@ -171,7 +176,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the elements of a list; false when there is none.
+    /// Looks up the elements of a list; false if the value is no list.
     #[inline(never)]
     fn look_up_elements<V: Verifier<'a>>(
         &self,
@@ -181,14 +186,15 @@ impl<'a> Lookup<'a> {
     ) -> bool {
         let Some(elements) = verifier.operand(attribute.operand).elements() else { return false };
         let AttributeIndex { elements: named, element_keys, form, .. } = attribute;
-        // No closure, which each kind of list would call.
+        // A loop without a closure, because a closure would be called separately for each kind of
+        // list.
         for element in elements {
             let keys = match element {
                 Value::Str(text) => {
                     let number = named.get(verifier.texts().passing(form.mode, text).as_bytes());
                     number.map_or(&[][..], |number| element_keys.get(number))
                 }
-                // A time equals texts that write it in many ways.
+                // A time equals texts in many notations.
                 Value::DateTime(_) => element_keys.all(),
                 _ => &[],
             };

@@ -1,17 +1,17 @@
-//! The order in which routes are tried.
+//! Tests the order in which routes are tried.
 
 use super::*;
 use crate::index::Lists;
 use crate::index::ranges::ValueRanges;
 
-/// A message for which one route holds, with all that was tried for it.
+/// A message that one route matches, and a record of the routes tried.
 struct Tried {
     holds: u32,
     texts: PreparedTexts,
     missing: Value<'static>,
     /// The ranks that the index found.
     found: Vec<u32>,
-    /// The number of those that were tried in order.
+    /// Number of routes that were tried in order.
     in_order: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Verifier<'a> for Tried {
     }
 }
 
-/// A table whose first routes are so many, none of which has a key.
+/// Builds a table with `first` first routes, none of which has a key.
 fn index(first: u32, routes: u32) -> Index {
     let residual: Vec<(u32, ValueRanges)> = (0..routes).map(|rank| (rank, ValueRanges::new())).collect();
     let table = TableIndex { residual: Bitmap::new(&residual), first, ..TableIndex::default() };
@@ -60,8 +60,8 @@ fn index(first: u32, routes: u32) -> Index {
     }
 }
 
-/// A hundred copies of rules for people's messages, where most messages have one of the first sixty, took four times as
-/// long with the index as without.
+/// Regression: with a hundred copies of a realistic rule set, most messages matched one of the
+/// first sixty routes. The index then took four times as long as no index.
 #[test]
 fn a_tables_first_routes_are_tried_in_order_while_they_hold() {
     let index = index(40, 100);

@@ -1,5 +1,6 @@
-//! The choice of the grams by which a literal is found: as many as there are places between two probes, one behind the
-//! other, that are rare in texts, let few more positions pass the first look, and that few literals share.
+//! Chooses the grams of a literal: one for each position between two probes, consecutive. They
+//! should be rare in texts, add few passing positions to the first stage, and be shared by few
+//! literals.
 
 use super::frequency::Frequency;
 use super::gram::{Level, load};
@@ -7,24 +8,24 @@ use super::probes::Probes;
 use super::table::Table;
 use std::ops::Range;
 
-/// The bytes of a literal that are considered at its beginning, and as many at its end.
+/// Number of bytes at each end of a literal that are considered.
 const REACH: usize = 32;
-/// The weight of a position more that passes the first look against one that passes the filter. The
-/// first is cheaper, but is paid for by every text, and the literals to come will use it again.
+/// Weight of a position that newly passes the first stage, relative to one that passes the filter.
+/// The first stage is cheaper, but every text pays for it; later literals reuse the same positions.
 const LOOK: f32 = 30.0;
-/// The choices of which the table is asked how crowded they are.
+/// Number of best choices that are checked for crowding in the table.
 const FINALISTS: usize = 2;
 
-/// The grams of a literal: the first is at `offset`.
+/// The grams of a literal; the first is at `offset`.
 #[derive(Clone, Copy)]
 pub struct Choice {
     pub level: Level,
     pub offset: u16,
-    /// The cost to a text, in comparable terms.
+    /// Estimated cost per text, for comparison.
     cost: f32,
 }
 
-/// The grams for a literal; `None` when it is too short to have any.
+/// Returns the best grams of a literal; `None` if the literal is too short.
 pub fn choose(
     literal: &[u8],
     step: usize,
@@ -36,7 +37,7 @@ pub fn choose(
     let level = Level::of_length((length + 1).saturating_sub(step))?;
     let mut best = [None; FINALISTS];
     let mut consider = |part: Range<usize>| {
-        // The cost of a gram at each place.
+        // The cost of a gram at each offset.
         let mut costs = [0.0; 2 * REACH];
         for (cost, at) in costs.iter_mut().zip(part.clone()) {
             let four = frequency.of_four(load(literal, at) as u32);

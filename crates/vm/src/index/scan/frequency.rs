@@ -1,17 +1,17 @@
-//! The frequency of bytes in texts, as estimated from the literals and from what is known of English and
-//! Chinese: a literal is found by its rarest gram.
+//! The estimated frequency of bytes in texts, from the literals and from typical English and
+//! Chinese texts. A literal is found by its rarest gram.
 
 use super::gram::load;
 
-/// The weight of what is known beforehand against what is counted.
+/// Weight of the prior frequencies, relative to the counted bytes.
 const PRIOR: f32 = 3000.0;
-/// Counting ends here: more would change little.
+/// Number of counted bytes after which counting stops, since more would change little.
 const ENOUGH: f32 = 4_000_000.0;
 
 pub struct Frequency {
     pairs: Box<[u16]>,
     total: f32,
-    /// Of four bytes, by a hash.
+    /// Counts of four-byte sequences, by a hash.
     fours: Box<[u16]>,
     bytes: [f32; 256],
 }
@@ -26,7 +26,7 @@ impl Frequency {
         }
     }
 
-    /// Counts the beginning of a literal.
+    /// Counts the bytes at the beginning of a literal.
     pub fn count(&mut self, literal: &[u8]) {
         if self.total > ENOUGH {
             return;
@@ -44,20 +44,20 @@ impl Frequency {
         self.total += length as f32;
     }
 
-    /// The usual share of a byte in texts.
+    /// Returns the usual share of a byte in texts.
     pub fn of_byte(&self, byte: u8) -> f32 {
         self.bytes[usize::from(byte)]
     }
 
     pub fn of_pair(&self, pair: u16) -> f32 {
         let [first, second] = pair.to_le_bytes();
-        // In Chinese texts, three in ten, the bytes above ASCII are among themselves.
+        // Bytes above ASCII follow each other, because three in ten texts are Chinese.
         let together = if first >= 0x80 { 3.0 } else { 1.0 };
         let usual = self.bytes[usize::from(first)] * self.bytes[usize::from(second)] * together;
         (f32::from(self.pairs[usize::from(pair)]) + PRIOR * usual) / self.total
     }
 
-    /// The share of positions that have these four bytes.
+    /// Returns the share of positions that have these four bytes.
     pub fn of_four(&self, four: u32) -> f32 {
         let usual = self.of_pair(four as u16) * self.of_pair((four >> 16) as u16);
         (f32::from(self.fours[slot(four)]) + PRIOR * usual) / self.total
@@ -68,7 +68,7 @@ fn slot(four: u32) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
-/// The usual share of a byte, where three texts in ten are Chinese.
+/// Returns the usual share of a byte, if three in ten texts are Chinese.
 fn usual(byte: u8) -> f32 {
     let thousandths = match byte {
         b' ' => 130.0,
@@ -83,7 +83,7 @@ fn usual(byte: u8) -> f32 {
         b'.' | b',' | b'k' => 6.0,
         b'0'..=b'9' => 6.0,
         b'j' | b'q' | b'x' | b'z' => 1.2,
-        // Chinese: the first byte of a character, and the others.
+        // Chinese: the first byte of a character, and the other bytes.
         0xe4..=0xe9 => 17.0,
         0x80..=0xbf => 3.0,
         _ => 0.5,
@@ -117,7 +117,7 @@ mod tests {
         close(bc, (1.0 + 3000.0 * 0.008 * 0.018) / 3004.0);
         close(cd, (1.0 + 3000.0 * 0.018 * 0.024) / 3004.0);
         close(frequency.of_four(u32::from_le_bytes(*b"abcd")), (1.0 + 3000.0 * ab * cd) / 3004.0);
-        // Of a literal of three bytes there are two pairs, and nothing of four.
+        // A literal of three bytes has two pairs, and no sequence of four bytes.
         frequency.count(b"xyz");
         close(frequency.of_pair(pair(b"yz")), (1.0 + 3000.0 * 0.013 * 0.0012) / 3007.0);
         let none = frequency.of_pair(pair(b"xy")) * frequency.of_pair(pair(b"z\0"));

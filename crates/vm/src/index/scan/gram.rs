@@ -1,19 +1,19 @@
-//! Grams: the few bytes of a literal that it is found by, and the hashes they are looked up under.
+//! Grams: the few bytes by which a literal is found, and their hashes.
 
-/// The number of bytes by which a literal is keyed. A lookup begins at one of the first [`BASES`] levels;
-/// from a crowded entry it goes on a level deeper.
+/// Number of bytes in a gram, as a level. A lookup begins at one of the first [`BASES`] levels;
+/// from a crowded entry it continues one level deeper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct Level(u8);
 
-/// The levels that a position of a text is looked up at: of three to eight bytes.
+/// Number of base levels, at which positions of a text are looked up: three to eight bytes.
 pub const BASES: usize = 6;
 pub const THREE: Level = Level(0);
-/// Thirty-two bytes, below twelve and sixteen; then it doubles.
+/// The level of thirty-two bytes, after twelve and sixteen. Each deeper level doubles the length.
 const FIRST_DOUBLE: u8 = 8;
-/// 32 KB.
+/// The level of 32 KB.
 const DEEPEST: Level = Level(18);
 
-/// The bits of eight bytes that count at a base level.
+/// The bits of eight bytes that belong to the gram, by base level.
 const MASKS: [u64; 8] = [
     0xff_ffff,
     0xffff_ffff,
@@ -36,7 +36,7 @@ const SALTS: [u64; 8] = [
 ];
 
 impl Level {
-    /// The longest base level for which so many bytes are enough.
+    /// Returns the deepest base level whose grams fit into this number of bytes.
     pub fn of_length(length: usize) -> Option<Level> {
         let level = length.min(8).checked_sub(3)?;
         Some(Level(level as u8))
@@ -46,7 +46,7 @@ impl Level {
         Level(number)
     }
 
-    /// A number for it: for the first [`BASES`] levels below that.
+    /// Returns the level as a number; less than [`BASES`] for a base level.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -60,12 +60,12 @@ impl Level {
         }
     }
 
-    /// The level below a crowded entry.
+    /// Returns the level below a crowded entry.
     pub fn deeper(self) -> Option<Level> {
         (self < DEEPEST).then_some(Level(self.0 + 1))
     }
 
-    /// The hash of the bytes that `text` begins with; none when there are too few.
+    /// Returns the hash of the gram at the start of `text`; `None` if the text is too short.
     pub fn hash(self, text: &[u8]) -> Option<u64> {
         let gram = text.get(..self.bytes())?;
         if usize::from(self.0) < BASES {
@@ -76,7 +76,7 @@ impl Level {
         Some(gram.chunks_exact(8).fold(mix(salt), |sum, word| mix(sum ^ load(word, 0))))
     }
 
-    /// The hash at a base level of the gram that these eight bytes begin with.
+    /// Returns the hash of the gram at the start of these eight bytes, for a base level.
     #[inline(always)]
     pub fn hash_of(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;
@@ -90,7 +90,7 @@ fn mix(value: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Eight bytes of `text` from `at` on, the first the lowest; zeros beyond its end.
+/// Loads eight bytes of `text` from `at` on in little-endian order, with zeros beyond the end.
 #[inline(always)]
 pub fn load(text: &[u8], at: usize) -> u64 {
     match text.get(at..).and_then(|rest| rest.first_chunk()) {

@@ -1,4 +1,4 @@
-//! Literals of three bytes and more, found by their grams.
+//! Literals of three or more bytes, found by their grams.
 
 use super::choice::{Choice, choose};
 use super::frequency::Frequency;
@@ -6,30 +6,31 @@ use super::gram::{BASES, Level, load};
 use super::probes::{Position, Positions, Probes, WINDOW};
 use super::table::{Grams, Table};
 
-/// Room for the grams of positions that are filtered together, [`BASES`] at most each.
+/// Buffer size for grams that are filtered together, at most [`BASES`] per position.
 pub const GRAMS: usize = 256;
-/// The number of grams that may have more literals than a table counts.
+/// Number of crowded grams that is acceptable before probes are placed closer together.
 pub const MOST_CROWDED: usize = 64;
-/// The number of bits of the filter for each slot of the table.
+/// Number of filter bits for each slot of the table.
 const FILTER_BITS: usize = 16;
 
-/// Finds literals by their grams.
+/// The search for literals by their grams.
 pub struct Longs {
     pub probes: Probes,
-    /// A bit for every gram, by the upper bits of its hash.
+    /// One bit for each gram, by the upper bits of its hash.
     pub filter: Box<[u64]>,
     pub filter_shift: u32,
     pub table: Table,
 }
 
 impl Longs {
-    /// Of numbered literals.
+    /// Builds the search from literals and their ids.
     pub fn new(literals: &[(&[u8], u32)], frequency: &Frequency) -> Longs {
         let shortest = literals.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
         let mut step = Probes::step(shortest);
         loop {
             let longs = Longs::stepping(step, literals, frequency);
-            // The fewer grams a literal has, the longer they are: of those that many share, such as an ending.
+            // With fewer grams, each gram is longer. This helps if many literals share a gram, such
+            // as an ending.
             if step == 1 || longs.table.crowded() <= MOST_CROWDED + literals.len() / 256 {
                 return longs;
             }
@@ -37,7 +38,7 @@ impl Longs {
         }
     }
 
-    /// Found by probes of every so manyth position.
+    /// Builds the search with probes at every `step`-th position.
     fn stepping(step: usize, literals: &[(&[u8], u32)], frequency: &Frequency) -> Longs {
         let lengths = literals.iter().map(|(literal, _)| literal.len());
         let (probes, table) = (Probes::new(lengths, step), Table::new(literals.len() * step));
@@ -67,7 +68,8 @@ impl Longs {
         }
     }
 
-    /// Reports the literals of a block of so many bytes, and returns how many bytes have been looked at.
+    /// Calls `hit` for each literal in a block of `length` bytes, and returns the number of bytes
+    /// processed.
     #[inline(always)]
     pub fn scan(
         &self,
@@ -84,7 +86,8 @@ impl Longs {
         next
     }
 
-    /// Filters the grams that the positions of a block may have, and compares the literals of those that are left.
+    /// Filters the grams at the passing positions of a block, and compares the literals of those
+    /// left.
     #[inline(always)]
     fn find(
         &self,
@@ -97,12 +100,12 @@ impl Longs {
             let mut count = 0;
             for found in positions {
                 let mut levels = found.levels();
-                // Most have one level.
+                // Most positions have one level.
                 while levels != 0 {
                     let gram = Gram::new((levels.trailing_zeros() % 8) as u8, found.number());
                     let bit = gram.hash(window) >> self.filter_shift;
                     let word = self.filter.get((bit / 64) as usize).copied().unwrap_or(0);
-                    // Written in any case, and counted if it passes: no branch.
+                    // Always written, but counted only if it passes, to avoid a branch.
                     grams[count % GRAMS] = gram;
                     count += (word >> (bit % 64) & 1) as usize;
                     levels &= levels - 1;
@@ -115,17 +118,17 @@ impl Longs {
     }
 }
 
-/// A part of a text that is looked at as a whole.
+/// A part of a text that is processed as a whole.
 #[derive(Clone, Copy)]
 pub struct Block<'t> {
-    /// Its bytes, with some behind it, or zeros.
+    /// The bytes of the block, followed by more of the text, or zeros.
     pub window: &'t [u8; WINDOW],
     pub text: &'t [u8],
-    /// The offset in the text at which it begins.
+    /// Offset of the block in the text.
     pub at: usize,
 }
 
-/// A gram to look for: the level above the position in the block.
+/// A possible gram: the level in the high byte, the position in the block in the low byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gram(u16);
 

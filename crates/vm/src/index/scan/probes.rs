@@ -1,22 +1,24 @@
-//! The first look at a text: at every so manyth position four bytes are hashed, and a table says on which levels a
-//! gram may begin with them. Texts ask for few places of the table, so that what is read of it stays in the
-//! innermost cache.
+//! The first stage of a scan. At every `step`-th position, four bytes are hashed. A table gives the
+//! levels at which a gram may begin with these bytes. Texts use few entries of the table, which
+//! therefore stay in the innermost cache.
 
 use super::gram::{Level, THREE};
 
-/// The number of positions that are probed without a branch between them.
+/// Number of positions that are probed without a branch between them.
 const TOGETHER: usize = 8;
-/// The greatest distance of two probes.
+/// Maximum distance between two probes.
 const MOST_STEP: usize = 4;
-/// The positions of a text that are looked at together; they are numbered by a byte, with room for the probes beyond.
+/// Number of positions in a block, which are processed together. A position must fit into a byte,
+/// also for probes beyond the end.
 pub const BLOCK: usize = 256 - TOGETHER * MOST_STEP;
-/// The bytes that are read of a block: those of the probes beyond its end, and of grams that begin there.
+/// Number of bytes that a block reads: for probes beyond its end, and for grams that begin there.
 pub const WINDOW: usize = 256 + 32;
 
-/// Room for the positions of a block that pass.
+/// Buffer for the passing positions of a block.
 pub type Positions = [Position; 256];
 
-/// A position of a block that passes: the levels of the grams that may be there above its number.
+/// A passing position of a block. The high byte holds the levels of possible grams, the low byte
+/// the position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position(u16);
 
@@ -31,37 +33,38 @@ impl Position {
         self.0 as u8
     }
 
-    /// A bit for each level.
+    /// Returns the levels of possible grams, one bit each.
     #[inline(always)]
     pub fn levels(self) -> u32 {
         u32::from(self.0) >> 8
     }
 }
 
-/// The places of the table, by how many grams there are.
+/// Table sizes, chosen by the number of grams.
 const TINY: usize = 1 << 12;
 const SMALL: usize = 1 << 14;
 const MIDDLE: usize = 1 << 17;
 const LARGE: usize = 1 << 20;
 
-/// A gram of three bytes is entered with each byte that may follow.
+/// Table entries of a gram of three bytes: one for each byte that may follow.
 const THREE_ENTRIES: usize = 256;
 
-/// The positions of a text to probe, and the answers.
+/// The probe table, and the distance between probes.
 pub struct Probes {
-    /// By the hash of four bytes, a bit for each level on which a gram begins with them.
+    /// By the hash of four bytes, a bit for each level at which a gram begins with them.
     levels: Box<[u8]>,
     step: usize,
 }
 
-/// The place of four bytes in a table of that size.
+/// Returns the index of four bytes in a table of this size.
 #[inline(always)]
 fn place(four: u32, size: usize) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> (32 - size.trailing_zeros())) as usize
 }
 
 impl Probes {
-    /// The distance of probes that come upon each literal of at least so many bytes with a gram of four bytes, or three.
+    /// Returns the distance between probes that still finds each literal of at least `shortest`
+    /// bytes, by a gram of three or four bytes.
     pub fn step(shortest: usize) -> usize {
         match shortest {
             0..=3 => 1,
@@ -71,13 +74,13 @@ impl Probes {
         }
     }
 
-    /// The distance of its probes.
+    /// Returns the distance between probes.
     #[cfg(test)]
     pub fn distance(&self) -> usize {
         self.step
     }
 
-    /// For literals of these lengths, of each of which a gram begins at one of `step` positions.
+    /// Creates an empty table for literals of these lengths, each with `step` consecutive grams.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> Probes {
         let entries = |length: usize| if length < step + 3 { THREE_ENTRIES } else { 1 };
         let size = match step * lengths.map(entries).sum::<usize>() {
@@ -89,12 +92,12 @@ impl Probes {
         Probes { levels: vec![0; size].into(), step }
     }
 
-    /// True when no gram begins with these bytes.
+    /// True if no gram begins with these bytes.
     pub fn is_new(&self, four: u32) -> bool {
         self.levels.get(place(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
 
-    /// Lets a gram pass that begins with these bytes.
+    /// Adds a gram that begins with these bytes.
     pub fn add(&mut self, level: Level, four: u32) {
         let is_three = level == THREE;
         let (four, entries) = if is_three { (four & 0xff_ffff, THREE_ENTRIES as u32) } else { (four, 1) };
@@ -106,11 +109,11 @@ impl Probes {
         }
     }
 
-    /// Lists the positions of a block where a gram may be, some beyond its `length` among them; how many they
-    /// are, and where the next block begins.
+    /// Lists the positions of a block where a gram may begin, possibly some beyond `length`.
+    /// Returns their number, and where the next block begins.
     #[inline(never)]
     pub fn look(&self, window: &[u8; WINDOW], length: usize, positions: &mut Positions) -> (usize, usize) {
-        // Tables whose sizes are known, so that no place need be checked.
+        // The table sizes are compile-time constants, so that no index needs a bounds check.
         match self.levels.len() {
             TINY => self.look_in::<TINY>(window, length, positions),
             SMALL => self.look_in::<SMALL>(window, length, positions),
@@ -153,7 +156,7 @@ fn look<const STEP: usize, const SIZE: usize>(
         };
         if (0..TOGETHER).fold(0, |all, index| all | levels(index)) != 0 {
             for index in 0..TOGETHER {
-                // Written in any case, and counted if it passes: no branch.
+                // Always written, but counted only if it passes, to avoid a branch.
                 positions[count & 0xff] = Position::new(at + index * STEP, levels(index));
                 count += usize::from(levels(index) != 0);
             }

@@ -1,5 +1,6 @@
-//! Literals of three or four bytes that have a byte seldom seen: a text is searched for the byte. Looked for as others are, they
-//! would have it looked at more often for all others too, and by grams so short that many positions pass.
+//! Literals of three or four bytes that contain a rare byte. A text is searched for that byte. With
+//! grams, these literals would need more probes for all literals, and grams so short that many
+//! positions pass.
 
 use super::frequency::Frequency;
 use super::gram::load;
@@ -7,35 +8,37 @@ use super::probes::Probes;
 use memchr::memchr3_iter;
 use std::ops::RangeInclusive;
 
-/// The lengths of literals that are found in this way.
+/// The lengths of literals that are found by a byte.
 const LENGTHS: RangeInclusive<usize> = 3..=4;
-/// Among fewer literals they cost little, and a text searched once more costs as much.
+/// Minimum number of literals in the scanner. With fewer, the short literals cost less than a
+/// second search.
 const FROM: usize = 256;
-/// A text is searched for so many bytes.
+/// Maximum number of distinct bytes to search for.
 const BYTES: usize = 3;
-/// The share that these usually have may be so much.
+/// Maximum total share of these bytes in usual texts.
 const MOST: f32 = 0.01;
 
 /// Literals that are found by a byte.
 #[derive(Default)]
 pub struct Rares {
-    /// The bytes, the last of them again where they are fewer.
+    /// The bytes to search for; the last one is repeated if there are fewer.
     bytes: [u8; BYTES],
     groups: Vec<Group>,
 }
 
-/// Those of one length that have a byte at the same place.
+/// Literals of one length with the same byte at the same offset.
 struct Group {
     byte: u8,
     offset: usize,
-    /// The bits of as many bytes.
+    /// Mask of the literals' length in bytes.
     mask: u64,
-    /// Their bytes and numbers, in order.
+    /// The literals' bytes and ids, sorted.
     literals: Vec<(u64, u32)>,
 }
 
 impl Rares {
-    /// Takes the shortest of numbered literals, if that lets texts be probed at fewer positions.
+    /// Takes the shortest literals out of the list, if the rest can then be probed at fewer
+    /// positions.
     pub fn take(literals: &mut Vec<(&[u8], u32)>, frequency: &Frequency) -> Option<Rares> {
         let shortest = |literals: &mut dyn Iterator<Item = usize>| literals.min().unwrap_or(usize::MAX);
         let is_short = |literal: &[u8]| LENGTHS.contains(&literal.len());
@@ -47,7 +50,7 @@ impl Rares {
         }
         let mut bytes: Vec<u8> = Vec::new();
         for (literal, number) in literals.iter().filter(|(literal, _)| is_short(literal)) {
-            // One that others are found by costs nothing more.
+            // A byte that other literals already use adds no cost.
             let cost = |at: &usize| match literal[*at] {
                 byte if bytes.contains(&byte) => 0.0,
                 byte => frequency.of_byte(byte),
@@ -80,7 +83,7 @@ impl Rares {
         self.groups[at].literals.push((load(literal, 0), number));
     }
 
-    /// Reports the number of each where it stands.
+    /// Calls `hit` with the id and the start of each occurrence.
     #[inline(always)]
     pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let [first, second, third] = self.bytes;
@@ -89,13 +92,13 @@ impl Rares {
         }
     }
 
-    /// Compares the literals at the place of such a byte.
+    /// Compares the literals around an occurrence of a byte.
     #[inline(never)]
     fn compare(&self, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         for group in self.groups.iter().filter(|group| group.byte == text[at]) {
             let Some(start) = at.checked_sub(group.offset) else { continue };
             let found = load(text, start) & group.mask;
-            // Beyond the text's end are zeros, which a literal may have.
+            // Beyond the text's end are zeros, which a literal could contain.
             if text.len() - start < (group.mask.count_ones() / 8) as usize {
                 continue;
             }

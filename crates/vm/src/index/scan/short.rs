@@ -1,19 +1,21 @@
-//! Literals of one byte or two: too short for a gram, they are looked for at every position. Rules seldom have any.
+//! Literals of one or two bytes. They are too short for a gram, so every position is tested. Rules
+//! rarely have any.
 
-/// The places of a bitmap of all pairs of bytes, in words.
+/// Number of words in a bitmap of all byte pairs.
 const WORDS: usize = 1 << 10;
 
-/// Literals of one byte or two, with their numbers.
+/// Literals of one or two bytes, with their ids.
 #[derive(Default)]
 pub struct Shorts {
-    /// A bit for each pair of bytes that some literal is, or begins; empty when there is none.
+    /// A bit for each byte pair that equals a literal or begins with one; empty if there is no
+    /// literal.
     pairs: Box<[u64]>,
     ones: Vec<(u8, u32)>,
     twos: Vec<([u8; 2], u32)>,
 }
 
 impl Shorts {
-    /// Adds a literal; false when it is longer.
+    /// Adds a literal; returns false if the literal is longer than two bytes.
     pub fn add(&mut self, literal: &[u8], number: u32) -> bool {
         match *literal {
             [one] => {
@@ -41,13 +43,13 @@ impl Shorts {
         self.pairs.is_empty()
     }
 
-    /// Makes them ready to be looked for.
+    /// Sorts the literals for the search.
     pub fn finish(&mut self) {
         self.ones.sort_unstable();
         self.twos.sort_unstable();
     }
 
-    /// Reports the number of each where it stands.
+    /// Calls `hit` with the id and the start of each occurrence.
     #[inline]
     pub fn scan(&self, text: &[u8], hit: &mut impl FnMut(u32, usize)) {
         let Ok(pairs) = <&[u64; WORDS]>::try_from(&*self.pairs) else { return };
@@ -65,7 +67,7 @@ impl Shorts {
     }
 }
 
-/// The numbers of what is the same.
+/// Returns the ids of the literals equal to `wanted`.
 fn all<T: Copy + Ord>(literals: &[(T, u32)], wanted: T) -> impl Iterator<Item = u32> {
     let from = literals.partition_point(|(literal, _)| *literal < wanted);
     let same = literals.iter().skip(from).take_while(move |(literal, _)| *literal == wanted);

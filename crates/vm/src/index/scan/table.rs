@@ -1,18 +1,19 @@
-//! The table of literals by gram: open addressing over small slots, and records that hold the
-//! literals' bytes, so that a candidate costs one cache line for the slot and one for the record.
+//! The hash table from grams to literals: open addressing over small slots, and records with the
+//! literals' bytes. A candidate costs one cache line for the slot and one for the record.
 
 use super::gram::{Level, load};
 
-/// No record.
+/// Sentinel record index: there is none.
 const NONE: u32 = u32::MAX;
-/// As many literals of one gram go into one entry before longer ones are keyed by more bytes.
+/// Number of literals in one entry from which on longer literals are keyed by more bytes.
 const CROWDED: u32 = 4;
-/// The mark of a crowded entry: longer literals of its gram are found one level down.
+/// Flag of a crowded entry: longer literals with its gram are one level deeper.
 const DEEPER: u32 = 0x10;
 /// The part of `Slot::state` that counts the literals, up to 15.
 const COUNT: u32 = 0x0f;
 
-/// One gram: the upper 24 bits of its hash above the marks and the count, and its newest record.
+/// One gram. `state` holds the upper 24 bits of its hash, the flag and the count; `record` is its
+/// newest record.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     state: u32,
@@ -21,16 +22,16 @@ struct Slot {
 
 const EMPTY: Slot = Slot { state: 0, record: NONE };
 
-/// The grams by which a literal is found, one behind the other.
+/// The consecutive grams by which a literal is found.
 #[derive(Clone, Copy)]
 pub struct Grams {
     pub level: Level,
-    /// The offset of the first.
+    /// Offset of the first gram in the literal.
     pub offset: u16,
     pub count: usize,
 }
 
-/// The place where a literal would go.
+/// The entry into which a literal would go.
 pub struct Place {
     level: Level,
     hash: u64,
@@ -39,27 +40,28 @@ pub struct Place {
 
 /// The literals by gram.
 pub struct Table {
-    /// More than there are literals, an eighth of them empty.
+    /// A power of two, with at least an eighth of the slots empty.
     slots: Vec<Slot>,
-    /// Of each literal its length, the bytes in words of eight, the last of which overlaps the one before where the
-    /// length is no multiple of eight, and a record for each of its grams: `next | number << 32`, and
-    /// `length's place | offset << 32`.
+    /// For each literal: its length, its bytes in words of eight, and a record for each gram. If
+    /// the length is no multiple of eight, the last word overlaps the one before. A record has two
+    /// words: `next | id << 32`, and the literal's index in `records` as `index | offset << 32`.
     records: Vec<u64>,
-    /// The number of records that went where most others are.
+    /// Number of records whose entry was already full up to the maximum count.
     crowded: usize,
 }
 
 impl Table {
-    /// The number to which [`Place::crowd`] counts.
+    /// Maximum value of [`Place::crowd`].
     pub const MOST_CROWDED: u32 = COUNT;
 
-    /// A table with room for so many grams.
+    /// Creates a table with room for this number of grams.
     pub fn new(grams: usize) -> Table {
         let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
         Table { slots: vec![EMPTY; slots], records: Vec::new(), crowded: 0 }
     }
 
-    /// The number of records whose gram [`Table::MOST_CROWDED`] others have.
+    /// Returns the number of records that share their gram with at least [`Table::MOST_CROWDED`]
+    /// others.
     pub fn crowded(&self) -> usize {
         self.crowded
     }
@@ -68,7 +70,7 @@ impl Table {
         self.slots.len()
     }
 
-    /// The slot of a hash, or the empty one where it would go.
+    /// Returns the slot of a hash, or the empty slot where the hash would go.
     #[inline(always)]
     fn find(&self, hash: u64) -> (usize, Slot) {
         let mask = self.slots.len() - 1;
@@ -82,7 +84,7 @@ impl Table {
         }
     }
 
-    /// The place of the literal whose bytes from its gram on are `rest`.
+    /// Returns the entry for a literal whose bytes from its gram on are `rest`.
     pub fn place(&self, mut level: Level, rest: &[u8]) -> Option<Place> {
         let mut hash = level.hash(rest)?;
         loop {
@@ -98,8 +100,8 @@ impl Table {
         }
     }
 
-    /// Adds a literal that has `count` grams of a level from `offset` on, and calls with the hash of each. Nothing
-    /// is added when the table can hold no more.
+    /// Adds a literal with `count` consecutive grams from `offset` on, and calls `each` with their
+    /// hashes. Adds nothing if the table is full.
     pub fn insert(&mut self, literal: &[u8], number: u32, grams: Grams, mut each: impl FnMut(u64)) {
         let Grams { level, offset, count } = grams;
         let size = literal.len() / 8 + 3 + 2 * count;
@@ -122,7 +124,7 @@ impl Table {
         }
     }
 
-    /// Puts a record under its gram, and marks the crowded entries above it.
+    /// Adds a record to its gram's entry, and flags the crowded entries above.
     fn link(&mut self, base: Level, rest: &[u8], record: u32) {
         let Some(place) = self.place(base, rest) else { return };
         let mut level = base;
@@ -141,7 +143,7 @@ impl Table {
         self.records[record as usize] |= u64::from(slot.record);
     }
 
-    /// Reports every literal whose gram at a base level is at `at` in the text.
+    /// Calls `hit` for each literal that has its gram at `at` in the text.
     #[inline(always)]
     pub fn verify(&self, base: Level, hash: u64, text: &[u8], at: usize, hit: &mut impl FnMut(u32, usize)) {
         let (_, slot) = self.find(hash);
@@ -187,7 +189,7 @@ impl Table {
     }
 }
 
-/// True when a record's words are the bytes found at `start` of the text.
+/// True if a record's words equal the bytes found at `start` in the text.
 #[inline(always)]
 fn same(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     let Some(last) = found.len().checked_sub(8) else {

@@ -1,11 +1,11 @@
-//! The scanner against a naive search, on random and on adversarial literals and texts.
+//! Compares the scanner with a naive search, on random and adversarial literals and texts.
 
 use super::long::MOST_CROWDED;
 use super::{BLOCK, Buffers, Gram, Position, Scanner, WINDOW};
 use rulec_base::text::fold::fold;
 use std::collections::BTreeSet;
 
-/// Splitmix64.
+/// SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -46,7 +46,7 @@ fn occurrences(literals: &[Vec<u8>], text: &[u8]) -> BTreeSet<(u32, usize)> {
     all
 }
 
-/// A scanner finds what a naive search finds in each text.
+/// Checks that the scanner finds what a naive search finds in each text.
 fn check(literals: &[Vec<u8>], texts: &[Vec<u8>]) {
     let scanner = Scanner::from_literals(literals.iter().map(Vec::as_slice));
     assert_eq!(scanner.count as usize, literals.len());
@@ -65,7 +65,7 @@ const WORDS: &[&str] = &[
     "ba", "的",
 ];
 
-/// Also right behind a longer text, whose bytes still lie there, and at the greatest length that there is room for.
+/// Also tested after a longer text, whose bytes are still in the buffer, and at the maximum length.
 #[test]
 fn a_text_folded_in_place_is_searched_like_one_folded_before() {
     let words = ["Refund", " ", "ORDER", "the ", "My", "请问", "退款", "é", "x", "aB", "😀"];
@@ -77,7 +77,7 @@ fn a_text_folded_in_place_is_searched_like_one_folded_before() {
         for _ in 0..40 {
             let mut text = random.string(words, 60);
             if round % 3 == 0 {
-                // One byte more or less than there is room for.
+                // One byte more or less than fits.
                 text =
                     format!("{}{text}", "-".repeat((BLOCK + random.below(3)).saturating_sub(text.len() + 1)));
             }
@@ -142,7 +142,7 @@ fn every_byte_and_pair() {
 
 #[test]
 fn one_gram_in_every_literal() {
-    // All windows of eight bytes are shared by many: they are told apart by more bytes.
+    // Many literals share all windows of eight bytes, so longer grams must distinguish them.
     let mut random = Random(4);
     let literals = distinct(4000, || {
         let mut literal = random.bytes(b"ab", 30);
@@ -179,7 +179,7 @@ fn empty_and_huge_texts() {
     assert_eq!(found(&scanner, &text), occurrences(&literals[..40], &text));
 }
 
-/// A literal at every position of texts of every length up to past a block's end.
+/// Places a literal at every position of texts of every length up to past a block's end.
 #[test]
 fn every_place() {
     let literals =
@@ -214,7 +214,7 @@ fn scanners_of_every_size() {
     }
 }
 
-/// A text that is not UTF-8 has literals, too.
+/// Literals are also found in a text that is not UTF-8.
 #[test]
 fn cut_characters() {
     let literals =
@@ -228,8 +228,8 @@ fn cut_characters() {
     );
 }
 
-/// Few literals share places of a small table: one of three bytes was not found when another pair had taken the
-/// place that said it had been entered.
+/// Regression: a literal of three bytes was not found in a small table. Another pair had taken the
+/// entry that recorded its insertion.
 #[test]
 fn few_literals_share_places() {
     let mut random = Random(8);
@@ -244,8 +244,8 @@ fn few_literals_share_places() {
     }
 }
 
-/// The lengths that select each distance of probes, at every offset from them, up to beyond the ends of blocks. A
-/// literal that is shorter than the others, or has no grams at all, is found beside them.
+/// Covers the literal lengths for each probe distance, at every offset, up to beyond the ends of
+/// blocks. Literals that are shorter than the others, or have no grams, are found too.
 #[test]
 fn every_distance_of_probes() {
     let mut random = Random(9);
@@ -266,8 +266,8 @@ fn every_distance_of_probes() {
     }
 }
 
-/// A thousand literals with the same ending, or the same beginning, are told apart by longer grams: a text full of
-/// either does not come upon each of them.
+/// A thousand literals with the same ending, or beginning, are distinguished by longer grams. A
+/// text full of the shared part is not compared with each of them.
 #[test]
 fn shared_endings_are_no_grams() {
     let numbers = (0..1000).map(|number| format!("{number:03}"));
@@ -282,7 +282,7 @@ fn shared_endings_are_no_grams() {
     }
 }
 
-/// Few short literals had every text looked at more often, and by grams that a third of all positions may have.
+/// Regression: a few short literals made every text be probed more often, by very common grams.
 #[test]
 fn short_literals_with_a_rare_byte_are_found_by_it() {
     let mut random = Random(8);
@@ -330,8 +330,8 @@ fn short_literals_with_a_rare_byte_are_found_by_it() {
     }
 }
 
-/// The positions of a text that pass the first look, and the grams that pass the filter behind it. Each literal is found whatever its
-/// grams are; badly chosen ones are paid for by every text. The figures are those of today; lower ones are better.
+/// Counts the positions of a text that pass the first stage, and the grams that pass the filter.
+/// Badly chosen grams slow down every text. The figures are today's; lower is better.
 #[test]
 fn few_positions_pass_where_no_literal_is() {
     let verbs =
