@@ -64,7 +64,7 @@ impl Both {
     }
 }
 
-/// Returns the index of a like value in a list; adds the value if there is none.
+/// Returns the index of the element that `is_like` accepts; appends the value if there is none.
 fn place<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -> u32 {
     let at = list.iter().position(is_like).unwrap_or_else(|| {
         list.push(value.clone());

@@ -176,7 +176,8 @@ fn values(test: &Predicate) -> Option<Message> {
     })
 }
 
-/// True for a presence test. It may be redundant, but it documents what its author relies on.
+/// True for a presence test. A redundant presence test is not reported, because the test documents
+/// what its author relies on.
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),

@@ -1,6 +1,6 @@
-//! The worst-case work of a decision, in steps: one comparison, or one byte or element read. It
-//! assumes that no condition is skipped or shared, that the index finds nothing, and that values
-//! are as large as the limits allow. It is an upper bound for any message, not an estimate of
+//! The worst-case work of a decision, in steps: one comparison, or one byte or element read. The
+//! estimate assumes that no condition is skipped or shared, that the index finds nothing, and that
+//! values are as large as the limits allow. The result is an upper bound for any message, not the
 //! typical cost.
 
 use hashbrown::HashMap;

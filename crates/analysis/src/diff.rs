@@ -216,7 +216,7 @@ fn entries(old: &Program, new: &Program) -> Vec<Named> {
     found
 }
 
-/// Compares the declarations of intent flows. Their decisions cannot be compared, because the
+/// Compares the declarations of intent flows. Decisions by intent cannot be compared, because the
 /// classifier finds flows by similarity.
 fn intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
     let all = |program: &Program| -> Vec<(String, Trigger, String)> {
@@ -408,10 +408,10 @@ impl Comparison<'_, '_, '_, '_> {
         None
     }
 
-    /// Builds the condition that a statement of the other side does not give the same answer. It is
-    /// true if the statement does not match, if an earlier statement with another answer matches,
-    /// or if the argument values differ. The returned bool is false if the condition misses some
-    /// messages with different answers, so that it proves nothing.
+    /// Builds the condition that a statement of the other side does not give the same answer. The
+    /// condition is true if the statement does not match, if an earlier statement with another
+    /// answer matches, or if the argument values differ. The returned bool is false if the
+    /// condition misses some messages with different answers, and therefore proves nothing.
     fn otherwise(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
         let own = self.leaf(side, at);
         let (answer, form, args) = (own.answer, own.form, own.args.clone());

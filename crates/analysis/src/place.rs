@@ -165,7 +165,7 @@ impl Sketch {
         message
     }
 
-    /// Adds the missing required fields to a message, unless that changes one of the literals.
+    /// Adds the missing required fields to a message, unless a literal would then be unsatisfied.
     pub fn promised(&self, atoms: &Atoms, message: Json, literals: &[Literal]) -> Json {
         let mut whole = message.clone();
         fill(&mut whole, &self.required);

@@ -20,7 +20,7 @@ const ALL_STEPS: usize = 10_000_000;
 /// The greatest memory of the states of one automaton, in bytes.
 const MEMORY: usize = 16 << 20;
 
-/// A set of texts: those that match the whole expression. Compared by address.
+/// The set of texts that a whole regular expression matches. Languages are compared by address.
 #[derive(Clone, Debug)]
 pub(super) struct Language(pub Rc<Hir>);
 
@@ -223,8 +223,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the state after a byte. The inner `None` means that no wanted text continues this
-    /// way, the outer `None` that an automaton failed.
+    /// Returns the state after a byte. The outer `None` means that an automaton failed. The inner
+    /// `None` means that an automaton quit, or that no wanted text continues with this byte.
     fn next(&mut self, at: usize, byte: u8) -> Option<Option<Product>> {
         let mut next = Product::new();
         self.taken += self.automata.len();

@@ -1,5 +1,5 @@
-//! Matches the statements of a new version with the old version's. Statements of equal
-//! meaning match first, whatever their names and positions; the others match by name.
+//! Matches the statements of a new version with the old version's. Statements of equal meaning
+//! match first, whatever their names and positions; the others match by name.
 
 use super::sequence::Leaf;
 use super::solver::Questions;

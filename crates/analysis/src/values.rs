@@ -116,7 +116,7 @@ impl Values {
 
     /// Returns a value of one kind, after the usual candidates failed.
     fn of_kind(&mut self, term: usize, kind: Kind, literals: &[Literal]) -> Solved {
-        // For some kinds the candidates are exhaustive if all shapes are known.
+        // For numbers and date-times, the candidates are exhaustive if all shapes are known.
         let shapes = || literals.iter().map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
         let known = shapes().all(|shape| shape.is_some());
         let never = |exact: bool| if exact { Solved::Never } else { Solved::Unknown };
@@ -274,8 +274,8 @@ impl Values {
         Solved::Unknown
     }
 
-    /// Returns values worth trying for a term. They are exhaustive for predicates that compare
-    /// numbers, date-times, or texts in an order.
+    /// Returns values worth trying for a term. For predicates that compare numbers, date-times, or
+    /// texts in an order, the values are exhaustive.
     pub fn candidates(&self, term: &Term, literals: &[Literal]) -> Vec<Json> {
         let mut found = vec![Json::Null];
         for literal in literals {

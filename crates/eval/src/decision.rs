@@ -24,12 +24,12 @@ pub enum Chosen<R = RuleId> {
 }
 
 impl<R> Choice<R> {
-    /// Returns the result that nothing was chosen.
+    /// Returns the result of a search that chose nothing.
     pub fn nothing() -> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
-    /// Returns the result that a statement was chosen without a `goto`.
+    /// Returns the result of a search that chose a statement without any `goto`.
     #[inline]
     pub fn at_once(chosen: Chosen<R>) -> Choice<R> {
         Choice { chosen: Some(chosen), path: SmallVec::new() }

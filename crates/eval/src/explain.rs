@@ -1,5 +1,5 @@
-//! Explanations of decisions, as a plain-text tree for people and as JSON for programs. They are
-//! built from a trace, see [`crate::trace`]; nothing is evaluated here.
+//! Explanations of decisions, as a plain-text tree for people and as JSON for programs. An
+//! explanation is built from a trace, see [`crate::trace`]; nothing is evaluated here.
 
 mod render;
 mod show;

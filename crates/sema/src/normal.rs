@@ -63,9 +63,8 @@ pub enum NCond {
     And(Box<[CondId]>),
     /// At least one of the conditions: at least two, cheapest first, none of them an `Or`.
     Or(Box<[CondId]>),
-    /// The complement of a condition, which is neither constant nor a `Not`. This is two-valued
-    /// negation, not the `not` of the language: it is true also where the author's condition is
-    /// unknown.
+    /// The complement of a condition, which is neither constant nor a `Not`. Unlike the `not` of
+    /// the language, the complement is also true where the author's condition is unknown.
     Not(CondId),
     /// A quantifier over a list's elements; false if the list is missing.
     Each {

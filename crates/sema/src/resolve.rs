@@ -1,5 +1,5 @@
-//! Name resolution: collects the names that each file declares and computes which names each file
-//! sees. It orders definitions so that dependencies come first, and reports duplicate declarations.
+//! Name resolution: collects the names that each file declares, computes which names each file
+//! sees, orders definitions so that dependencies come first, and reports duplicate declarations.
 
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -211,8 +211,8 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// True if `file` sees declarations at `place`: its own, and those that its imports see or
-    /// declare.
+    /// True if `file` sees declarations at `place`, which is in the file itself or in one of its
+    /// direct and indirect imports.
     pub fn sees(&self, file: FileId, place: Span) -> bool {
         self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
     }

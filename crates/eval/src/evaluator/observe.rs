@@ -40,7 +40,8 @@ pub enum Reached<'a> {
     Value(Value<'a>),
 }
 
-/// An observer of evaluation steps. It may call the evaluator, which reports those steps too.
+/// An observer of evaluation steps. An observer may call the evaluator, which then reports further
+/// steps.
 pub trait Observer<'a>: Sized {
     /// Called when a step starts.
     fn enter(eval: &mut Evaluator<'a, Self>, step: Step<'a>) {

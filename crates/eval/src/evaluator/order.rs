@@ -1,5 +1,5 @@
-//! Delays host function calls until all cheaper operands are evaluated. This is the only deviation
-//! from source order. It affects whether a call is made, but never the decision.
+//! Delays host function calls until all cheaper operands are evaluated, the only deviation from
+//! source order. The delay affects whether a call is made, but never the decision.
 
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;

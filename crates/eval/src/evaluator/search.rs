@@ -72,9 +72,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         rules.filter(|(_, rule)| self.cond(&rule.condition).holds()).map(|(id, _)| id).collect()
     }
 
-    /// Returns the statements that a decision may choose if the message is known only partly. These
-    /// are the rules that are true or unknown, up to the first rule that is certainly true. A
-    /// `goto` is replaced by the statements that its target may choose.
+    /// Returns the statements that a decision may choose if the message is known only partly: the
+    /// rules that are true or unknown, up to the first rule that is certainly true. A `goto` is
+    /// replaced by the statements that its target may choose.
     pub fn possible(&mut self, entry: TableId) -> Vec<Chosen> {
         let mut found = Vec::new();
         self.reachable(entry, &mut vec![false; self.program.tables.len()], &mut found);

@@ -10,7 +10,8 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Prepares an entity. Its expressions are known to compile; an invalid one would find nothing.
+    /// Prepares an entity, whose expressions are known to compile. An invalid expression would find
+    /// nothing.
     pub fn new(entity: &Entity) -> Finder {
         let known = |pattern| LazyRegex::known(pattern, entity.ignore_case);
         Finder { patterns: entity.patterns.iter().map(known).collect() }

@@ -257,7 +257,7 @@ pub struct ElementTrace {
 /// An unusable condition of a choice's branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedCondition {
-    /// The branch.
+    /// The id of the branch.
     pub branch: String,
     /// The source text, on one line.
     pub condition: String,

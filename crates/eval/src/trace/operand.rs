@@ -47,7 +47,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Lists a field or element.
+    /// Lists a message field or a quantifier's element.
     fn leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
         let text = match &expr.kind {
             ExprKind::Slot(id) => {

@@ -69,7 +69,7 @@ pub(super) fn one_line(text: &str) -> String {
     let mut gap = false;
     let text = text.trim();
     for token in lex::tokens(text, 0) {
-        // Rules never contain `//`, but the name of a file may, which replaces an unavailable text.
+        // Rules never contain `//`. A file name may, if it is quoted for an unavailable text.
         if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
             gap = !line.is_empty();
             continue;

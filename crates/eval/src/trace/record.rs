@@ -102,7 +102,7 @@ impl<'a, 's> Recorder<'a, 's> {
                 self.frame.quantified(var).is_none() || self.frame.elements.asked() >= limit
             }
             Step::Guard(_) => true,
-            // The fields of an operand are listed, and of a `count` also the elements.
+            // Operands only list their fields; a `count` also records its elements.
             Step::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
             Step::Operand(_) => true,
             _ => self.frame.is_operand(),

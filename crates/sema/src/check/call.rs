@@ -95,7 +95,7 @@ impl<'a> Checker<'a> {
                 let Substitution { filled, given, .. } = replaced;
                 for (op, mode, left, right) in filled {
                     self.keywords_fit(op, mode, &right)?;
-                    // A constant on the left was checked with the `def`.
+                    // A constant left operand was already checked with the `def` itself.
                     if left.as_const().is_none() {
                         self.vain_constants(op, mode, &left, &right);
                     }

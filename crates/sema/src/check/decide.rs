@@ -329,7 +329,8 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
     match part {
         Part::Cond(Cond { kind, span }) => match kind {
             CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
-            // An `unless` exception may read missing values: it then does not apply.
+            // An `unless` exception may read missing values, because a missing value only makes it
+            // inapplicable.
             CondKind::NotTrue(_) => return,
             CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
             // A named condition must be known as a whole.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The context of the current items: the object that has their fields, and how their rules report.
 #[derive(Clone)]
 struct Site {
-    /// The prefix of rule ids.
+    /// The name of the payload or group, which prefixes the ids of field rules.
     owner: Arc<str>,
     object: Expr,
     place: Place,

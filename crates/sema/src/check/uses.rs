@@ -1,5 +1,5 @@
-//! Uses of undeclared message fields, per route. They are kept so that a later route can be checked
-//! against them, and so that removing a route shows which types change.
+//! Uses of undeclared message fields, per route. The uses are kept to check later routes against
+//! them, and to find the types that change if a route is removed.
 
 use super::DeclaredInput;
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
@@ -91,7 +91,8 @@ impl CountedUses {
     }
 
     /// Removes the uses of a route. Returns false if the remaining rules now accept more kinds for
-    /// a field. Rules that were compiled before then have a different meaning.
+    /// a field. Rules that were compiled together with the route then have a different meaning
+    /// without it.
     pub fn remove(&mut self, uses: &Arc<RouteUses>) -> bool {
         match self.routes.get_mut(uses) {
             Some(count) if *count > 1 => *count -= 1,

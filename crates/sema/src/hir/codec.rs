@@ -29,8 +29,8 @@ ids! {
     BindingId u32::read;
 }
 
-/// The reader must know the counts of the tables before it reads. It can confirm them only after
-/// the whole program is read, so no id is dereferenced before that.
+/// The reader must know the counts of the tables before it reads. The counts can be confirmed only
+/// after the whole program is read, so no id is dereferenced before that.
 macro_rules! program {
     ($($part:ident)*) => {
         impl Codec for Program {
@@ -51,8 +51,8 @@ program!(
     requirements analysis limits zones
 );
 
-/// A `let` may use only earlier ones: it is added to the count after it has been read. Otherwise a
-/// cycle of `let`s would make evaluators loop forever.
+/// A `let` is counted only after it is read, so its body may refer only to earlier `let`s. A cycle
+/// of `let`s would make evaluators loop forever.
 impl Codec for Let {
     fn write(&self, to: &mut Writer) {
         let Let { name, body, span } = self;

@@ -1,5 +1,5 @@
-//! The size and depth of a condition after every `let` and `def` is expanded. Both are limited
-//! because evaluators are recursive, and because nested definitions grow exponentially.
+//! The size and depth of a condition after every `let` and `def` is expanded. The depth is limited
+//! because evaluators are recursive, the size because nested definitions grow exponentially.
 
 use super::Part;
 

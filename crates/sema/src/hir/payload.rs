@@ -1,6 +1,6 @@
 //! Checked payloads. Each requirement is a rule of a table; its condition is true when the
-//! requirement is violated. The types here describe which objects each table is evaluated for, at
-//! which field a violation is reported, and how it is corrected.
+//! requirement is violated. The types here describe which objects each table is evaluated for, and
+//! how a violation is reported and corrected.
 
 use super::{Program, RuleId, TableId, ValueId, ids};
 use rulec_base::codec::impl_codec;

@@ -283,7 +283,7 @@ fn limit(values: &mut [u32], value: ValueId, bindings: u32) {
     *known = bindings.min(*known);
 }
 
-/// Verifies that no field is declared twice, because input readers index fields by position.
+/// Verifies that no field is declared twice, because the message reader counts required fields.
 fn fields_differ(record: &Record) -> Verified {
     let mut names = HashSet::new();
     require(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;
