@@ -139,7 +139,7 @@ fn elements(part: Part<'_>, found: &mut Vec<Json>) {
     part.parts().into_iter().for_each(|part| elements(part, found));
 }
 
-/// Required fields of the input, which complete a generated message.
+/// The required fields of `input`, which complete a generated message.
 pub(super) struct Sketch {
     required: Json,
 }

@@ -80,7 +80,7 @@ impl Answers {
     }
 }
 
-/// Reads the tables of one of two merged programs.
+/// The reader of tables for one of two merged programs.
 pub(super) struct Reader<'r, 'p> {
     pub program: &'r Program,
     /// The renumbered conditions and values, if they differ from the program's own.

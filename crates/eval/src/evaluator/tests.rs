@@ -41,7 +41,7 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     }
 }
 
-/// The fields a and b as bools: true, false, or unknown (given as text).
+/// Builds a message with the fields a and b as bools: true, false, or unknown (given as text).
 fn two(a: Tri, b: Tri) -> Json {
     let field = |tri| match tri {
         True => json!(true),

@@ -11,7 +11,7 @@ use rulec_sema::hir::*;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// A shortened version of the language page's help desk example.
+/// Builds a shortened version of the language page's help desk example.
 fn help_desk() -> Fixture {
     let mut f = Fixture::new();
     let billing = f.table("billing");

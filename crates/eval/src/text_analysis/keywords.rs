@@ -60,8 +60,8 @@ fn kind(c: char) -> Option<Run> {
     }
 }
 
-/// Korean has spaces between words. The `word` modifier of the language excludes it, because
-/// particles follow the noun.
+/// True for a Korean character. Korean separates words by spaces, so `Word` is the right kind. The
+/// `word` modifier of the language excludes Korean, because particles follow the noun.
 fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
 }
