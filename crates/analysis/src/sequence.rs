@@ -80,10 +80,11 @@ impl Answers {
     }
 }
 
-/// The reader of tables for one of two merged programs.
+/// Reads tables of a program into sequences; the program may be one of two merged programs.
 pub(super) struct Reader<'r, 'p> {
     pub program: &'r Program,
-    /// The renumbered conditions and values, if they differ from the program's own.
+    /// The renumbered conditions of a merged program; `None` if the program's own conditions are
+    /// used.
     pub conditions: Option<&'r [Cond]>,
     pub values: &'r [Expr],
     pub solver: &'r mut Solver<'p>,
