@@ -1,5 +1,5 @@
-//! The predicates of a program under numbers of their own, *atoms*, with what each is about: a *term*, the operand beside
-//! a constant, and the *paths*, the places of the message that it reads.
+//! Numbers the predicates of a program as *atoms*. Each atom has a *term*, the operand that is
+//! compared with a constant, and *paths*, the message fields that it reads.
 
 use super::raise::{self, Raise};
 use super::shape::{Shape, shape};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The truth values that an atom may have: a set of bits.
+/// A set of truth values, as bits.
 pub(super) type Truths = u8;
 pub(super) const TRUE: Truths = 1;
 pub(super) const FALSE: Truths = 2;
@@ -31,26 +31,26 @@ pub(super) fn bit(truth: Tri) -> Truths {
     }
 }
 
-/// An atom that has one of some truth values.
+/// An atom whose truth is in the set `allowed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Literal {
     pub atom: usize,
     pub allowed: Truths,
 }
 
-/// A predicate, or a quantifier, of which only "true" and "not true" are told apart.
+/// A predicate, or a quantifier; for a quantifier only "true" and "not true" are distinguished.
 pub(super) struct Atom {
-    /// The condition that the reference evaluator is asked about a message.
+    /// The condition that the reference evaluator evaluates for a message.
     cond: Cond,
-    /// The operand beside the constant, and what is asked about its value.
+    /// The operand that is compared with the constant, and the condition on its value alone.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<Shape>,
-    /// The paths it reads.
+    /// The message fields that the atom reads.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
-    /// True when more than the message decides it: host functions, bindings of a payload.
+    /// Whether the atom depends on more than the message: host functions, or bindings of a payload.
     pub outside: bool,
-    /// The slot of which it asks whether it is missing.
+    /// The slot, if the atom is the test whether that slot is missing.
     pub missing: Option<SlotId>,
     /// The predicate; `None` for a quantifier.
     pub pred: Option<PredId>,
@@ -61,35 +61,35 @@ pub(super) struct Term {
     pub expr: ExprId,
     pub kinds: KindSet,
     pub range: Range,
-    /// True for a field as it stands.
+    /// Whether the operand is a field itself, without a function.
     pub is_slot: bool,
     pub paths: SmallVec<[usize; 2]>,
-    /// The field without which it is missing, and with which it is there.
+    /// The slot that is missing exactly if the term is missing, if there is one.
     pub missing_with: Option<SlotId>,
-    /// The slot that stands for it when it is asked about alone.
+    /// The slot that replaces the term in the condition on its value alone.
     value: SlotId,
 }
 
-/// The values that a function may have.
+/// The results that a function can have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Range {
     pub low: Option<i64>,
     pub high: Option<i64>,
-    /// The function that changes none of its own results.
+    /// The idempotent function, such as `lower`, that leaves its own results unchanged.
     pub fixed_by: Option<Function>,
 }
 
-/// A place of the message that some atom reads.
+/// A message field that some atom reads.
 pub(super) struct Path {
     pub keys: Vec<Arc<str>>,
-    /// The kinds that some slot reads there.
+    /// The kinds that slots read at this path.
     pub kinds: KindSet,
 }
 
-/// The name of the field that holds a value that is asked about alone.
+/// The name of the field with the value of a term that is tested alone.
 const VALUE: &str = "$value";
 
-/// The atoms of a program, as far as they were asked for.
+/// The atoms of a program, created on demand.
 pub(super) struct Atoms {
     pub atoms: Vec<Atom>,
     pub terms: Vec<Term>,
@@ -99,7 +99,7 @@ pub(super) struct Atoms {
     by_expr: HashMap<ExprId, usize>,
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
-    /// The fields of the program, and those of values that are asked about alone; nothing else.
+    /// A program that has only slots: the real program's slots and the slots for term values.
     fields: Program,
     externs: Vec<KindSet>,
 }
@@ -120,7 +120,7 @@ impl Atoms {
         }
     }
 
-    /// The atom of a predicate.
+    /// Returns the atom of a predicate.
     pub fn of_pred(&mut self, normal: &Normal, id: PredId) -> usize {
         if let Some(known) = self.by_pred.get(&id) {
             return *known;
@@ -153,7 +153,7 @@ impl Atoms {
         atom
     }
 
-    /// The atom of a quantifier.
+    /// Returns the atom of a quantifier.
     pub fn of_each(&mut self, normal: &Normal, id: CondId) -> usize {
         if let Some(known) = self.by_cond.get(&id) {
             return *known;
@@ -224,8 +224,8 @@ impl Atoms {
         self.terms.len() - 1
     }
 
-    /// The field that is missing exactly where a term is: itself, or what a function of one operand is computed from
-    /// that has a value for each.
+    /// Returns the slot that is missing exactly if a term is: the term's own slot, or the slot
+    /// argument of a function that has a result for every argument.
     fn missing_with(&self, normal: &Normal, expr: ExprId) -> Option<SlotId> {
         match normal.expr(expr) {
             NExpr::Slot(slot) => Some(*slot),
@@ -256,7 +256,7 @@ impl Atoms {
         }
     }
 
-    /// The kinds that a value may have.
+    /// Returns the kinds that a value may have.
     fn kinds(&self, normal: &Normal, expr: ExprId) -> KindSet {
         match normal.expr(expr) {
             NExpr::Const(constant) => constant.0.value().kind().map_or(KindSet::EMPTY, KindSet::of),
@@ -286,22 +286,23 @@ impl Atoms {
         }
     }
 
-    /// The truth of an atom for a message.
+    /// Evaluates an atom for a message.
     pub fn truth(&self, atom: usize, message: &Json) -> Truths {
         self.ask(&self.atoms[atom].cond, message)
     }
 
-    /// True when a message gives an atom one of its truth values.
+    /// True if an atom has one of its allowed truth values for a message.
     pub fn holds(&self, literal: Literal, message: &Json) -> bool {
         self.truth(literal.atom, message) & literal.allowed != 0
     }
 
-    /// The condition that an atom asks of a message.
+    /// Returns the condition of an atom.
     pub fn cond(&self, atom: usize) -> &Cond {
         &self.atoms[atom].cond
     }
 
-    /// True when a value of its term gives an atom one of its truth values; true where it has no term.
+    /// True if an atom has one of its allowed truth values for a value of its term, or if it has no
+    /// term.
     pub fn holds_for(&self, literal: Literal, value: &Json) -> bool {
         let Some((_, cond)) = &self.atoms[literal.atom].term else { return true };
         let message = match value {
@@ -316,7 +317,7 @@ impl Atoms {
         bit(Evaluator::new(&self.fields, message, &arena, HostCalls::new(&[])).cond(cond))
     }
 
-    /// True when two paths are one, or one lies below the other.
+    /// True if two paths are equal, or one is a prefix of the other.
     pub fn touch(&self, path: usize, other: usize) -> bool {
         let (a, b) = (&self.paths[path].keys, &self.paths[other].keys);
         a.starts_with(b) || b.starts_with(a)
@@ -327,7 +328,7 @@ impl Atoms {
     }
 }
 
-/// The values of a function that its arguments do not decide.
+/// Returns the results that a function can have, whatever its arguments are.
 fn range(expr: &NExpr) -> Range {
     let between = |low, high| Range { low: Some(low), high: Some(high), fixed_by: None };
     let from = |low| Range { low: Some(low), ..Range::default() };
@@ -351,7 +352,7 @@ fn range(expr: &NExpr) -> Range {
     }
 }
 
-/// The fields that a condition reads.
+/// The slots that a condition reads.
 #[derive(Default)]
 struct Reads {
     slots: SmallVec<[SlotId; 2]>,
@@ -359,7 +360,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// Adds those of a part.
+    /// Adds the slots that a node reads.
     fn add(&mut self, normal: &Normal, part: Part) {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {

@@ -1,19 +1,20 @@
-//! Two programs under one numbering, so that one solver knows the conditions of both: fields that are read alike are one field,
-//! functions that are declared alike one function.
+//! Merges the old and new program, so that one solver knows the conditions of both. Equal fields
+//! share a slot, and equally declared functions share an id.
 
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
 };
 
-/// An old and a new program. Conditions of the old one stand for themselves, those of the new one are kept here.
+/// The merged old and new program. Ids of the old program are unchanged; nodes of the new program
+/// are renumbered.
 pub(super) struct Both {
-    /// The fields, `let`s and functions that conditions of either program refer to.
+    /// The fields, `let`s and functions of both programs.
     pub program: Program,
-    /// The conditions of the new program's rules, by their numbers there.
+    /// The renumbered conditions of the new program's rules, indexed by rule id.
     pub conditions: Vec<Cond>,
-    /// The values of the old program, and behind them those of the new one.
+    /// The values of the old program, followed by the renumbered values of the new program.
     pub values: Vec<Expr>,
-    /// False where the same condition may mean another thing in each: the limits differ.
+    /// Whether equal conditions have equal meanings in both programs; false if the limits differ.
     pub comparable: bool,
 }
 
@@ -30,7 +31,8 @@ impl Both {
         let slots =
             new.slots.iter().map(|slot| SlotId(place(&mut program.slots, slot, |other| other == slot)));
         let slots: Vec<SlotId> = slots.collect();
-        // What a text is found to mean depends on the declarations behind it.
+        // A request analysis function is only the same if the declarations for the analysis are
+        // equal.
         let alike = |a: &Extern, b: &Extern| {
             (&a.name, &a.params, &a.result, &a.feature) == (&b.name, &b.params, &b.result, &b.feature)
                 && (a.feature.is_none() || old.analysis == new.analysis)
@@ -62,7 +64,7 @@ impl Both {
     }
 }
 
-/// The place of a value in a list, to which it is added where none is like it.
+/// Returns the index of the element that `is_like` accepts; appends the value if there is none.
 fn place<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -> u32 {
     let at = list.iter().position(is_like).unwrap_or_else(|| {
         list.push(value.clone());
@@ -71,11 +73,11 @@ fn place<T: Clone>(list: &mut Vec<T>, value: &T, is_like: impl Fn(&T) -> bool) -
     at as u32
 }
 
-/// The numbers that those of one program become.
+/// The new ids of one program's fields, functions and `let`s.
 struct Numbers {
     slots: Vec<SlotId>,
     externs: Vec<ExternId>,
-    /// The `let`s before its own.
+    /// The offset of the program's `let`s.
     lets: u32,
 }
 

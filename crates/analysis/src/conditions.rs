@@ -1,4 +1,4 @@
-//! Conditions that hold never or always, and parts of them that decide nothing.
+//! Finds conditions that are never or always true, and redundant parts of conditions.
 
 use super::report::Report;
 use super::solver::{Answer, Solver};
@@ -12,21 +12,22 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Rule};
 use rulec_sema::normal::{CondId, NCond};
 use serde_json::Value as Json;
 
-/// The facts found out about a rule's condition.
+/// Facts about a rule's condition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
-    /// The condition "it is true".
+    /// The normal form of "the condition is true".
     pub holds: CondId,
-    /// A message for which it holds, where one was found.
+    /// A message for which the condition is true, if one was found.
     pub witness: Option<Json>,
     pub never: bool,
     pub always: bool,
 }
 
-/// A part of a condition whose place a constant takes.
+/// Parts of a condition, each with the constant that replaces it.
 type Replaced = Vec<(*const Cond, bool)>;
 
-/// Looks at a condition and all that it is made of. `told` when its compilation has said already that it is constant.
+/// Analyses a condition and its parts. `told` is true if compilation already reported that the
+/// condition is constant.
 pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, told: bool) -> Facts {
     let cond: &Cond = &rule.condition;
     let holds = solver.builder.cond(cond, true);
@@ -60,7 +61,7 @@ pub(super) fn condition(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
     facts
 }
 
-/// Says why a condition can never hold: the fewest of its operands that exclude each other.
+/// Reports why a condition can never be true: a minimal set of operands that exclude each other.
 fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Option<&str>) {
     let mut parts: Vec<&Cond> = match &cond.kind {
         CondKind::And(_) => operands(cond).to_vec(),
@@ -110,7 +111,7 @@ fn never(solver: &mut Solver<'_>, report: &mut Report<'_>, cond: &Cond, name: Op
     }
 }
 
-/// A part that can never hold by itself.
+/// Builds the diagnostic for a part that can never be true on its own.
 fn alone(report: &Report<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
     if let CondKind::Test(test) = &cond.kind {
         if let Some(found) = empty_range(report, test, cond.span) {
@@ -147,7 +148,7 @@ fn empty_range(report: &Report<'_>, test: &Predicate, place: Span) -> Option<Dia
     Some(Diagnostic::new(Code::EmptyRange, place, message!("nothing lies in `{range}`")).help(help))
 }
 
-/// The values of the function beside a constant, in words.
+/// Describes the possible results of the function in a comparison.
 fn values(test: &Predicate) -> Option<Message> {
     let of = |expr: &Expr| match &expr.kind {
         ExprKind::Call(function, args) => Some((*function, args.len())),
@@ -175,7 +176,8 @@ fn values(test: &Predicate) -> Option<Message> {
     })
 }
 
-/// True for a test of presence: it may decide nothing, and says what its author relies on.
+/// True for a presence test. A redundant presence test is not reported, because the test documents
+/// what its author relies on.
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),
@@ -184,7 +186,7 @@ fn is_presence(cond: &Cond) -> bool {
     }
 }
 
-/// The walk over the parts of one condition.
+/// The traversal of one condition's parts.
 struct Parts<'a, 's, 'p, 'r> {
     solver: &'s mut Solver<'p>,
     report: &'s mut Report<'r>,
@@ -200,7 +202,7 @@ impl<'a> Parts<'a, '_, '_, '_> {
             CondKind::Or(parts) => (parts, false),
             _ => return,
         };
-        // From the end: of two that say the same, the later one is told.
+        // In reverse order, so that the later of two equivalent parts is reported.
         for part in parts.iter().rev() {
             if matches!(part.kind, CondKind::Const(_)) || is_presence(part) {
                 continue;
@@ -215,7 +217,7 @@ impl<'a> Parts<'a, '_, '_, '_> {
         }
     }
 
-    /// True when the condition holds for the same messages with parts replaced.
+    /// True if the condition is true for the same messages after the replacements.
     fn is_same(&mut self, replaced: &Replaced) -> bool {
         let other = with(self.solver, self.root, true, replaced);
         other == self.holds
@@ -229,7 +231,7 @@ impl<'a> Parts<'a, '_, '_, '_> {
             return never(self.solver, self.report, part, None);
         }
         let quoted = self.report.part(part);
-        // The parts beside it that decide for it.
+        // The sibling operands that make this part redundant.
         let beside: Vec<&Cond> =
             operands(around).into_iter().filter(|other| !std::ptr::eq(*other, part)).collect();
         let mut goals = vec![(own, !neutral)];
@@ -263,7 +265,7 @@ impl<'a> Parts<'a, '_, '_, '_> {
     }
 }
 
-/// The condition "`cond` is definitely `want`" with some parts replaced by constants.
+/// Builds the condition "`cond` is definitely `want`" with some parts replaced by constants.
 pub(super) fn with(
     solver: &mut Solver<'_>,
     cond: &Cond,

@@ -1,6 +1,7 @@
-//! The worst-case work of a decision, in steps: a comparison, or a byte or an element that is looked at. It counts as if no condition
-//! were skipped, none shared and nothing found by the index, on the largest values that the limits let conditions look at; so it
-//! bounds what a message can cost, and says nothing of what messages do cost.
+//! The worst-case work of a decision, in steps: one comparison, or one byte or element read. The
+//! estimate assumes that no condition is skipped or shared, that the index finds nothing, and that
+//! values are as large as the limits allow. The result is an upper bound for any message, not the
+//! typical cost.
 
 use hashbrown::HashMap;
 use rulec_base::text;
@@ -16,13 +17,13 @@ use serde_json::Value as Json;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableCost {
-    /// The table's name; `routes` for those outside any table.
+    /// The name of the table; `routes` for the routes outside any table.
     pub table: String,
-    /// The steps of all its statements, and of the tables that they jump to.
+    /// The steps of all statements, tables reached by `goto` included.
     pub steps: u64,
-    /// The calls of functions of the embedding program.
+    /// The number of host function calls.
     pub calls: u64,
-    /// Its statements, the dearest first.
+    /// The statements, the most expensive first.
     pub statements: Vec<StatementCost>,
 }
 
@@ -30,15 +31,15 @@ pub struct TableCost {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StatementCost {
-    /// The statement's name.
+    /// The name of the statement.
     pub name: String,
-    /// Its steps; those of a table that it jumps to stand there.
+    /// The steps of the condition; a `goto` target is counted in its own table.
     pub steps: u64,
-    /// The calls of functions of the embedding program.
+    /// The number of host function calls.
     pub calls: u64,
 }
 
-/// Steps, and calls of functions of the embedding program.
+/// Steps, and host function calls.
 #[derive(Clone, Copy, Default)]
 struct Work {
     steps: u64,
@@ -56,7 +57,7 @@ impl Work {
     }
 }
 
-/// The cost of each table that is decided by.
+/// Computes the cost of each table that can be an entry point.
 pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
     let mut walk = Walk { program, normal, known: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
@@ -81,7 +82,7 @@ pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
     entries.map(|(_, ((table, _), all))| TableCost { steps: all.steps, calls: all.calls, ..table }).collect()
 }
 
-/// The work of a table and all that jumps lead to: of those each is searched once.
+/// Returns the work of a table and all tables reachable by `goto`, each searched once.
 fn reachable(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usize) -> Work {
     let (mut all, mut seen, mut open) = (Work::default(), vec![false; tables.len()], vec![from]);
     while let Some(at) = open.pop() {
@@ -98,7 +99,7 @@ fn reachable(program: &Program, tables: &[(TableCost, Vec<TableId>)], from: usiz
     all
 }
 
-/// The walk over conditions and values, each known once.
+/// A traversal of conditions and values, with the work of each node cached.
 struct Walk<'a> {
     program: &'a Program,
     normal: &'a Normal,
@@ -118,7 +119,7 @@ impl Walk<'_> {
         self.normal.each_part(part, &mut |inner| parts.push(inner));
         let mut work = Work::default();
         parts.iter().for_each(|inner| work.add(self.part(*inner)));
-        // The body of a quantifier is asked of each element.
+        // The body of a quantifier is evaluated for each element.
         let looped = match part {
             Part::Cond(id) => match &self.normal.conds[id as usize] {
                 NCond::Each { nest, .. } => Some(nest.depth),
@@ -138,7 +139,7 @@ impl Walk<'_> {
         work
     }
 
-    /// The work of a part beside that of what it is made of.
+    /// Returns the work of a node without the work of its children.
     fn own(&self, part: Part) -> Work {
         let steps = |steps| Work { steps, calls: 0 };
         match part {

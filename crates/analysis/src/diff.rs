@@ -1,10 +1,11 @@
-//! The difference between two versions of rules, by meaning: which routes came, went or changed, each with a message that is
-//! answered otherwise before and after. A message that is shown was decided by both versions; that there is
-//! none is said only where it is proven.
+//! Compares two versions of rules by meaning: which routes were added, removed or changed, each
+//! with an example message that is decided differently. Both versions decide every example. That no
+//! such message exists is claimed only with a proof.
 //!
-//! Two versions with the same conditions that lead to the same answers in the same order agree on every message that no other
-//! condition takes. So only routes that have no such twin are asked: for a message that such a route takes, and that the other version
-//! answers otherwise.
+//! If two versions have equal conditions with equal answers in the same order, they agree on every
+//! message that no other condition matches. Therefore only the routes without an equal counterpart
+//! are examined. For each, the solver looks for a message that the route takes and that the other
+//! version answers differently.
 
 use super::both::Both;
 use super::sequence::{Answers, Given, Leaf, Reader, Sequence, is_entry};
@@ -23,90 +24,94 @@ use serde_json::{Map, Value as Json};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
-    /// The tables that are decided by: the routes outside any table, choices, routers, flows, and tables that no jump leads to. Those that jumps
-    /// lead to count where they are reached.
+    /// The compared entry points: the routes outside any table, choices, routers, flows, and tables
+    /// without an incoming `goto`. Other tables are compared where a `goto` reaches them.
     pub entries: Vec<EntryDiff>,
-    /// The parts that were not compared, in words.
+    /// Notes on the parts that were not compared.
     pub notes: Vec<Message>,
 }
 
-/// The difference in one thing that is decided by.
+/// The difference in one entry point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EntryDiff {
-    /// Its name; `routes` for those outside any table.
+    /// The name of the entry point; `routes` for the routes outside any table.
     pub entry: String,
     /// The verdict on all messages.
     pub verdict: Verdict,
-    /// The statements before and after, those of tables that are reached by jumps included.
+    /// The number of statements before and after, statements of tables reached by `goto` included.
     pub statements: (usize, usize),
-    /// The statements that came, went or changed, in the order of the new rules; those that went last.
+    /// The added, removed and changed statements, in the order of the new rules; removed ones come
+    /// last.
     pub changes: Vec<Change>,
-    /// The questions that were asked, and those that stayed open.
+    /// The number of solver queries.
     pub asked: usize,
-    /// The number of questions nobody could answer.
+    /// The number of comparisons without an answer.
     pub open: usize,
 }
 
-/// The verdict on all messages.
+/// The verdict on a set of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Every message is answered alike: it is proven.
+    /// Proven: every message is answered equally.
     Same,
-    /// Some message is answered otherwise.
+    /// Some message is answered differently.
     Different,
-    /// No such message was found, and it is not proven that there is none.
+    /// No such message was found, but there is no proof that none exists.
     Undecided,
 }
 
-/// A statement that came, went or changed.
+/// A statement that was added, removed or changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// The way it changed.
+    /// How the statement changed.
     pub kind: ChangeKind,
-    /// Its name, behind those of the routes that jump to it; `default` for a default.
+    /// The name of the statement, after the names of the routes that jump to it; `default` for a
+    /// default.
     pub route: String,
-    /// Its name before, where it has another one.
+    /// The previous name, if it was different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// Messages that it makes a difference to; at most one that it took before, and one that it takes now.
+    /// Messages that are answered differently: at most one that the statement took before, and one
+    /// that it takes now.
     pub examples: Vec<Example>,
-    /// The verdict on all messages that it takes, before or after.
+    /// The verdict on all messages that the statement takes, before or after.
     pub verdict: Verdict,
 }
 
-/// The way a statement changed.
+/// How a statement changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It is new.
+    /// The statement is new.
     Added,
-    /// It is gone.
+    /// The statement was removed.
     Removed,
-    /// Its condition or its answer is another.
+    /// The condition or the answer changed.
     Changed,
-    /// It is tried earlier or later.
+    /// The statement is tried earlier or later.
     Moved,
-    /// Only its name is another.
+    /// Only the name changed.
     Renamed,
 }
 
-/// A message that is answered otherwise.
+/// A message that is answered differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Example {
     /// The message.
     pub message: Json,
-    /// The decision before, as [`Decision`](crate::Decision) serializes; null where there was nothing to decide by.
+    /// The decision before, as [`Decision`](crate::Decision) serializes; null if there was no such
+    /// table.
     pub before: Json,
     /// The decision after.
     pub after: Json,
 }
 
 impl Diff {
-    /// The verdict on all that was compared.
+    /// Returns the worst verdict of all compared entry points.
     pub fn verdict(&self) -> Verdict {
         worst(self.entries.iter().map(|entry| entry.verdict))
     }
@@ -120,7 +125,8 @@ fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     })
 }
 
-/// The parts of a decision that a service acts on: two decisions are the same where these are.
+/// Extracts the parts of a decision that a service acts on. Decisions with equal parts count as
+/// equal.
 pub fn answer(decision: &Json) -> Json {
     const PARTS: [&str; 9] =
         ["target", "args", "metadata", "requires", "branch", "to_user", "flow", "next", "loopback"];
@@ -129,7 +135,7 @@ pub fn answer(decision: &Json) -> Json {
     Json::Object(parts)
 }
 
-/// True for what stands where there is nothing to say.
+/// True for a value that means "nothing": null, an empty object, or an empty text.
 fn is_nothing(value: &Json) -> bool {
     match value {
         Json::Null => true,
@@ -143,11 +149,11 @@ fn is_nothing(value: &Json) -> bool {
 pub struct Version<'p> {
     /// The typed program.
     pub program: &'p Program,
-    /// The statement that a table chooses for a message, and the decision as JSON.
+    /// Returns the statement that a table chooses for a message, and the decision as JSON.
     pub decide: &'p dyn Fn(TableId, &Json) -> (Choice, Json),
 }
 
-/// The rounds of one question, and the questions of one comparison.
+/// The greatest number of rounds per statement, and of solver queries per comparison.
 const ROUNDS: usize = 300;
 const QUESTIONS: usize = 20_000;
 
@@ -185,10 +191,10 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     diff
 }
 
-/// The name and kind of a table, and its number in each version that has it.
+/// The name and kind of a table, and its id in the old and in the new version.
 type Named = (String, TableKind, (Option<TableId>, Option<TableId>));
 
-/// The tables that are decided by in either version.
+/// Returns the tables of either version that can be an entry point.
 fn entries(old: &Program, new: &Program) -> Vec<Named> {
     let ids = |program: &Program| {
         let all = (0..program.tables.len() as u32).map(TableId);
@@ -210,7 +216,8 @@ fn entries(old: &Program, new: &Program) -> Vec<Named> {
     found
 }
 
-/// Intent flows are found by likeness, so only what they are learnt from can be compared.
+/// Compares the declarations of intent flows. Decisions by intent cannot be compared, because the
+/// classifier finds flows by similarity.
 fn intents(old: &Program, new: &Program, entry: &mut EntryDiff) {
     let all = |program: &Program| -> Vec<(String, Trigger, String)> {
         let flows = program.flows.iter().filter(|flow| flow.trigger != Trigger::Keyword);
@@ -272,7 +279,7 @@ struct Side<'v, 'p> {
 }
 
 impl Side<'_, '_> {
-    /// The place of the statement that takes a message, and the decision.
+    /// Decides a message; returns the index of the statement that takes it, and the decision.
     fn decide(&self, message: &Json) -> Option<(usize, Json)> {
         let (choice, decision) = match self.table {
             Some(table) => (self.version.decide)(table, message),
@@ -328,7 +335,7 @@ impl Comparison<'_, '_, '_, '_> {
             let (kind, route) = (ChangeKind::Removed, self.leaf(0, old).name.clone());
             changes.push(Change { kind, route, was: None, examples, verdict });
         }
-        // That nothing holds is no statement of the author's.
+        // The final "nothing is chosen" leaf is not a statement of the author.
         let last = |side: usize| self.sides[side].own.leaves.len() - 1;
         let statements = (last(0), last(1));
         changes.retain(|change| change.route != "nothing" || !change.examples.is_empty());
@@ -341,7 +348,8 @@ impl Comparison<'_, '_, '_, '_> {
         &self.sides[side].own.leaves[at]
     }
 
-    /// Messages that a statement took before, or takes now, and that are answered otherwise.
+    /// Finds messages that a statement took before, or takes now, and that are answered
+    /// differently.
     fn examples(&mut self, places: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
         let mut verdict = Verdict::Same;
@@ -363,8 +371,9 @@ impl Comparison<'_, '_, '_, '_> {
         (examples.clone(), if examples.is_empty() { verdict } else { Verdict::Different })
     }
 
-    /// A message that a statement of one side takes and that the other side answers otherwise; `Some(None)` where there is none,
-    /// `None` where nobody knows.
+    /// Finds a message that a statement of one side takes and that the other side answers
+    /// differently. `Some(None)` if it is proven that there is none; `None` if the question is
+    /// undecided.
     fn difference(&mut self, side: usize, at: usize) -> Option<Option<Example>> {
         let mut goals: Vec<Goal> = vec![(self.leaf(side, at).cond, true)];
         let mut proves = true;
@@ -377,7 +386,7 @@ impl Comparison<'_, '_, '_, '_> {
             let [before, after] = [self.sides[0].decide(&message)?, self.sides[1].decide(&message)?];
             let places = [before.0, after.0];
             if places[side] != at {
-                // What is tried earlier takes it: the message must be another.
+                // An earlier statement takes the message: exclude that statement and search again.
                 let earlier = (self.leaf(side, places[side]).cond, false);
                 if places[side] > at || goals.contains(&earlier) {
                     return None;
@@ -399,9 +408,10 @@ impl Comparison<'_, '_, '_, '_> {
         None
     }
 
-    /// The condition that a statement of the other side does not take a message with the same answer: it does not hold, or one before it
-    /// that answers otherwise does, or the values differ that both answers are completed by. False beside it where it leaves out messages
-    /// that both statements may answer otherwise, so that it proves nothing.
+    /// Builds the condition that a statement of the other side does not give the same answer. The
+    /// condition is true if the statement does not match, if an earlier statement with another
+    /// answer matches, or if the argument values differ. The returned bool is false if the
+    /// condition misses some messages with different answers, and therefore proves nothing.
     fn otherwise(&mut self, (side, at): (usize, usize), other: usize) -> (CondId, bool) {
         let own = self.leaf(side, at);
         let (answer, form, args) = (own.answer, own.form, own.args.clone());
@@ -418,7 +428,7 @@ impl Comparison<'_, '_, '_, '_> {
     }
 }
 
-/// The conditions on which two answers are completed otherwise.
+/// Builds the conditions under which two answers have different arguments.
 fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondId> {
     let like = |given: &Given, among: &[Given]| among.iter().find(|like| like.name == given.name).cloned();
     let mut ways = Vec::new();
@@ -429,7 +439,7 @@ fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondI
         };
         let mut same = builder.alike(given.value, like.value);
         if given.optional != like.optional {
-            // What is missing is left out by one and null in the other.
+            // A missing value is omitted by one answer but null in the other.
             let present = builder.present(given.value);
             same = builder.join([same, present], true);
         }
@@ -440,7 +450,7 @@ fn apart(builder: &mut Builder<'_>, one: &[Given], other: &[Given]) -> Vec<CondI
     ways
 }
 
-/// The condition that an answer has this argument.
+/// Builds the condition that an answer has this argument.
 fn told(builder: &mut Builder<'_>, given: &Given) -> CondId {
     if given.optional { builder.present(given.value) } else { builder.constant_cond(true) }
 }

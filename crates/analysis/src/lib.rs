@@ -1,10 +1,10 @@
-//! The analysis of what rules do to each other: conditions that hold always or never, parts of them that decide nothing, routes that
-//! others hide, inputs that fall through. It is found out over the typed program, by meaning and not by spelling, and
-//! given as data: the shells print it.
+//! Static analysis of rules: conditions that are always or never true, redundant parts of
+//! conditions, hidden routes, and inputs that no route takes. The analysis compares meanings, not
+//! spellings, and returns its findings as data for the shells to print.
 //!
-//! Two rules keep it honest. What is claimed of *every* message rests on a proof ([`solver`]); what is claimed of *one*
-//! message is tried on it by the reference evaluator. Where neither can be had, nothing is said. The claims are about
-//! messages within the limits of a decision.
+//! A claim about *every* message is proven by the [`solver`]. A claim about *one* message is
+//! checked by the reference evaluator on that message. Without a proof or a check, nothing is
+//! reported. All claims are about messages within the limits of a decision.
 
 #![forbid(unsafe_code)]
 
@@ -39,56 +39,56 @@ use rulec_sema::hir::{Program, RuleId, TableId, TableKind};
 use serde_json::Value as Json;
 use solver::Solver;
 
-/// A finding about rules, with the input that proves it.
+/// A finding about rules, with an input that demonstrates it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The finding, its place, and the remedy.
+    /// The diagnostic, with its span and remedy.
     pub diagnostic: Diagnostic,
-    /// A message that shows it, as the reference evaluator decides; `None` where the finding is about every message,
-    /// or about none.
+    /// A message that demonstrates the finding, checked by the reference evaluator. `None` if the
+    /// finding is about every message, or about no message.
     pub witness: Option<Json>,
 }
 
 impl From<Diagnostic> for Finding {
-    /// A finding that no single message shows.
+    /// Converts a diagnostic to a finding without a witness.
     fn from(diagnostic: Diagnostic) -> Finding {
         Finding { diagnostic, witness: None }
     }
 }
 
-/// The way rules are analysed.
+/// Options of the analysis.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnalysisOptions {
     strict_ties: bool,
 }
 
 impl AnalysisOptions {
-    /// True where two routes of equal priority and different targets are told when any input satisfies both, else only when
-    /// one of them takes all that the other does. The priority that nobody writes counts then too.
+    /// Whether any overlap of equal-priority routes with different targets is reported, default
+    /// priorities included; otherwise only subsumption.
     #[must_use]
     pub fn strict_ties(self, strict_ties: bool) -> AnalysisOptions {
         AnalysisOptions { strict_ties }
     }
 }
 
-/// The rules that are analysed, with the engine that decides by them.
+/// The rules to analyse, with the engine that decides by them.
 pub struct Subject<'p> {
     /// The typed program.
     pub program: &'p Program,
-    /// The files that the program was compiled from.
+    /// The source files of the program.
     pub sources: &'p SourceMap,
-    /// The warnings of compiling them, also those that are allowed: they are not said again.
+    /// The warnings of compilation, suppressed ones included; the analysis does not repeat them.
     pub warnings: &'p [Diagnostic],
-    /// The decision of a table for a message.
+    /// Returns the decision of a table for a message.
     pub decide: &'p dyn Fn(TableId, &Json) -> Choice,
-    /// The routes of a table that hold for a message, in the order they are tried.
+    /// Returns the routes of a table that match a message, in evaluation order.
     pub matched: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
-    /// What is reported.
+    /// The options of the analysis.
     pub options: AnalysisOptions,
 }
 
-/// All that is found about rules, in the order of the text.
+/// Analyses the rules; returns the findings in source order.
 pub fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
     let program = subject.program;
     let mut report = Report::new(program, subject.sources);
@@ -116,7 +116,7 @@ pub fn analyse(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// True for what compiling the rules has said: the same, or the cause of it inside the same place.
+/// True if compilation already reported the finding, or the cause of it within the same span.
 fn is_told(found: &Diagnostic, warnings: &[Diagnostic]) -> bool {
     let causes = [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
     let vain = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];

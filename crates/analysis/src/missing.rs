@@ -1,5 +1,5 @@
-//! Negations over what may be missing: what is missing makes neither a condition nor its negation hold, which surprises
-//! those who read `not` as everyday language does.
+//! Finds negations over optional fields. If the field is missing, neither the condition nor its
+//! negation is true, which surprises readers who expect two-valued logic.
 
 use super::conditions::{Facts, with};
 use super::report::{Report, input};
@@ -11,7 +11,8 @@ use rulec_lang::ty::{Record, Ty};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Program, Rule, SlotId};
 
-/// Looks for a message that falls through a rule because a field is missing that the author negates something about.
+/// Reports a message that a rule does not match only because a field in a negated condition is
+/// missing.
 pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
     let Some(record) = &report.program.input else { return };
     if facts.never || facts.always {
@@ -32,7 +33,8 @@ pub(super) fn negations(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: 
     }
 }
 
-/// Looks for a message for which a branch holds although one of its conditions is left out, because an optional field is missing.
+/// Reports a message for which a branch matches although one of its conditions is left out, because
+/// an optional field is missing.
 pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &Rule, facts: &Facts) {
     let Some(record) = &report.program.input else { return };
     let CondKind::Branch { all: true, conditions } = &rule.condition.kind else { return };
@@ -62,7 +64,7 @@ pub(super) fn left_out(solver: &mut Solver<'_>, report: &mut Report<'_>, rule: &
     }
 }
 
-/// Says so where a message shows it; true then.
+/// Reports the rule if a message demonstrates the problem; returns whether it did.
 fn tell(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,
@@ -73,7 +75,7 @@ fn tell(
     let field = Expr { kind: ExprKind::Slot(slot), ty: Ty::ANY, optional: true, span: place };
     let missing = Predicate::plain(Op::IsMissing, field, Operand::Nothing).at(place);
     let gone = solver.builder.cond(&missing, true);
-    // With it the rule would hold: what is missing alone keeps it from that.
+    // If the negation were true, the rule would match: only the missing field prevents that.
     let otherwise = with(solver, &rule.condition, true, &[(unit, true)]);
     let Answer::Yes(message) = solver.ask(&[(gone, true), (facts.holds, false), (otherwise, true)]) else {
         return false;
@@ -98,7 +100,8 @@ fn tell(
     true
 }
 
-/// The parts that are negated, from the outside; those under `NotTrue` hold where something is missing.
+/// Collects the outermost negated parts. Parts inside a `NotTrue` are skipped, because they do not
+/// fail if a field is missing.
 fn negated<'a>(cond: &'a Cond, plain: bool, found: &mut Vec<&'a Cond>) {
     match &cond.kind {
         CondKind::Not(_) if plain => found.push(cond),
@@ -120,12 +123,12 @@ fn part(cond: &Cond) -> Part<'_> {
     Part::Cond(cond)
 }
 
-/// The fields that a condition reads.
+/// Returns the fields that a condition reads.
 pub(super) fn fields(program: &Program, cond: &Cond) -> Vec<SlotId> {
     program.reads(part(cond)).into_iter().map(|(slot, _)| slot).collect()
 }
 
-/// True when the input says of a field, or of a record it lies in, that it may be missing.
+/// True if the input declares a field, or a record that contains it, as optional.
 fn is_optional(record: &Record, path: &[std::sync::Arc<str>]) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };

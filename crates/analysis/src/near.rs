@@ -1,37 +1,39 @@
-//! The message nearest to another that leads to a statement: like it but in the fewest places. Each set of places that keeps
-//! the statement from being chosen must be changed somewhere; the smallest set of places that meets all of those
-//! is tried, until a message is found. So nothing smaller can do.
+//! Finds the message nearest to a given one that selects a statement: the one with the fewest
+//! changed fields. Each failed attempt yields a set of fields, of which at least one must change.
+//! The next attempt changes the smallest set of fields that intersects all those sets (a minimum
+//! hitting set), so no smaller change is possible.
 
 use super::sequence::Sequence;
 use super::solver::{Answer, Goal, Solver};
 use super::theory::Base;
 use serde_json::Value as Json;
 
-/// The nearest message.
+/// The result of the search.
 pub(super) enum Nearest {
     Found(Near),
-    /// No message leads there.
+    /// No message selects the statement.
     Never,
-    /// None was found.
+    /// No message was found.
     Unknown,
 }
 
-/// A message and how it differs.
+/// A message, and how it differs from the given one.
 pub(super) struct Near {
     pub message: Json,
-    /// The paths that differ, which solver's atoms number.
+    /// The changed paths, as indexes into `Atoms::paths`.
     pub changed: Vec<usize>,
-    /// True when nothing smaller does.
+    /// Whether it is proven that no smaller change is enough.
     pub smallest: bool,
-    /// The places of the statements that must not take it.
+    /// The indexes of the earlier statements that must not match.
     pub beaten: Vec<usize>,
 }
 
-/// The places that are changed at most, and the questions asked.
+/// The greatest number of changed fields, and of attempts.
 const MOST: usize = 6;
 const QUESTIONS: usize = 300;
 
-/// Looks for the message nearest to `from` that is decided by the statement at a place. `decide` says which takes a message.
+/// Searches for the message nearest to `from` that selects the statement at `place`. `decide`
+/// returns the statement that takes a message.
 pub(super) fn nearest(
     solver: &mut Solver<'_>,
     sequence: &Sequence,
@@ -50,7 +52,8 @@ pub(super) fn nearest(
             Answer::Never(_) if core.is_empty() => return Nearest::Never,
             Answer::Never(_) => cores.push(core),
             Answer::Unknown => {
-                // Where it cannot be told whether these do, more are tried.
+                // It is undecided whether these fields are enough, so more fields are allowed to
+                // change.
                 smallest = false;
                 let atoms = &solver.theory.values.atoms;
                 let touched = |path: &usize| free.iter().any(|free| atoms.touch(*free, *path));
@@ -75,7 +78,8 @@ pub(super) fn nearest(
     Nearest::Unknown
 }
 
-/// The fewest paths of which one at least touches each set.
+/// Returns the smallest set of paths that touches each core; `None` if more than [`MOST`] are
+/// needed.
 fn fewest(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     let atoms = &solver.theory.values.atoms;
     let hits = |chosen: &[usize], core: &[usize]| {
@@ -87,7 +91,8 @@ fn fewest(solver: &Solver<'_>, cores: &[Vec<usize>]) -> Option<Vec<usize>> {
     })
 }
 
-/// Chooses at most so many more paths.
+/// Extends `chosen` by at most `most` paths so that it touches each core; returns false if
+/// impossible.
 fn choose(
     cores: &[Vec<usize>],
     most: usize,

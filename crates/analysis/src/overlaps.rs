@@ -1,5 +1,6 @@
-//! The routes of a table that may hold for the same message, so that their order decides, and a message that none of them takes: what a
-//! decision table shows beside its rows. Each comes with a message that the engine was asked about.
+//! Finds the pairs of routes of a table that match the same message, so that their order decides,
+//! and a message that no route matches. A decision table shows both next to its rows. The engine
+//! has checked each example.
 
 use super::Subject;
 use super::routes::{differ, untaken};
@@ -9,38 +10,39 @@ use rulec_sema::hir::{RuleId, TableId};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// The pairs that the solver is asked about, beyond those that messages show by themselves.
+/// The greatest number of solver queries for pairs that no example has shown yet.
 const QUESTIONS: usize = 2_000;
-/// The pairs that are told.
+/// The greatest number of pairs in the result.
 const TOLD: usize = 2_000;
 
-/// The pairs of a table's statements that may hold together.
+/// The pairs of a table's statements that may match together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Overlaps {
-    /// The pairs, in the order in which the first is tried.
+    /// The pairs, ordered by the evaluation order of the first statement.
     pub pairs: Vec<Overlap>,
-    /// True when every pair of statements was looked at, and none is left out.
+    /// Whether every pair was examined and no pair is left out.
     pub all: bool,
-    /// A message that no statement takes, where there is no default. None was found, or none exists, else.
+    /// A message that no statement matches, if there is no default. `None` if no such message was
+    /// found.
     pub untaken: Option<Json>,
 }
 
-/// Two statements that hold for one message.
+/// Two statements that match the same message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Overlap {
-    /// The one that is tried first.
+    /// The statement that is tried first.
     pub first: String,
-    /// The other.
+    /// The other statement.
     pub second: String,
-    /// Such a message.
+    /// A message that both match.
     pub example: Json,
-    /// True when they lead elsewhere.
+    /// Whether the statements have different targets.
     pub differs: bool,
 }
 
-/// Looks for the pairs of a table.
+/// Finds the overlapping pairs of a table.
 pub fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
     let own = &subject.program.tables[table.index()];
     let order = &own.order;
@@ -91,7 +93,7 @@ struct Found<'s, 'p> {
 }
 
 impl Found<'_, '_> {
-    /// Notes all pairs that hold for a message.
+    /// Records all pairs of statements that match a message.
     fn message(&mut self, message: &Json) {
         let program = self.subject.program;
         let matched = (self.subject.matched)(self.table, message);

@@ -1,5 +1,6 @@
-//! Values put where they belong: a value of a term into the field that the term is computed from, fields into a message
-//! that keeps the promises of `input` as far as it can.
+//! Builds messages from values. A term's value is converted to a value of the field that the term
+//! is computed from. Fields are combined to a message that satisfies the `input` contract as far as
+//! possible.
 
 use super::atoms::{Atoms, Literal};
 use rulec_lang::builtins::Function;
@@ -11,7 +12,7 @@ use rulec_sema::normal::{ExprId, NExpr, Normal};
 use serde_json::{Map, Value as Json, json};
 use time::Duration;
 
-/// The value of a field for which a term has a value, where that can be told.
+/// Returns the field value for which a term has the given value; `None` if that cannot be computed.
 pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> {
     let constant = |id: ExprId| Some(normal.constant(id)?.value().to_json());
     match normal.expr(term) {
@@ -55,7 +56,7 @@ pub(super) fn place(normal: &Normal, term: ExprId, value: Json) -> Option<Json> 
     }
 }
 
-/// The operand beside a constant for which an operator has a value.
+/// Inverts an operator with a constant operand: returns the other operand for the given result.
 fn undone(op: Op, value: Json, other: &Json) -> Option<Json> {
     if let (Some(at), Op::Add | Op::Sub, Some(seconds)) =
         (value.as_str().and_then(parse_datetime), op, other.as_f64())
@@ -89,7 +90,7 @@ fn number(number: f64) -> Option<Json> {
     }
 }
 
-/// Values of a field that functions tell apart, which their results do not lead back to.
+/// Returns values of a field that cover all results of a function that cannot be inverted.
 pub(super) fn samples(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let at = |day: u8, hour: u8, minute: u8| json!(format!("2026-01-{day:02}T{hour:02}:{minute:02}:00Z"));
@@ -106,7 +107,7 @@ pub(super) fn samples(normal: &Normal, term: ExprId) -> Vec<Json> {
     values.into_iter().filter_map(|value| place(normal, *inner, value)).collect()
 }
 
-/// Lists of one element that a quantifier may be about: of each constant in it, and its neighbours.
+/// Returns one-element lists for a quantifier: the constants in its body, and their neighbours.
 pub(super) fn lists(atoms: &Atoms, atom: usize) -> Vec<Json> {
     let mut found = Vec::new();
     if let CondKind::Quantifier { body, .. } = &atoms.cond(atom).kind {
@@ -138,7 +139,7 @@ fn elements(part: Part<'_>, found: &mut Vec<Json>) {
     part.parts().into_iter().for_each(|part| elements(part, found));
 }
 
-/// A message before anything is put in: the required fields of the input.
+/// The required fields of `input`, which complete a generated message.
 pub(super) struct Sketch {
     required: Json,
 }
@@ -148,7 +149,7 @@ impl Sketch {
         Sketch { required: program.input.as_ref().map_or_else(|| json!({}), sample_record) }
     }
 
-    /// A message with values put in at some paths; at the shorter ones first.
+    /// Writes values at some paths of a message; shorter paths first.
     pub fn message<'v>(
         &self,
         atoms: &Atoms,
@@ -164,7 +165,7 @@ impl Sketch {
         message
     }
 
-    /// The message with the required fields that it lacks, where that changes none of the literals.
+    /// Adds the missing required fields to a message, unless a literal would then be unsatisfied.
     pub fn promised(&self, atoms: &Atoms, message: Json, literals: &[Literal]) -> Json {
         let mut whole = message.clone();
         fill(&mut whole, &self.required);
@@ -178,7 +179,7 @@ fn put(message: &mut Json, keys: &[&str], value: &Json) {
         return;
     };
     if !message.is_object() {
-        // What stands there is no record and was wanted so.
+        // A value that is not a record was put here on purpose, so it is kept.
         if value.is_null() || !message.is_null() {
             return;
         }
@@ -207,7 +208,7 @@ fn sample_record(record: &Record) -> Json {
     Json::Object(fields)
 }
 
-/// The plainest value of a type.
+/// Returns the simplest value of a type.
 fn sample(ty: &Ty) -> Json {
     let has = |kinds: KindSet| ty.kinds.overlaps(kinds);
     match ty.fields() {

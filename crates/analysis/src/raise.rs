@@ -1,5 +1,5 @@
-//! Conditions of the normal form as conditions of the typed program again: what the reference evaluator can be asked. A
-//! predicate is asked of a message, or of a value alone that stands in place of its operand.
+//! Converts conditions of the normal form back to typed conditions, which the reference evaluator
+//! can evaluate. An operand may be replaced by a slot, so that its value can be tested alone.
 
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;
@@ -8,13 +8,13 @@ use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate,
 use rulec_sema::normal::{Ask, CondId, ExprId, NCond, NExpr, NPred, Normal};
 use std::sync::Arc;
 
-/// Raised parts stand in no text.
+/// Converted nodes have no source text.
 const NOWHERE: Span = Span { file: FileId(0), start: 0, end: 0 };
 
-/// The way back from the normal form, where a value may be put in the place of an operand.
+/// The conversion from the normal form, in which an operand may be replaced by a slot.
 pub(super) struct Raise<'n> {
     pub normal: &'n Normal,
-    /// The operand that a slot stands for.
+    /// The operand, and the slot that replaces it.
     pub instead: Option<(ExprId, SlotId)>,
 }
 
@@ -23,7 +23,7 @@ fn at(kind: CondKind) -> Cond {
 }
 
 impl Raise<'_> {
-    /// A predicate: true, false or unknown.
+    /// Converts a predicate, which may be true, false or unknown.
     pub fn pred(&self, pred: &NPred) -> Cond {
         let op = match pred.ask {
             Ask::Truth => None,
@@ -37,7 +37,7 @@ impl Raise<'_> {
         Predicate { mode: pred.mode, ..Predicate::plain(op, left, right) }.at(NOWHERE)
     }
 
-    /// A condition, which holds or does not: of what is raised only "true" counts.
+    /// Converts a condition, which is two-valued: only whether the result is true counts.
     pub fn cond(&self, id: CondId) -> Cond {
         let all = |parts: &[CondId]| parts.iter().map(|part| self.cond(*part)).collect();
         match self.normal.cond(id) {
@@ -100,7 +100,7 @@ impl Raise<'_> {
     }
 }
 
-/// True where the one condition holds, false where the other does, else missing.
+/// Builds a value: true if `holds` is true, false if `fails` is true, otherwise missing.
 fn value(holds: Cond, fails: Cond) -> ExprKind {
     let constant = |json: serde_json::Value| Box::new(value_of(ExprKind::Const(Const::Json(Arc::new(json)))));
     let missing = constant(serde_json::Value::Null);
@@ -112,12 +112,13 @@ fn value_of(kind: ExprKind) -> Expr {
     Expr { kind, ty: Ty::ANY, optional: true, span: NOWHERE }
 }
 
-/// The variable of the quantifier at a level: of those around a part no two stand at one.
+/// Returns the variable of a quantifier. Levels are unique among nested quantifiers, so they are
+/// ids.
 fn var(level: u32, kinds: rulec_lang::ty::KindSet) -> Var {
     Var { id: VarId(level), name: "x".into(), kinds }
 }
 
-/// The operator of a predicate, `None` for a truth value.
+/// Returns the operator of a predicate; `None` for a bool value.
 pub(super) fn op(pred: &NPred) -> Option<Op> {
     match pred.ask {
         Ask::Truth => None,

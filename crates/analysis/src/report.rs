@@ -1,4 +1,4 @@
-//! The findings of an analysis, in the author's words.
+//! Collects the findings of an analysis, and quotes source text for them.
 
 use super::Finding;
 use rulec_base::diag::Diagnostic;
@@ -16,7 +16,7 @@ pub(super) struct Report<'p> {
     pub findings: Vec<Finding>,
 }
 
-/// The characters of a quotation or an input at most.
+/// The greatest length of a quotation, and of an input, in characters.
 const QUOTED: usize = 60;
 const INPUT: usize = 300;
 
@@ -29,13 +29,13 @@ impl<'p> Report<'p> {
         self.findings.push(Finding { diagnostic, witness });
     }
 
-    /// The author's text on one line; a long one is cut.
+    /// Returns the source text on one line, truncated.
     pub fn quote(&self, span: Span) -> String {
         let text = self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or("…");
         short(&on_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), QUOTED)
     }
 
-    /// A part of a condition in the author's words; what stands behind `unless` says so.
+    /// Returns the source text of a part of a condition, with `unless` before an exception.
     pub fn part(&self, cond: &Cond) -> String {
         match &cond.kind {
             CondKind::NotTrue(inner) => format!("unless {}", self.quote(inner.span)),
@@ -43,7 +43,8 @@ impl<'p> Report<'p> {
         }
     }
 
-    /// A condition's truth for a message, as the reference evaluator has it. Host functions are missing.
+    /// Evaluates a condition for a message with the reference evaluator. Host functions return
+    /// missing.
     pub fn truth(&self, cond: &Cond, message: &Json) -> Tri {
         let arena = rulec_lang::arena::Arena::new(&self.program.limits);
         rulec_eval::evaluator::Evaluator::new(
@@ -56,7 +57,7 @@ impl<'p> Report<'p> {
     }
 }
 
-/// A message as it is written in a sentence.
+/// Formats a message for use in a sentence, truncated.
 pub(super) fn input(message: &Json) -> String {
     short(&on_one_line(&message.to_string()), INPUT)
 }

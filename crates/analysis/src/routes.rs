@@ -1,5 +1,5 @@
-//! Routes beside each other: those that are never chosen because others take all their inputs, those of equal
-//! priority of which one implies the other, and inputs that no route takes.
+//! Compares routes with each other: routes that are hidden by others, routes of equal priority of
+//! which one implies the other, and inputs that no route takes.
 
 use super::Subject;
 use super::conditions::Facts;
@@ -14,12 +14,12 @@ use rulec_sema::hir::{Outcome, Program, RuleId, TableId, TableKind};
 use rulec_sema::normal::CondId;
 use serde_json::Value as Json;
 
-/// The routes above one that are looked at together.
+/// The greatest number of earlier routes that are considered together.
 const ABOVE: usize = 40;
-/// The pairs of routes that are held against each other where ties are strict.
+/// The greatest number of pairs of routes that are compared for strict ties.
 const PAIRS: usize = 20_000;
 
-/// Looks at the routes of a table.
+/// Analyses the routes of a table.
 pub(super) fn table(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,
@@ -45,7 +45,8 @@ pub(super) fn table(
     }
 }
 
-/// The routes that together take all inputs of another, the fewest; `None` where one is left to it, or nobody knows.
+/// Returns a minimal set of earlier routes that together take all inputs of a route. `None` if an
+/// input is left, or if the question is undecided.
 fn hiding(
     solver: &mut Solver<'_>,
     subject: &Subject<'_>,
@@ -88,7 +89,7 @@ fn hiding(
     }
 }
 
-/// The route of the table that takes a message, perhaps by a jump.
+/// Returns the route of the table that takes a message, possibly by a `goto`.
 fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleId> {
     let choice = (subject.decide)(table, message);
     let first = choice.path.first().copied();
@@ -98,7 +99,7 @@ fn winner(subject: &Subject<'_>, table: TableId, message: &Json) -> Option<RuleI
     })
 }
 
-/// True when a route that holds ends the search: a jump does where its table has a default.
+/// True if a matching route ends the search. A `goto` does so only if its table has a default.
 fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Goto(table) => program.tables[table.index()]
@@ -110,7 +111,7 @@ fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
 }
 
 fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &HashMap<RuleId, Facts>) {
-    // That one always holds is told where it stands.
+    // A condition that is always true is reported at that condition.
     if above.iter().any(|other| facts.get(other).is_some_and(|facts| facts.always)) {
         return;
     }
@@ -143,8 +144,8 @@ fn tell_hidden(report: &mut Report<'_>, id: RuleId, above: &[RuleId], facts: &Ha
     report.say(found.help(help), None);
 }
 
-/// Routes of equal priority, one of which holds whenever another does: only their places decide. Strictly, those that hold together
-/// for any input.
+/// Reports routes of equal priority where one implies the other, so that only their order decides.
+/// With `strict_ties`, reports all routes that match a common input.
 fn ties(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,
@@ -155,7 +156,7 @@ fn ties(
     let program = subject.program;
     let order = &program.tables[table.index()].order;
     let strict = subject.options.strict_ties;
-    // Where nobody writes a priority the places are meant to decide.
+    // Without any priorities, the order is meant to decide.
     if !strict && order.iter().all(|id| program.rules[id.index()].priority == 0) {
         return;
     }
@@ -216,7 +217,7 @@ fn ties(
     }
 }
 
-/// True when two routes lead to different places.
+/// True if two routes have different targets.
 pub(super) fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
     match (&program.rules[a.index()].outcome, &program.rules[b.index()].outcome) {
         (Outcome::Handler { name: a, .. }, Outcome::Handler { name: b, .. }) => a != b,
@@ -225,7 +226,7 @@ pub(super) fn differ(program: &Program, a: RuleId, b: RuleId) -> bool {
     }
 }
 
-/// An input that no route takes, where the routes outside any table have no default.
+/// Reports an input that no route takes, if the routes outside any table have no default.
 fn no_default(
     solver: &mut Solver<'_>,
     report: &mut Report<'_>,
@@ -260,7 +261,8 @@ fn no_default(
     report.say(found, Some(message));
 }
 
-/// A message that nothing takes: `takes` tells what takes one, `holds` the condition of that.
+/// Finds a message that no statement takes. `takes` returns the statement that takes a message,
+/// `holds` its condition.
 pub(super) fn untaken(
     solver: &mut Solver<'_>,
     takes: impl Fn(&Json) -> Option<RuleId>,

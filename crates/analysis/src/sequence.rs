@@ -1,6 +1,6 @@
-//! A table as one sequence of conditions, each with the answer it leads to: jumps are put in, a default is a condition that
-//! always holds, and behind all stands the answer that nothing is chosen. So two tables can be compared whatever
-//! they are divided into.
+//! Flattens a table to one sequence of conditions, each with its answer. `goto`s are inlined, a
+//! default has a condition that is always true, and the last leaf is "nothing is chosen". Two
+//! tables can then be compared whatever tables they are divided into.
 
 use super::solver::Solver;
 use hashbrown::HashMap;
@@ -11,33 +11,34 @@ use rulec_sema::hir::{
 use rulec_sema::normal::{CondId, ExprId};
 use smallvec::SmallVec;
 
-/// The leaves of one sequence at most: what is reached by many ways counts for each.
+/// The greatest number of leaves; a statement that is reached by several paths counts for each.
 const LEAVES: usize = 100_000;
 
-/// A statement with all that leads to it.
+/// A statement, with the `goto`s that lead to it.
 pub(super) struct Leaf {
-    /// Its name, behind those of the jumps to it.
+    /// The name of the statement, after the names of the `goto`s to it.
     pub name: String,
-    /// The condition: that of the statement, and of each jump.
+    /// The conjunction of the statement's condition and the conditions of the `goto`s.
     pub cond: CondId,
-    /// All leaves with the same number answer alike.
+    /// The id of the answer; leaves with equal ids give equal answers.
     pub answer: u32,
-    /// Leaves with the same number here that answer one message alike do so for each that completes their `args` alike.
+    /// The id of the fixed part of the answer. Two leaves with equal ids give equal answers to all
+    /// messages for which their `args` are equal, if they do so for one message.
     pub form: u32,
     pub args: Vec<Given>,
 }
 
-/// A value that completes an answer.
+/// A computed value in an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Given {
-    /// The argument's name, or the place of a value that has none.
+    /// The name of the argument, or the index of a value without a name.
     pub name: String,
-    /// True when what is missing is left out.
+    /// Whether a missing value is omitted.
     pub optional: bool,
     pub value: ExprId,
 }
 
-/// A way to a statement: the routes jumped by, and what was chosen.
+/// The path to a statement: the `goto` rules, and the chosen statement.
 type Way = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
 #[derive(Default)]
@@ -47,7 +48,8 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// The rules whose conditions must hold on the way to a place: the jumps, and the one there.
+    /// Returns the rules whose conditions must be true to reach a leaf: the `goto`s, and the leaf's
+    /// rule.
     pub fn way(&self, place: usize) -> Vec<RuleId> {
         let way = self.places.iter().find(|(_, other)| **other == place);
         way.map_or_else(Vec::new, |((path, chosen), _)| {
@@ -59,13 +61,13 @@ impl Sequence {
         })
     }
 
-    /// The place of the statement that a decision chose.
+    /// Returns the index of the leaf that a decision chose.
     pub fn place(&self, choice: &Choice) -> Option<usize> {
         self.places.get(&(choice.path.clone(), choice.chosen)).copied()
     }
 }
 
-/// Numbers for answers, shared by the sequences that are compared.
+/// Ids of answers, shared by the sequences that are compared.
 #[derive(Default)]
 pub(super) struct Answers {
     numbers: HashMap<String, u32>,
@@ -78,17 +80,18 @@ impl Answers {
     }
 }
 
-/// One of two programs, in the numbering of both.
+/// Reads tables of a program into sequences; the program may be one of two merged programs.
 pub(super) struct Reader<'r, 'p> {
     pub program: &'r Program,
-    /// Its conditions and values where they are not its own.
+    /// The renumbered conditions of a merged program; `None` if the program's own conditions are
+    /// used.
     pub conditions: Option<&'r [Cond]>,
     pub values: &'r [Expr],
     pub solver: &'r mut Solver<'p>,
     pub answers: &'r mut Answers,
 }
 
-/// The way to a table.
+/// The path to a table.
 #[derive(Clone)]
 struct Prefix {
     name: String,
@@ -97,7 +100,8 @@ struct Prefix {
 }
 
 impl Reader<'_, '_> {
-    /// The sequence of a table, or of none; `None` where it would have too many leaves.
+    /// Returns the sequence of a table; without a table, only "nothing is chosen". `None` if the
+    /// sequence would have too many leaves.
     pub fn read(&mut self, table: Option<TableId>) -> Option<Sequence> {
         let mut sequence = Sequence::default();
         if let Some(table) = table {
@@ -150,14 +154,14 @@ impl Reader<'_, '_> {
         }
         let (form, args) = self.form(outcome, chosen);
         let answer = self.answers.number(format!("{form} {args:?}"));
-        // What a handler, a branch or a flow answers beside its arguments is the same for every message.
+        // Apart from its arguments, the answer of a handler, a branch or a flow is constant.
         let form = self.answers.number(match outcome {
             Outcome::Next { .. } => form,
             _ => "constant".to_owned(),
         });
         let cond = self.solver.builder.join(way.conds, true);
         let name = match outcome {
-            // The patterns of a flow have one name.
+            // All patterns of a flow have the same name.
             Outcome::Flow { pattern, .. } => format!("{} `{pattern}`", chosen.name(self.program)),
             _ => format!("{}{}", prefix.name, chosen.name(self.program)),
         };
@@ -166,7 +170,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// The part of an answer that is constant, in words of its own, and the values it is completed by.
+    /// Returns the fixed part of an answer as a text, and the computed values.
     fn form(&mut self, outcome: &Outcome, chosen: Chosen) -> (String, Vec<Given>) {
         let mut given: Vec<Given> = Vec::new();
         let mut value = |this: &mut Self, id: ValueId, name: Option<&Argument>| {
@@ -199,15 +203,15 @@ impl Reader<'_, '_> {
                 }
                 format!("next {written:?} {loopback}")
             }
-            // A jump has no answer of its own.
+            // A `goto` is inlined and has no answer.
             Outcome::Goto(table) => format!("goto {}", table.0),
         };
         (form, given)
     }
 }
 
-/// True for tables that are decided by alone: the routes outside any table, choices, routers, flows, and tables that
-/// no jump leads to.
+/// True for tables that can be an entry point: the routes outside any table, choices, routers,
+/// flows, and tables without an incoming `goto`.
 pub(super) fn is_entry(program: &Program, id: TableId) -> bool {
     let table = &program.tables[id.index()];
     if table.order.is_empty() && table.default.is_none() {

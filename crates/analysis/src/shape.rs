@@ -1,5 +1,6 @@
-//! The way a predicate with a constant depends on its other operand: which values tell it apart from what it is for
-//! others, and the language of the texts for which it is true. What is not known here is never claimed.
+//! How a predicate with a constant depends on its other operand: the values at which its truth
+//! changes, and the language of the texts for which it is true. Unknown properties are never
+//! claimed.
 
 use super::texts::{Language, language};
 use regex_syntax::hir::Hir;
@@ -13,33 +14,34 @@ use std::rc::Rc;
 use std::sync::Arc;
 use time::Duration;
 
-/// The shape of a predicate in one operand, the other being constant.
+/// How a predicate depends on one operand if the other is constant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
-    /// The values it compares with.
+    /// The constants that the operand is compared with.
     pub constants: Vec<Json>,
-    /// True when it holds for the constants alone, compared as they stand.
+    /// Whether only the constants themselves make the predicate true, without case folding or the
+    /// like.
     pub finite: bool,
     pub on_text: OnText,
-    /// The elements that it looks for in a list.
+    /// The elements that the predicate searches a list for.
     pub elements: Option<Elements>,
-    /// The key that it looks for in a dict.
+    /// The key that the predicate looks up in a dict.
     pub key: Option<Arc<str>>,
-    /// True when lists or dicts are among the constants.
+    /// Whether the constants contain lists or dicts.
     pub nested: bool,
-    /// True when a number is too large for its neighbours to be told apart.
+    /// Whether a number is so large that neighbouring floats are not distinct.
     pub huge: bool,
 }
 
-/// The truth of a predicate about a text.
+/// The truth of a predicate over texts.
 #[derive(Clone, Debug, Default)]
 pub(super) enum OnText {
-    /// It is the same for every text.
+    /// The same for every text.
     #[default]
     Constant,
-    /// It is true for the texts of some languages, else false.
+    /// True for the texts of some languages, otherwise false.
     Texts(Texts),
-    /// It depends on the order of the text and constants, and nothing else.
+    /// Depends only on the order of the text and the constants.
     Order,
     Opaque,
 }
@@ -47,10 +49,10 @@ pub(super) enum OnText {
 /// The texts for which a predicate is true.
 #[derive(Clone, Debug)]
 pub(super) struct Texts {
-    /// The way they are searched; `None` where they are compared.
+    /// How texts are searched; `None` if texts are compared for equality.
     search: Option<Search>,
     keywords: Vec<String>,
-    /// True when all keywords must be found, else one.
+    /// Whether all keywords must be found, or only one.
     all: bool,
     mode: TestMode,
 }
@@ -58,17 +60,18 @@ pub(super) struct Texts {
 #[derive(Clone, Debug)]
 pub(super) struct Elements {
     pub values: Vec<Json>,
-    /// True when all of them are wanted, else one.
+    /// Whether all values are required, or only one.
     pub all: bool,
     pub mode: TestMode,
 }
 
-/// Texts longer than this are not told to automata.
+/// The greatest length of a text that is compiled to an automaton, in bytes.
 const LONGEST: usize = 2_000;
-/// The keywords of one language at most.
+/// The greatest number of keywords in one language.
 const MOST: usize = 3_000;
 
-/// The shape of a predicate; `None` when it is none of those known. `reversed` where the constant stands on the left.
+/// Returns the shape of a predicate; `None` if it is not known. `reversed` is true if the constant
+/// is the left operand.
 pub(super) fn shape(
     op: Option<Op>,
     mode: TestMode,
@@ -107,7 +110,7 @@ pub(super) fn shape(
     }
 }
 
-/// A constant as a message could hold it.
+/// Converts a constant to the form that it has in a message.
 fn json(constant: &Const) -> Option<Json> {
     match constant {
         Const::Json(json) => Some((**json).clone()),
@@ -130,7 +133,7 @@ fn equal(value: &Json, mode: TestMode) -> Shape {
     Shape { on_text, finite: mode.text.is_plain(), ..with_constants(vec![value.clone()]) }
 }
 
-/// A predicate that searches a text, or a list for elements.
+/// Returns the shape of a predicate that searches a text, or a list for elements.
 fn searching(search: Search, op: Op, mode: TestMode, value: Json) -> Shape {
     let values = match (mode.quantity, value) {
         (Some(_), Json::Array(values)) => values,
@@ -150,7 +153,7 @@ fn searching(search: Search, op: Op, mode: TestMode, value: Json) -> Shape {
     Shape { constants, on_text, elements, nested, ..Shape::default() }
 }
 
-/// The truth of a predicate about texts that looks for keywords.
+/// Returns the truth over texts of a predicate with keywords.
 fn texts<'k>(search: Option<Search>, keywords: impl Iterator<Item = &'k str>, mode: TestMode) -> OnText {
     let keywords: Vec<String> = keywords.map(str::to_owned).collect();
     if mode.text.form != Form::None || keywords.len() > MOST {
@@ -160,7 +163,8 @@ fn texts<'k>(search: Option<Search>, keywords: impl Iterator<Item = &'k str>, mo
 }
 
 impl Texts {
-    /// The languages that a text must lie in, every one; `None` where they are too large to be told.
+    /// Returns the languages that must all contain the text; `None` if they are too large for
+    /// automata.
     pub fn languages(&self) -> Option<Vec<Language>> {
         let of = |keyword: &String| match self.search {
             Some(search) => found(search, keyword, self.mode),
@@ -178,7 +182,7 @@ fn parsed(pattern: &str) -> Option<Hir> {
     language(pattern).map(|language| (*language.0).clone())
 }
 
-/// Texts that are a keyword with something before and behind it.
+/// Returns the language of a keyword between two patterns.
 fn literal(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir> {
     if text.len() > LONGEST {
         return None;
@@ -189,12 +193,12 @@ fn literal(text: &str, mode: TestMode, before: &str, behind: &str) -> Option<Hir
 
 const ANY: &str = "(?s:.*)";
 
-/// The texts in which something is found.
+/// Returns the language of the texts in which a keyword or pattern is found.
 fn found(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     match search {
         Search::Literal(anchor) => {
             let edge = |c: Option<char>| mode.word && c.is_some_and(is_word_char);
-            // Where the keyword has the edge of a word, no character of a word may stand there.
+            // At a word edge of the keyword, the adjacent character must not be a word character.
             let before = if edge(text.chars().next()) {
                 format!("(?:{ANY}[^{}])?", word::TABLE)
             } else {
@@ -224,7 +228,7 @@ fn found(search: Search, text: &str, mode: TestMode) -> Option<Hir> {
     }
 }
 
-/// The texts that a pattern of `like` fits.
+/// Returns the language of the texts that a pattern of `like` matches.
 fn glob(pattern: &str, mode: TestMode) -> Option<Hir> {
     if pattern.len() > LONGEST {
         return None;
@@ -250,8 +254,8 @@ fn glob(pattern: &str, mode: TestMode) -> Option<Hir> {
 }
 
 impl Shape {
-    /// Values among which every combination of such predicates that numbers, times and texts in an order can have
-    /// is met: the constants, and their nearest neighbours.
+    /// Adds candidate values: the constants and their nearest neighbours. For numbers, date-times
+    /// and ordered texts, they cover every satisfiable combination of such predicates.
     pub fn candidates(&self, found: &mut Vec<Json>) {
         for constant in &self.constants {
             found.push(constant.clone());
@@ -289,7 +293,7 @@ impl Shape {
     }
 }
 
-/// The neighbours of a number, and itself as a float.
+/// Adds the neighbours of a number, and the number as a float.
 fn around(number: &serde_json::Number, found: &mut Vec<Json>) {
     if let Value::Int(int) = Value::from_json(&number.clone().into()) {
         found.extend([int.checked_add(1), int.checked_sub(1)].into_iter().flatten().map(Json::from));

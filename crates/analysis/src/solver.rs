@@ -1,6 +1,7 @@
-//! The search for messages for which conditions of the normal form hold, or do not, together. A SAT solver proposes which predicates are true, false or
-//! unknown; the theory looks for a message of that kind, or says which of them cannot be together, which the solver
-//! learns. What the theory cannot decide is set aside under an assumption: nothing is proven that rests on it.
+//! Searches for messages for which given conditions are true or false together. A SAT solver
+//! proposes truth values for predicates. The theory then finds such a message, or returns the
+//! predicates that exclude each other, which the solver learns. Undecided sets are excluded only
+//! under an assumption, and no proof may depend on that assumption.
 
 use super::atoms::{FALSE, Literal, TRUE, Truths, UNKNOWN};
 use super::theory::{Base, Conflict, Theory};
@@ -11,15 +12,15 @@ use rulec_sema::normal::{Builder, CondId, NCond, Normal};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// A condition of the normal form that is to hold, or not to.
+/// A condition of the normal form, and whether it must be true.
 pub(super) type Goal = (CondId, bool);
 
-/// The answer to whether goals can be met together.
+/// The answer to the query whether all goals can be satisfied together.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
-    /// By this message.
+    /// A message that satisfies all goals.
     Yes(Json),
-    /// By none; these goals alone, by their places, exclude each other.
+    /// No message does; the indexes are a subset of goals that exclude each other.
     Never(Vec<usize>),
     Unknown,
 }
@@ -30,14 +31,14 @@ impl Answer {
     }
 }
 
-/// The proposals that are tried for one question.
+/// The greatest number of proposals per query.
 const ROUNDS: usize = 60;
 
-/// Conditions of a program, and the search for messages.
+/// The conditions of a program, and the search for messages.
 pub(super) struct Solver<'p> {
     pub builder: Builder<'p>,
     pub theory: Theory,
-    /// Lemmas, by their atoms: literals that no message has together.
+    /// Lemmas, indexed by their first atom: literals that no message satisfies together.
     lemmas: HashMap<usize, Vec<Vec<Literal>>>,
 }
 
@@ -46,13 +47,13 @@ impl<'p> Solver<'p> {
         Solver { builder: Builder::new(program), theory: Theory::new(program), lemmas: HashMap::new() }
     }
 
-    /// Looks for a message that meets all goals.
+    /// Searches for a message that satisfies all goals.
     pub fn ask(&mut self, goals: &[Goal]) -> Answer {
         self.search(goals, None).0
     }
 
-    /// Looks for a message that meets all goals and is like another one but in some places. Where there is none, also says which
-    /// of the other places keep it from that: one of them must change.
+    /// Searches for a message that satisfies all goals and differs from the base only in its free
+    /// paths. If there is none, also returns the other paths of which at least one must change.
     pub fn ask_near(&mut self, goals: &[Goal], base: &Base<'_>) -> (Answer, Vec<usize>) {
         self.search(goals, Some(base))
     }
@@ -96,10 +97,10 @@ impl<'p> Solver<'p> {
     }
 }
 
-/// The questions about messages, which are counted.
+/// A counted budget of solver queries.
 pub(super) struct Questions<'c, 's> {
     pub solver: &'c mut Solver<'s>,
-    /// Those that may still be asked.
+    /// The number of queries left.
     left: &'c mut usize,
     pub asked: usize,
 }
@@ -123,7 +124,7 @@ impl<'c, 's> Questions<'c, 's> {
     }
 }
 
-/// One question to the SAT solver.
+/// One query to the SAT solver.
 struct Question {
     solver: BasicSolver,
     conds: HashMap<CondId, Lit>,
@@ -131,7 +132,7 @@ struct Question {
     atoms: BTreeMap<usize, (Lit, Lit)>,
     /// The atom of each of these variables.
     owners: HashMap<u32, usize>,
-    /// Holds as long as nothing undecided is set aside.
+    /// Assumed true as long as no undecided set is excluded.
     certain: Lit,
 }
 
@@ -150,7 +151,7 @@ impl Question {
         self.solver.add_clause_reuse(&mut lits.into_iter().collect());
     }
 
-    /// The variable of a condition.
+    /// Returns the variable of a condition.
     fn lit(&mut self, normal: &Normal, theory: &mut Theory, cond: CondId) -> Lit {
         if let Some(known) = self.conds.get(&cond) {
             return *known;
@@ -198,7 +199,8 @@ impl Question {
         (holds, fails)
     }
 
-    /// Excludes that a field is missing and predicates that read nothing else have another truth than without it.
+    /// Adds clauses for missing fields: if a field is missing, predicates that read only that field
+    /// have the truth that they have for an empty message.
     fn missing(&mut self, normal: &Normal, theory: &Theory) {
         let _ = normal;
         let atoms: Vec<usize> = self.atoms.keys().copied().collect();
@@ -233,7 +235,8 @@ impl Question {
         }
     }
 
-    /// Holds on to what a message says in the places that may not change: for each a variable "it is as it was".
+    /// Adds clauses that fix the truth of atoms over paths that may not change. Returns for each
+    /// path the variable "the path is unchanged".
     fn hold(&mut self, theory: &Theory, base: &Base<'_>) -> Vec<(usize, Lit)> {
         let all = &theory.values.atoms;
         let mut held: BTreeMap<usize, Lit> = BTreeMap::new();
@@ -257,7 +260,7 @@ impl Question {
         held.into_iter().collect()
     }
 
-    /// The lemmas about atoms that all are part of the question.
+    /// Returns the lemmas whose atoms are all part of the query.
     fn known(&self, lemmas: &HashMap<usize, Vec<Vec<Literal>>>) -> Vec<Vec<Literal>> {
         let about = self.atoms.keys().filter_map(|atom| lemmas.get(atom)).flatten();
         about
@@ -266,7 +269,8 @@ impl Question {
             .collect()
     }
 
-    /// Excludes literals from being together; those that are merely undecided under the assumption.
+    /// Adds a clause that excludes literals from being satisfied together; unproven ones only under
+    /// the assumption.
     fn learn(&mut self, literals: &[Literal], proven: bool) {
         let mut clause: Vec<Lit> = if proven { Vec::new() } else { vec![!self.certain] };
         for literal in literals {
@@ -277,7 +281,7 @@ impl Question {
                 UNKNOWN => clause.extend([holds, fails]),
                 allowed if allowed & TRUE == 0 => clause.push(holds),
                 allowed if allowed & FALSE == 0 => clause.push(fails),
-                // Neither unknown.
+                // Allowed are true and false, but not unknown.
                 _ => {
                     let either = self.fresh();
                     self.clause([!either, holds, fails]);
@@ -290,7 +294,7 @@ impl Question {
         self.clause(clause);
     }
 
-    /// The goals that cannot be met, unless that rests on what is undecided.
+    /// Returns the goals that exclude each other; `Unknown` if the proof depends on the assumption.
     fn never(&self, wanted: &[Lit]) -> Answer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
             return Answer::Unknown;
@@ -300,7 +304,7 @@ impl Question {
         Answer::Never(core.map(|(at, _)| at).collect())
     }
 
-    /// The truth values that suffice for the goals, of those that the solver proposes.
+    /// Extracts a sufficient partial assignment from the model.
     fn proposal(&self, normal: &Normal, goals: &[Goal]) -> Vec<Literal> {
         let mut found: HashMap<usize, Truths> = HashMap::new();
         let mut seen = HashSet::new();
@@ -319,7 +323,7 @@ impl Question {
                     if matches!(normal.cond(cond), NCond::And(_)) == value {
                         open.extend(parts.iter().map(|part| (*part, value)));
                     } else {
-                        // One suffices; one that is needed anyway is best.
+                        // One part is enough; prefer a part that is needed anyway.
                         let fitting = || parts.iter().copied().filter(|part| is(*part) == value);
                         let part = fitting()
                             .find(|part| seen.contains(&(*part, value)))
@@ -341,7 +345,7 @@ impl Question {
         literals
     }
 
-    /// The atom of a condition, and whether it asks for "true".
+    /// Returns the atom of a condition, and whether the condition is "the atom is true".
     fn side(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))

@@ -1,5 +1,6 @@
-//! Texts that lie in some languages and not in others: the product of the automata of regular expressions, walked
-//! breadth first, so that what is found is short. What cannot be decided within the bound is said to be unknown.
+//! Finds texts that are in some languages and not in others, by a breadth-first search of the
+//! product of their automata. Breadth-first search finds the shortest text. Beyond the step limit
+//! the result is unknown.
 
 use hashbrown::{HashMap, HashSet};
 use regex_automata::hybrid::LazyStateID;
@@ -13,13 +14,13 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// The steps of automata that one search takes at most, and those of all searches of an analysis.
+/// The greatest number of automaton steps of one search, and of all searches of an analysis.
 const STEPS: usize = 300_000;
 const ALL_STEPS: usize = 10_000_000;
-/// The memory that the states of one automaton take at most, in bytes.
+/// The greatest memory of the states of one automaton, in bytes.
 const MEMORY: usize = 16 << 20;
 
-/// A set of texts: those that the whole of the expression fits. Two are the same where they are one in memory.
+/// The set of texts that a whole regular expression matches. Languages are compared by address.
 #[derive(Clone, Debug)]
 pub(super) struct Language(pub Rc<Hir>);
 
@@ -46,11 +47,11 @@ pub(super) enum Found {
     Unknown,
 }
 
-/// Automata that were made, and the work that is left.
+/// A cache of automata, and the remaining steps.
 pub(super) struct Texts {
     automata: HashMap<Language, Option<Rc<DFA>>>,
     left: usize,
-    /// All texts.
+    /// The language of all texts.
     every: Language,
 }
 
@@ -61,12 +62,12 @@ impl Default for Texts {
     }
 }
 
-/// The language of an expression that is written here or was checked before.
+/// Returns the language of a valid regular expression.
 pub(super) fn language(pattern: &str) -> Option<Language> {
     regex_syntax::parse(pattern).ok().map(|hir| Language(Rc::new(hir)))
 }
 
-/// The texts that a function leaves as they are, which are all that it answers with.
+/// Returns the texts that a function leaves unchanged, which are exactly its possible results.
 pub(super) fn fixed(function: Function) -> Option<Language> {
     match function {
         Function::Lower => Some(unchanged(char::to_lowercase)),
@@ -76,7 +77,7 @@ pub(super) fn fixed(function: Function) -> Option<Language> {
     }
 }
 
-/// The texts of characters that are their own lower or upper case.
+/// Returns the texts whose characters are all their own lower or upper case.
 fn unchanged<C: Iterator<Item = char>>(case: fn(char) -> C) -> Language {
     let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
     let mut open: Option<(char, char)> = None;
@@ -94,7 +95,8 @@ fn unchanged<C: Iterator<Item = char>>(case: fn(char) -> C) -> Language {
     Language(Rc::new(Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: class })))
 }
 
-/// A text of a language, short, as far as looking at each part alone tells: of alternatives the one of that number.
+/// Returns a short text that probably is in a language; look-around is ignored. Of an alternation,
+/// the alternative with index `alternative` is used.
 pub(super) fn sample(hir: &Hir, alternative: usize) -> String {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => String::new(),
@@ -113,7 +115,7 @@ pub(super) fn sample(hir: &Hir, alternative: usize) -> String {
     }
 }
 
-/// The bytes in the order they are tried: what reads well first.
+/// Returns all bytes in the order in which they are tried: the most readable first.
 fn bytes() -> impl Iterator<Item = u8> {
     let nice = (b'a'..=b'z').chain(b'0'..=b'9').chain([b' ', b'-', b'.', b'_']).chain(b'A'..=b'Z');
     let rest = (0x21..=0x7e).chain(0x80..=0xff).chain(0..=0x20).chain([0x7f]);
@@ -127,7 +129,7 @@ impl Texts {
         self.automata.entry(language.clone()).or_insert_with(|| automaton(&language.0).map(Rc::new)).clone()
     }
 
-    /// A text that lies in the languages marked true and in none of the others.
+    /// Finds a text that is in the languages marked true and in none of the others.
     pub fn find(&mut self, languages: &[(Language, bool)]) -> Found {
         let every = (self.every.clone(), true);
         let wanted: Vec<bool> = languages.iter().map(|(_, wanted)| *wanted).chain([true]).collect();
@@ -146,31 +148,31 @@ fn automaton(hir: &Hir) -> Option<DFA> {
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
     let config = DFA::config()
         .match_kind(MatchKind::All)
-        // Beyond ASCII the boundary of a word is not decided: the automaton stops there.
+        // Word boundaries beyond ASCII are not supported: the automaton quits there.
         .unicode_word_boundary(true)
         .cache_capacity(MEMORY)
         .skip_cache_capacity_check(true);
     DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
 }
 
-/// `None` where an automaton took more memory than it may, and has forgotten states that were reached.
+/// Returns `None` if an automaton exceeded its memory and evicted states that are in use.
 fn kept(cache: &Cache) -> Option<()> {
     (cache.clear_count() == 0).then_some(())
 }
 
-/// One walk over a product.
+/// One search of a product automaton.
 struct Search<'a> {
     automata: &'a [Rc<DFA>],
     wanted: &'a [bool],
     caches: Vec<Cache>,
-    /// Each state that was reached: the one before it, and the byte that led there.
+    /// For each state, the previous state and the byte that leads from it.
     steps: Vec<(usize, u8)>,
     states: Vec<Product>,
     seen: HashSet<Product>,
-    /// The steps taken, and those that may be.
+    /// The steps taken, and their limit.
     taken: usize,
     most: usize,
-    /// True when an automaton stopped at a byte.
+    /// Whether an automaton quit at some byte, so that the search is incomplete.
     gave_up: bool,
 }
 
@@ -181,7 +183,7 @@ impl<'a> Search<'a> {
         Search { automata, wanted, caches, steps, states, seen, taken: 0, most, gave_up: false }
     }
 
-    /// One byte of each group that no automaton tells apart.
+    /// Returns one byte of each class of bytes that no automaton distinguishes.
     fn alphabet(&self) -> Vec<u8> {
         let mut seen: HashSet<SmallVec<[u8; 8]>> = HashSet::new();
         let group =
@@ -221,7 +223,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The state behind a byte; `None` where nothing can be found behind it.
+    /// Returns the state after a byte. The outer `None` means that an automaton failed. The inner
+    /// `None` means that an automaton quit, or that no wanted text continues with this byte.
     fn next(&mut self, at: usize, byte: u8) -> Option<Option<Product>> {
         let mut next = Product::new();
         self.taken += self.automata.len();
@@ -252,7 +255,7 @@ impl<'a> Search<'a> {
         Some(true)
     }
 
-    /// The text that leads to a state.
+    /// Returns the text that leads to a state.
     fn text(&self, mut at: usize) -> Option<String> {
         let mut bytes = Vec::new();
         while at != 0 {
@@ -269,7 +272,7 @@ impl<'a> Search<'a> {
 mod tests {
     use super::*;
 
-    /// States that an automaton forgot were once asked for what follows them, which panicked.
+    /// Regression: states that an automaton evicted were used again, which panicked.
     #[test]
     fn an_automaton_that_outgrows_its_memory_is_unknown() {
         let large = language(r"(?s:.*)a(?s:.{14})(?s:.*)").expect("it parses");

@@ -1,6 +1,7 @@
-//! A message for a set of literals, or the few of them that no message can have together. Each term is asked for a value
-//! alone, which is exact for what [`Shape`](super::shape::Shape) knows; then values are put into one message, and the
-//! reference evaluator has the last word. What fails only there is not known to be impossible.
+//! Finds a message for a set of literals, or a small subset that no message satisfies. First each
+//! term is solved alone, which is exact for known [`Shape`](super::shape::Shape)s. Then the values
+//! are combined into one message, which the reference evaluator checks. A failure of that last step
+//! proves nothing.
 
 use super::atoms::{Atoms, Literal, TRUE};
 use super::place::{Sketch, place};
@@ -11,17 +12,17 @@ use rulec_sema::hir::Program;
 use rulec_sema::normal::Normal;
 use serde_json::{Value as Json, json};
 
-/// Literals that were not found together.
+/// Literals for which no common message was found.
 pub(super) struct Conflict {
     pub literals: Vec<Literal>,
-    /// True when no message has them all.
+    /// Whether it is proven that no message satisfies all of them.
     pub proven: bool,
 }
 
-/// A message that may be changed in some places only.
+/// A message of which only some paths may change.
 pub(super) struct Base<'m> {
     pub message: &'m Json,
-    /// The paths that may change, with all above and below them.
+    /// The paths that may change, with everything above and below them.
     pub free: &'m [usize],
 }
 
@@ -31,13 +32,13 @@ impl Base<'_> {
     }
 }
 
-/// The search for messages, with what it remembers.
+/// The search for messages, with its caches.
 pub(super) struct Theory {
     pub values: Values,
     sketch: Sketch,
 }
 
-/// The ways tried to satisfy an atom of several paths.
+/// The greatest number of combinations of values over several paths.
 const COMBINED: usize = 600;
 
 impl Theory {
@@ -45,7 +46,8 @@ impl Theory {
         Theory { values: Values::new(program), sketch: Sketch::new(program) }
     }
 
-    /// A message that has all the literals, each of another atom; one like the `base` where there is one.
+    /// Returns a message that satisfies all literals, each of a different atom. With a `base`, the
+    /// message differs from it only in its free paths.
     pub fn message(
         &mut self,
         normal: &Normal,
@@ -86,7 +88,7 @@ impl Theory {
         self.combined(literals, &mut choices, base).ok_or_else(unproven)
     }
 
-    /// The message of the values at hand, if it has the literals.
+    /// Builds the message from the current values; `None` if it does not satisfy the literals.
     fn whole(&self, literals: &[Literal], choices: &[Choices], base: Option<&Base<'_>>) -> Option<Json> {
         let atoms = &self.values.atoms;
         let values = choices.iter().map(|choice| (choice.path, choice.value()));
@@ -98,7 +100,8 @@ impl Theory {
         Some(if base.is_some() { message } else { self.sketch.promised(atoms, message, literals) })
     }
 
-    /// Literals of two terms that are missing with the same field, of which one must be there and the other must not.
+    /// Finds a conflict between two terms that are missing with the same field, if one term must be
+    /// present and the other must be missing.
     fn half_missing(&mut self, by_term: &[(usize, Vec<Literal>)]) -> Option<Vec<Literal>> {
         for (a, needing) in by_term {
             let Some(slot) = self.values.atoms.terms[*a].missing_with else { continue };
@@ -121,7 +124,7 @@ impl Theory {
         None
     }
 
-    /// For each path that is read the values that its literals allow.
+    /// Returns for each path the values that its literals allow.
     fn choices(
         &self,
         normal: &Normal,
@@ -181,7 +184,7 @@ impl Theory {
                 let message = sketch(value);
                 own.iter().all(|literal| self.values.atoms.holds(*literal, &message))
             };
-            // One is enough where no other path stands beside it.
+            // One value is enough if no other path is involved.
             let most = if own.len() == literals.len() { 1 } else { 24 };
             let fitting: Vec<Json> = tried
                 .into_iter()
@@ -201,7 +204,7 @@ impl Theory {
         self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
     }
 
-    /// True when one of the literals leaves a field nothing but texts that were all tried.
+    /// True if a literal restricts a field to finitely many texts, which were all tried.
     fn is_finite(&self, literals: &[Literal]) -> bool {
         literals.iter().any(|literal| {
             let atom = &self.values.atoms.atoms[literal.atom];
@@ -213,7 +216,7 @@ impl Theory {
         }) && literals.iter().all(|literal| !self.values.atoms.atoms[literal.atom].outside)
     }
 
-    /// Tries the values of several paths with each other.
+    /// Tries combinations of the values of several paths.
     fn combined(
         &self,
         literals: &[Literal],
@@ -231,7 +234,7 @@ impl Theory {
     }
 }
 
-/// The values that a path may have, and the one at hand.
+/// The values that a path may have, and the index of the current one.
 struct Choices {
     path: usize,
     values: Vec<Json>,
@@ -243,7 +246,7 @@ impl Choices {
         &self.values[self.at]
     }
 
-    /// Takes the next value; false when it begins anew.
+    /// Advances to the next value; returns false if it wraps around.
     fn advance(&mut self) -> bool {
         self.at = (self.at + 1) % self.values.len();
         self.at != 0

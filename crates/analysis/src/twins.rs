@@ -1,22 +1,24 @@
-//! The statements of a new version beside those of the old one: those of the same meaning are twins, whatever they are called and
-//! wherever they stand, and else those of the same name.
+//! Matches the statements of a new version with the old version's. Statements of equal meaning
+//! match first, whatever their names and positions; the others match by name.
 
 use super::sequence::Leaf;
 use super::solver::Questions;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
-/// The twins of the statements of a new version.
+/// The old counterparts of the statements of a new version.
 pub(super) struct Twins {
-    /// The old one of the same meaning, or of the same name.
+    /// The old statement of equal meaning, or otherwise of equal name.
     pub of_new: Vec<Option<usize>>,
-    /// True where the meaning is the same.
+    /// Whether the meanings are equal.
     pub same: Vec<bool>,
-    /// True where both stand in the same order among those.
+    /// Whether the statement is part of the longest subsequence with equal meaning and unchanged
+    /// order.
     pub kept: Vec<bool>,
 }
 
-/// Finds for each new statement its like: of the same meaning and name, of the same meaning, of the same name.
+/// Finds the old counterpart of each new statement: first by meaning and name, then by meaning,
+/// then by name.
 pub(super) fn twins(old: &[Leaf], new: &[Leaf], questions: &mut Questions<'_, '_>) -> Twins {
     let mut of_new: Vec<Option<usize>> = vec![None; new.len()];
     let mut taken = vec![false; old.len()];
@@ -34,7 +36,7 @@ pub(super) fn twins(old: &[Leaf], new: &[Leaf], questions: &mut Questions<'_, '_
     for (at, leaf) in old.iter().enumerate().filter(|(at, _)| !taken[*at]) {
         by_meaning.entry(meaning(leaf)).or_default().push_back(at);
     }
-    // The cases of a router are named by their places.
+    // The names of a router's cases contain their index, so a moved case has another name.
     let numbered = |name: &str| name.starts_with("when ");
     for (at, leaf) in new.iter().enumerate() {
         let is_new = numbered(&leaf.name) || !by_name.contains_key(&*leaf.name);
@@ -59,9 +61,10 @@ pub(super) fn twins(old: &[Leaf], new: &[Leaf], questions: &mut Questions<'_, '_
     Twins { kept: in_order(&places), of_new, same }
 }
 
-/// The longest part of a sequence of places that rises, marked.
+/// Marks a longest increasing subsequence.
 fn in_order(places: &[Option<usize>]) -> Vec<bool> {
-    // For each length the place where the part of that length ends that ends lowest.
+    // For each length, the index of the smallest last element of an increasing subsequence of that
+    // length.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; places.len()];
     for (at, place) in places.iter().enumerate() {

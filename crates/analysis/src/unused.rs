@@ -1,4 +1,4 @@
-//! Declarations of the main file that nothing uses, and tests of one name.
+//! Finds unused declarations of the main file, and tests with equal names.
 
 use super::report::Report;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -7,7 +7,7 @@ use rulec_base::span::{FileId, Span};
 use rulec_sema::hir::{Idle, Outcome, Program, TableId, TableKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The main file is the first.
+/// The main file has the first id.
 const MAIN: FileId = FileId(0);
 
 pub(super) fn declarations(report: &mut Report<'_>) {
@@ -25,7 +25,7 @@ pub(super) fn declarations(report: &mut Report<'_>) {
     let unused = |what: Message, name: &str, span: Span, help: Message| {
         Diagnostic::new(Code::UnusedDeclaration, span, message!("{what} `{name}` is not used")).help(help)
     };
-    // A file that only declares is made to be imported.
+    // A file that only declares is meant to be imported.
     let decides = program.rules.iter().any(|rule| rule.span.file == MAIN);
     for handler in program.handlers.iter().flatten().filter(|handler| decides && handler.span.file == MAIN) {
         if !used.contains(&*handler.name) {
@@ -52,10 +52,11 @@ pub(super) fn declarations(report: &mut Report<'_>) {
     same_names(report);
 }
 
-/// The names that a finding about several fields lists.
+/// The greatest number of names that one finding lists.
 const LISTED: usize = 5;
 
-/// Fields of `input` and imports, as the checker noted them. The fields are one finding, however many they are.
+/// Reports unused `input` fields and imports, which the checker collected. All fields are one
+/// finding.
 fn idle(report: &mut Report<'_>) {
     let mut fields = Vec::new();
     for idle in &report.program.idle {
@@ -87,7 +88,7 @@ fn idle(report: &mut Report<'_>) {
     report.say(finding, None);
 }
 
-/// The tables that some jump leads to.
+/// Returns the tables with an incoming `goto`.
 fn entered(program: &Program) -> BTreeSet<TableId> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);

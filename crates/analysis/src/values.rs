@@ -1,5 +1,6 @@
-//! The value of one term under some literals: exact for what [`Shape`](super::shape::Shape) knows. Values that are worth
-//! trying come first; where none fits, each kind of value says whether there is another.
+//! Finds a value of one term that satisfies given literals; exact for known
+//! [`Shape`](super::shape::Shape)s. Likely candidates are tried first. If none of them fits, each
+//! kind of value is examined for another one.
 
 use super::atoms::{Atoms, FALSE, Literal, TRUE, Term};
 use super::shape::{Elements, OnText};
@@ -16,26 +17,26 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug)]
 pub(super) enum Solved {
     Value(Json),
-    /// There is none.
+    /// There is no such value.
     Never,
     Unknown,
 }
 
-/// The search for values, with what it remembers.
+/// The search for values, with its caches.
 pub(super) struct Values {
     pub atoms: Atoms,
     texts: Texts,
     solved: HashMap<Asked, Solved>,
-    /// The languages of atoms about texts.
+    /// The languages of atoms over texts.
     languages: HashMap<usize, Option<Vec<Language>>>,
-    /// The texts that functions answer with.
+    /// The possible results of text functions.
     fixed: HashMap<Function, Option<Language>>,
 }
 
-/// A term, literals of it, and whether it must be there.
+/// A query: a term, its literals, and whether the term must be present.
 type Asked = (usize, Vec<Literal>, bool);
 
-/// Literals of one term beyond this number are not made fewer.
+/// Sets of more literals than this are not minimised.
 const MINIMISED: usize = 24;
 
 impl Values {
@@ -49,7 +50,7 @@ impl Values {
         }
     }
 
-    /// Leaves out what is not needed for there to be no value.
+    /// Removes literals that are not needed for the conflict.
     pub fn fewest(&mut self, term: usize, mut literals: Vec<Literal>, present: bool) -> Vec<Literal> {
         if literals.len() > MINIMISED {
             return literals;
@@ -65,7 +66,7 @@ impl Values {
         literals
     }
 
-    /// A value of a term, one that is there where it must be `present`.
+    /// Returns a value of a term that satisfies the literals; not null if `present`.
     pub fn value(&mut self, term: usize, literals: &[Literal], present: bool) -> Solved {
         let key = (term, literals.to_vec(), present);
         if let Some(known) = self.solved.get(&key) {
@@ -83,7 +84,7 @@ impl Values {
         let of_term = |value: &Json, atoms: &Atoms| {
             (!present || !value.is_null()) && in_range(atoms, at, value) && fits(atoms, value)
         };
-        // A field that need not be there is best left out.
+        // Null is the first candidate, because an optional field is best omitted.
         let found = self.candidates(term, literals).into_iter().find(|value| of_term(value, &self.atoms));
         let found =
             found.or_else(|| self.joined(literals).into_iter().find(|value| of_term(value, &self.atoms)));
@@ -99,7 +100,7 @@ impl Values {
         }
         let mut solved = Solved::Never;
         for kind in kinds.iter() {
-            // What can be read as a text is no time.
+            // A text that can be read as a date-time counts as text.
             if kind == Kind::DateTime && kinds.has(Kind::String) {
                 continue;
             }
@@ -113,9 +114,9 @@ impl Values {
         solved
     }
 
-    /// A value of one kind, none of the usual ones being one.
+    /// Returns a value of one kind, after the usual candidates failed.
     fn of_kind(&mut self, term: usize, kind: Kind, literals: &[Literal]) -> Solved {
-        // Where one predicate can have no such truth value for the kind, no other matters.
+        // For numbers and date-times, the candidates are exhaustive if all shapes are known.
         let shapes = || literals.iter().map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
         let known = shapes().all(|shape| shape.is_some());
         let never = |exact: bool| if exact { Solved::Never } else { Solved::Unknown };
@@ -130,7 +131,7 @@ impl Values {
         }
     }
 
-    /// A text, by automata.
+    /// Returns a text, found by automata.
     fn text(&mut self, term: usize, literals: &[Literal]) -> Solved {
         let mut languages: Vec<(Language, bool)> = Vec::new();
         let mut exact = true;
@@ -172,7 +173,8 @@ impl Values {
             }
         }
         if ordered {
-            // The order of texts is told by neighbours, which were tried: a text and the one next to it.
+            // Text order is only decided through the candidates: each constant text and its
+            // successor.
             let constants =
                 literals.iter().filter_map(|literal| self.atoms.atoms[literal.atom].shape.as_ref());
             let plain = |text: &Json| text.as_str().is_none_or(|text| !text.contains('\0'));
@@ -198,7 +200,7 @@ impl Values {
         }
     }
 
-    /// A dict with the keys that are wanted.
+    /// Returns a dict with the required keys.
     fn dict(&self, literals: &[Literal]) -> Solved {
         let shape = |literal: &Literal| self.atoms.atoms[literal.atom].shape.as_ref();
         let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.nested));
@@ -212,7 +214,7 @@ impl Values {
         }
     }
 
-    /// A list with some elements and without others.
+    /// Returns a list with some elements and without others.
     fn list(&self, literals: &[Literal]) -> Solved {
         let wants = |all: bool| {
             literals.iter().filter_map(move |literal| {
@@ -239,7 +241,8 @@ impl Values {
                 None => exact = false,
             }
         }
-        // What must not be in it: of `any` each, of `all` only a single one.
+        // The forbidden elements. A false `all` over several elements forbids none of them
+        // individually.
         let without: Vec<(&Json, &Elements)> = wants(false)
             .filter(|elements| !elements.all || elements.values.len() == 1)
             .flat_map(|elements| elements.values.iter().map(move |value| (value, elements)))
@@ -271,8 +274,8 @@ impl Values {
         Solved::Unknown
     }
 
-    /// Values that are worth trying for a term, and enough of them where its predicates compare numbers, times and
-    /// texts in an order.
+    /// Returns values worth trying for a term. For predicates that compare numbers, date-times, or
+    /// texts in an order, the values are exhaustive.
     pub fn candidates(&self, term: &Term, literals: &[Literal]) -> Vec<Json> {
         let mut found = vec![Json::Null];
         for literal in literals {
@@ -290,7 +293,7 @@ impl Values {
         found
     }
 
-    /// A few values of each kind.
+    /// Returns a few values of each kind.
     pub fn plain(&self, kinds: KindSet) -> Vec<Json> {
         let of = |kind: KindSet, values: Vec<Json>| if kinds.overlaps(kind) { values } else { Vec::new() };
         let mut found = vec![Json::Null];
@@ -303,7 +306,7 @@ impl Values {
         found
     }
 
-    /// Texts with something of each predicate that must hold.
+    /// Builds texts that combine a sample for each predicate that must be true.
     fn joined(&mut self, literals: &[Literal]) -> Vec<Json> {
         let mut parts: SmallVec<[&Language; 4]> = SmallVec::new();
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
@@ -326,14 +329,14 @@ impl Values {
         found
     }
 
-    /// The languages of an atom about texts.
+    /// Returns the languages of an atom over texts.
     fn made(&mut self, atom: usize) -> Option<&[Language]> {
         let OnText::Texts(texts) = &self.atoms.atoms[atom].shape.as_ref()?.on_text else { return None };
         self.languages.entry(atom).or_insert_with(|| texts.languages()).as_deref()
     }
 }
 
-/// True when two elements of a list are the same to a predicate.
+/// True if a predicate cannot distinguish two list elements.
 fn same(value: &Json, other: &Json, elements: &Elements) -> bool {
     match (value, other) {
         (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),

@@ -1,5 +1,6 @@
-//! The reason why a message does not lead to a route: the smallest change of the message that would, in words, and the route that takes it
-//! as it is. The change is tried by the reference evaluator before it is named.
+//! Explains why a message does not select a route: the smallest change of the message that would,
+//! and the route that takes the message now. The reference evaluator checks the change before it is
+//! reported.
 
 use super::near::{Near, Nearest, nearest};
 use super::report::Report;
@@ -17,20 +18,21 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The reason why a message does not lead to a statement.
+/// The reason why a message does not select a statement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WhyNot {
-    /// The statement that was asked about, behind the routes that jump to it.
+    /// The requested statement, after the names of the routes that jump to it.
     pub route: String,
-    /// The statement that takes the message; `None` where nothing does.
+    /// The statement that takes the message; `None` if none does.
     pub taken_by: Option<String>,
-    /// The change that would lead it there.
+    /// The change that would select the statement.
     pub remedy: Remedy,
 }
 
 impl WhyNot {
-    /// The same as a log may show it: the values of `@private` fields masked, and the message left out that holds one.
+    /// Masks the values of `@private` fields for logs. If a changed field is private, the message
+    /// is removed.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };
@@ -47,61 +49,64 @@ impl WhyNot {
     }
 }
 
-/// The change by which a message would lead to a statement.
+/// The change by which a message would select a statement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Remedy {
-    /// Nothing: it does.
+    /// None is needed: the message already selects the statement.
     Chosen,
-    /// The message.
+    /// The message must change.
     Change {
-        /// The fields that differ.
+        /// The fields that must change.
         fields: Vec<FieldChange>,
-        /// The message as it would lead there.
+        /// The changed message, which selects the statement.
         message: Json,
-        /// True when it is proven that no change of fewer fields does.
+        /// Whether it is proven that no change of fewer fields is enough.
         smallest: bool,
     },
-    /// The rules: no message leads there.
+    /// The rules must change: no message selects the statement.
     Never,
-    /// No change was found, and it is not proven that there is none.
+    /// No change was found, but there is no proof that none exists.
     Unknown,
 }
 
-/// A field that would have to change.
+/// A field that must change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FieldChange {
-    /// The field, as authors write it.
+    /// The path of the field, as authors write it.
     pub field: String,
-    /// Its value; null where it is missing.
+    /// The current value; null if missing.
     pub is: Json,
-    /// A value that would do; null for none.
+    /// A value that would be accepted; null if the field must be missing.
     pub would_be: Json,
-    /// The needs of the rules, in words, such as "more than 3".
+    /// The requirements of the rules in words, such as "more than 3".
     pub needs: Vec<Message>,
-    /// True when the field is `@private`: its values are not to be shown.
+    /// Whether the field is `@private`, so that its values must be masked.
     pub private: bool,
 }
 
-/// The question.
+/// The query.
 pub struct Asked<'p> {
     /// The typed program.
     pub program: &'p Program,
-    /// The files that the program was compiled from.
+    /// The source files of the program.
     pub sources: &'p SourceMap,
-    /// The table that is asked first.
+    /// The entry table of the decision.
     pub entry: TableId,
-    /// The name of the statement, or those of the jumps to it as well.
+    /// The name of the statement, optionally with the names of the `goto`s that lead to it.
     pub route: &'p str,
     /// The message to start from.
     pub message: &'p Json,
-    /// The statement that the reference evaluator chooses for a message.
+    /// Returns the statement that the reference evaluator chooses for a message.
     pub decide: &'p dyn Fn(&Json) -> Choice,
 }
 
-/// Says why not; the names there are where there is no such statement.
+/// Explains why a message does not select a statement.
+///
+/// # Errors
+/// If there is no statement with this name, returns the names that exist.
 pub fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
     let mut solver = Solver::new(asked.program);
     let mut answers = Answers::default();
@@ -112,7 +117,7 @@ pub fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
         return Ok(WhyNot { route, taken_by: None, remedy });
     };
     let statements = sequence.leaves.split_last().map_or(&[][..], |(_, statements)| statements);
-    // As tests write it, with the table before it.
+    // The name may include the table, as in tests: `TABLE.ROUTE`.
     let qualified = |id: &RuleId| {
         let rule = &program.rules[id.index()];
         asked
@@ -169,12 +174,12 @@ pub fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
     Ok(found)
 }
 
-/// True when a statement has the name, or lies behind a jump that has it.
+/// True if the statement, or a `goto` that leads to it, has this name.
 fn is_named(leaf: &Leaf, name: &str) -> bool {
     leaf.name == name || leaf.name.split(" → ").any(|part| part == name)
 }
 
-/// The change that leads to a statement, in words.
+/// Describes the change that selects a statement.
 fn change(
     asked: &Asked<'_>,
     solver: &Solver<'_>,
@@ -188,7 +193,7 @@ fn change(
         words.wanted(&asked.program.rules[rule.index()].condition, true);
     }
     for beaten in &near.beaten {
-        // Each of the conditions that it needed, of which one is kept from it now.
+        // One of the conditions that this statement needed is no longer true.
         for rule in sequence.way(*beaten) {
             words.kept_from(
                 &asked.program.rules[rule.index()].condition,
@@ -217,17 +222,17 @@ fn change(
     }
 }
 
-/// The needs of tests, in words.
+/// Collects the requirements of tests, in words.
 struct Words<'w> {
     report: &'w Report<'w>,
     before: &'w Json,
     after: &'w Json,
-    /// Each with the fields it is about.
+    /// Each requirement, with the fields that it is about.
     found: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
 impl Words<'_> {
-    /// The needs about a field.
+    /// Returns the requirements about a field.
     fn about(&self, keys: &[Arc<str>]) -> Vec<Message> {
         let mut needs: Vec<Message> = Vec::new();
         for (fields, need) in &self.found {
@@ -239,7 +244,8 @@ impl Words<'_> {
         needs
     }
 
-    /// The tests that did not come out as they should, and now do.
+    /// Collects the tests that had the wrong result before the change and have the wanted result
+    /// after it.
     fn wanted(&mut self, cond: &Cond, want: bool) {
         self.units(cond, want, &mut |words, unit, want| {
             if !comes_out_of(words, unit, words.before, want) && comes_out_of(words, unit, words.after, want)
@@ -250,7 +256,7 @@ impl Words<'_> {
         });
     }
 
-    /// The tests by which a statement took the message, and that now do not hold.
+    /// Collects the tests of a competing statement whose result the change affects.
     fn kept_from(&mut self, cond: &Cond, name: &str) {
         self.units(cond, true, &mut |words, unit, want| {
             if comes_out_of(words, unit, words.before, want) != comes_out_of(words, unit, words.after, want) {
@@ -261,7 +267,7 @@ impl Words<'_> {
         });
     }
 
-    /// Walks over the tests that a condition is made of, each with whether it should hold.
+    /// Visits the tests in a condition, each with the result that it should have.
     fn units(&mut self, cond: &Cond, want: bool, tell: &mut dyn FnMut(&mut Self, &Cond, bool)) {
         match &cond.kind {
             CondKind::Const(_) => {}
@@ -287,7 +293,8 @@ impl Words<'_> {
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
-    /// The need of a test: for comparisons with a value in words, else as the author wrote it.
+    /// Describes the requirement of a test: in words for a simple comparison, otherwise by its
+    /// source text.
     fn need(&self, cond: &Cond, want: bool) -> Message {
         let in_words = match &cond.kind {
             CondKind::Test(test) => self.comparison(test, want),
@@ -327,7 +334,7 @@ impl Words<'_> {
     }
 }
 
-/// True when a test comes out as it should: `unless` is content with what is unknown.
+/// True if a test has the wanted result. Unknown counts as neither true nor false.
 fn comes_out_of(words: &Words<'_>, unit: &Cond, message: &Json, want: bool) -> bool {
     words.report.truth(unit, message) == Tri::from(want)
 }

@@ -1,20 +1,20 @@
-//! The outcome of a decision, before it is dressed for the user: the statement that was chosen, and by
-//! which jumps. Every engine answers with a [`Choice`], so that they can be held against each other.
+//! The internal result of a decision: the chosen statement, and the `goto`s that led to it. Every
+//! engine returns a [`Choice`], so that their results can be compared.
 
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
 use smallvec::{SmallVec, smallvec};
 
-/// The answer of a table; `R` names a rule.
+/// The result of a decision; `R` is the type of rule ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice<R = RuleId> {
-    /// The statement that was chosen; `None` when no route holds and no default answers.
+    /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
-    /// The routes whose `goto` was taken to get there, outermost first. A `default -> goto` is no
-    /// route and leaves no mark here; [`Choice::tables`] follows it all the same.
+    /// The rules whose `goto` led to the chosen statement, outermost first. A `default -> goto` is
+    /// not a rule and is not listed here, but [`Choice::tables`] includes its table.
     pub path: SmallVec<[R; 4]>,
 }
 
-/// The statement that was chosen. Its outcome is always a handler.
+/// The chosen statement; never one that is a `goto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chosen<R = RuleId> {
     /// A rule.
@@ -24,12 +24,12 @@ pub enum Chosen<R = RuleId> {
 }
 
 impl<R> Choice<R> {
-    /// Nothing was chosen.
+    /// Returns the result of a search that chose nothing.
     pub fn nothing() -> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
-    /// A statement that was chosen without a jump to another table.
+    /// Returns the result of a search that chose a statement without any `goto`.
     #[inline]
     pub fn at_once(chosen: Chosen<R>) -> Choice<R> {
         Choice { chosen: Some(chosen), path: SmallVec::new() }
@@ -37,7 +37,8 @@ impl<R> Choice<R> {
 }
 
 impl Choice {
-    /// The tables walked through from `entry` to the one of the chosen statement, both included.
+    /// Returns the searched tables that lead from `entry` to the chosen statement, both ends
+    /// included.
     pub fn tables(&self, program: &Program, entry: TableId) -> Trail {
         let jumps = self.path.iter().filter_map(|jump| {
             let route = &program.rules[jump.index()];
@@ -50,10 +51,11 @@ impl Choice {
     }
 }
 
-/// The tables from an entry to the one of the chosen statement.
+/// The tables that lead from an entry table to the chosen statement.
 pub type Trail = SmallVec<[TableId; 4]>;
 
-/// The tables walked through from `entry` by jumps, each from a table to another, to the last one.
+/// Returns the tables from `entry` to `last`. `jumps` are the `goto`s of rules, as pairs of source
+/// and target table; `goto`s of defaults are found here.
 pub fn trail(
     program: &Program,
     entry: TableId,
@@ -71,9 +73,9 @@ pub fn trail(
     tables
 }
 
-/// Appends the tables that `default -> goto` leads through, until `wanted`.
+/// Appends the tables reached by `default -> goto`, up to `wanted`.
 fn follow_defaults(program: &Program, tables: &mut Trail, wanted: TableId) {
-    // Jumps are acyclic, so no way is longer than the number of tables.
+    // `goto`s are acyclic, so no path is longer than the number of tables.
     for _ in &program.tables {
         match tables.last() {
             Some(&last) if last != wanted => match program.tables[last.index()].default {
@@ -86,7 +88,7 @@ fn follow_defaults(program: &Program, tables: &mut Trail, wanted: TableId) {
 }
 
 impl Chosen {
-    /// The outcome that it leads to.
+    /// Returns the outcome of the statement; `None` if the table has no default.
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {
             Chosen::Rule(id) => Some(&program.rules[id.index()].outcome),
@@ -94,7 +96,7 @@ impl Chosen {
         }
     }
 
-    /// The table it stands in.
+    /// Returns the table that contains the statement.
     pub fn table(self, program: &Program) -> TableId {
         match self {
             Chosen::Rule(id) => program.rules[id.index()].table,
@@ -102,7 +104,7 @@ impl Chosen {
         }
     }
 
-    /// The route's name, or `default`.
+    /// Returns the rule's name, or `default`.
     pub fn name(self, program: &Program) -> &str {
         match self {
             Chosen::Rule(id) => &program.rules[id.index()].name,

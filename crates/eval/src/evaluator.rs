@@ -1,11 +1,10 @@
-//! The reference evaluator: walks the typed program in the author's shape and does what the
-//! language page says, in the plainest way. It is the oracle that every engine is held against, so
-//! it is made to be read, not to be fast.
+//! The reference evaluator, which evaluates the typed program in source order, as the language page
+//! specifies. Every other engine is tested against it, so it is written to be read, not to be fast.
 //!
-//! Two things are remembered during a decision, for programs that would otherwise take exponential
-//! time: the result of a `let`, and that a table has been searched.
+//! To avoid exponential time, it caches the results of `let`s, the results of loop-invariant parts,
+//! and which tables were searched.
 //!
-//! Each step is reported to an [`Observer`]; explanations are made of what it hears.
+//! Each step is reported to an [`Observer`]; explanations are built from these reports.
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -38,25 +37,25 @@ use std::sync::Arc;
 pub struct Evaluator<'a, O = ()> {
     program: &'a Program,
     message: &'a Json,
-    /// The values of bindings that slots are rooted in, by their numbers.
+    /// The values of the bindings that slots may read, indexed by binding id.
     roots: &'a [Value<'a>],
     arena: &'a Arena,
-    /// The calls of host functions so far, with those that failed.
+    /// The cache of host function calls, with the failed calls.
     pub hosts: HostCalls<'a>,
     host_use: HostUse,
-    /// The elements in scope as they stand in their lists, innermost last.
+    /// The elements in scope as they are in their lists, innermost last.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// The number of them that are in scope around what does not depend on them.
+    /// The number of elements in scope that are outside the current loop-invariant part.
     outside: usize,
     nests: Nests,
     lets: Vec<Option<Known<'a>>>,
-    /// The results of what is computed once though it stands in a quantifier, by their addresses.
+    /// The results of loop-invariant parts, by the address of the node.
     once: HashMap<(usize, bool), Known<'a>>,
-    /// The listener.
+    /// The observer of each step.
     pub observer: O,
 }
 
-/// The result of a `let`.
+/// The cached result of a `let` or a loop-invariant part.
 #[derive(Clone, Copy)]
 enum Known<'a> {
     Cond(Tri),
@@ -64,7 +63,7 @@ enum Known<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// An evaluator for this message; `hosts` makes and keeps its calls of host functions.
+    /// Returns an evaluator for this message; `hosts` makes and caches its host function calls.
     pub fn new(program: &'a Program, message: &'a Json, arena: &'a Arena, hosts: HostCalls<'a>) -> Self {
         Evaluator {
             program,
@@ -82,7 +81,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The same evaluator with a listener.
+    /// Returns the same evaluator with an observer.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
         let Evaluator { program, message, roots, arena, hosts, host_use, lets, .. } = self;
         let (elements, nests, once) = (Vec::new(), Nests::default(), HashMap::new());
@@ -102,7 +101,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The same with the values of the bindings that slots are rooted in.
+    /// Returns the same evaluator with the values of the bindings that slots may read.
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
@@ -110,7 +109,7 @@ impl<'a> Evaluator<'a> {
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Evaluates a step, telling the listener of its beginning and its end.
+    /// Evaluates a step, with calls of the observer before and after it.
     fn observed<T>(&mut self, step: Step<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
     where
         T: Copy + Into<Reached<'a>>,
@@ -121,28 +120,28 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         reached
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &'a Program {
         self.program
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn message(&self) -> &'a Json {
         self.message
     }
 
-    /// The arena that values are built in, which tells the limits that were exceeded.
+    /// Returns the arena for computed values, which also records the exceeded limits.
     pub fn arena(&self) -> &'a Arena {
         self.arena
     }
 
-    /// The calls of host functions that were made.
+    /// Consumes the evaluator and returns its host function calls.
     pub fn into_calls(self) -> HostCalls<'a> {
         self.hosts
     }
 
-    /// The arguments of a handler, and the names of the required ones that are missing: those are
-    /// null. A missing optional argument is left out.
+    /// Evaluates the arguments of a handler. Also returns the names of the required arguments that
+    /// are missing, which become null. A missing optional argument is omitted.
     pub fn arguments(&mut self, outcome: &Outcome) -> (Map<String, Json>, Vec<Arc<str>>) {
         let mut given = Map::new();
         let mut missing = Vec::new();
@@ -161,8 +160,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         (given, missing)
     }
 
-    /// The nodes a router sends on to. The message's `next` holds the ids of the next nodes; what it
-    /// does not hold stands as written.
+    /// Returns the nodes that a router selects. The message's `next` has the ids of the next nodes;
+    /// without it, destinations are returned as written.
     pub fn next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
         let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
         let next = self.expr(self.program.value(*next)).elements();
@@ -185,14 +184,14 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     }
                 },
             };
-            // A next node that is not there: to every one.
+            // If an indexed next node does not exist, all next nodes are selected.
             let all = || next.clone().unwrap_or_else(|| vec![NEXT.to_owned()]);
             nodes.extend(named.unwrap_or_else(all));
         }
         nodes
     }
 
-    /// A condition's truth.
+    /// Evaluates a condition.
     pub fn cond(&mut self, cond: &'a Cond) -> Tri {
         self.observed(Step::Cond(cond), |eval| match &cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_once(Part::Cond(cond)) => {
@@ -205,7 +204,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         })
     }
 
-    /// A condition's truth, computed now.
+    /// Evaluates a condition without the cache for loop-invariant parts.
     fn cond_now(&mut self, cond: &'a Cond) -> Tri {
         let eval = self;
         match &cond.kind {
@@ -236,12 +235,12 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// True when a part stands in a quantifier and does not depend on its element.
+    /// True if a node is inside a quantifier but does not depend on its element.
     fn is_once(&mut self, part: Part<'a>) -> bool {
         self.elements.len() > self.outside && self.nests.is_closed(part)
     }
 
-    /// The result of a part that does not depend on the quantifiers around it: computed once.
+    /// Evaluates a loop-invariant part once and caches the result.
     fn once(&mut self, part: Part<'a>, compute: impl FnOnce(&mut Self) -> Known<'a>) -> Known<'a> {
         let key = part.address();
         if let Some(known) = key.and_then(|key| self.once.get(&key))
@@ -254,7 +253,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         known
     }
 
-    /// Computes as if no quantifier stood around.
+    /// Runs `compute` as if it were outside every quantifier.
     fn outside<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let (outside, walk) = (self.outside, self.arena.step_out());
         self.outside = self.elements.len();
@@ -264,7 +263,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         made
     }
 
-    /// Walks over a quantifier's list; `None` when there is none, or it is too long.
+    /// Runs a quantifier's loop over its list. `None` if the list is missing or exceeds the limits.
     fn over<T>(
         &mut self,
         quantifier: Part<'a>,
@@ -287,7 +286,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         Some(made)
     }
 
-    /// The conditions of a branch: those that can be used are joined.
+    /// Evaluates the conditions of a branch, of which unusable ones are skipped.
     fn branch(&mut self, all: bool, conditions: &'a [Guarded]) -> Tri {
         let usable = conditions.iter().filter_map(|condition| {
             let usable = self.observed(Step::Guard(condition), |eval| eval.cond(&condition.usable));
@@ -301,7 +300,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// A condition's truth for one element of a list.
+    /// Evaluates a condition for one element of a list.
     fn cond_on(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
         self.elements.push((var, element));
         let result = self.observed(Step::Element(var, element), |eval| eval.cond(body));
@@ -309,12 +308,12 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// The element that a variable in scope stands for, as it stands in the list.
+    /// Returns the element that a variable in scope is bound to, as it is in the list.
     pub fn element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
         self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
 
-    /// A predicate's truth.
+    /// Evaluates a predicate.
     fn predicate(&mut self, predicate: &'a Predicate) -> Tri {
         let left = self.operand(&predicate.left);
         let result = match (predicate.op, &predicate.right) {
@@ -344,12 +343,12 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         if predicate.negated { result.not() } else { result }
     }
 
-    /// The value of an operand.
+    /// Evaluates an operand.
     fn operand(&mut self, expr: &'a Expr) -> Value<'a> {
         self.observed(Step::Operand(expr), |eval| eval.expr(expr))
     }
 
-    /// True when a value follows from the rules alone. Then it is a constant of the engines.
+    /// True if a value depends only on the rules. Engines then fold it to a constant.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,
@@ -371,7 +370,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// A value.
+    /// Evaluates a value.
     pub fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
@@ -386,7 +385,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// A value, computed now.
+    /// Evaluates a value without the cache for loop-invariant parts.
     fn expr_now(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
@@ -394,7 +393,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             ExprKind::Var(id) => {
                 self.element(*id).map_or(Value::Missing, |(var, value)| value.read(var.kinds))
             }
-            // Calls put the argument in its place, so none is left in a checked program.
+            // Calls substitute the argument, so a checked program has no parameters left.
             ExprKind::Param(_) => Value::Missing,
             ExprKind::Field(base, name) => self.expr(base).field(name),
             ExprKind::Index(base, index) => {
@@ -407,7 +406,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::Op(op, left, right) => {
                 let left = self.expr(left);
-                // What stands behind `??` is not evaluated in vain: it may call a host function.
+                // The right operand of `??` is evaluated only if needed, because it may call a host
+                // function.
                 if *op == rulec_lang::operators::Op::Coalesce && !left.is_missing() {
                     return left;
                 }
@@ -448,7 +448,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.raw(id).read(self.program.slots[id.index()].kinds)
     }
 
-    /// The value that stands where a slot reads, of whatever kind.
+    /// Returns the value at a slot's path, whatever its kind.
     pub fn raw(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {
@@ -462,7 +462,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         exprs.iter().map(|expr| self.expr(expr)).collect()
     }
 
-    /// The result of a `let`. It stands outside every quantifier, so the message alone decides it.
+    /// Returns the result of a `let`, which is outside every quantifier and depends only on the
+    /// message.
     fn known(&mut self, id: LetId) -> Known<'a> {
         if let Some(known) = self.lets[id.index()]
             && !self.observer.repeats_let()

@@ -1,5 +1,5 @@
-//! Explanations: a decision and why it came out so, for people (a tree in plain text) and for
-//! programs (JSON). Made by tracing, see [`crate::trace`]; nothing here evaluates anything.
+//! Explanations of decisions, as a plain-text tree for people and as JSON for programs. An
+//! explanation is built from a trace, see [`crate::trace`]; nothing is evaluated here.
 
 mod render;
 mod show;
@@ -19,8 +19,8 @@ use std::fmt;
 
 /// The explanation of a decision.
 ///
-/// Its JSON is stable: fields are added, never renamed; what is empty or absent is left out, except
-/// in the first group.
+/// The JSON format is stable: fields are added but never renamed. Empty or absent fields are
+/// omitted, except in the first two lines of the example.
 ///
 /// ```json
 /// {
@@ -47,77 +47,79 @@ use std::fmt;
 /// }
 /// ```
 ///
-/// Where intent flows were asked, `intents` has `threshold`, `margin` and the `ranked` flows, each with `name`, `id`,
-/// `score` and `chosen`.
+/// If intent flows were evaluated, `intents` has `threshold`, `margin` and the `ranked` flows. Each
+/// ranked flow has `name`, `id`, `score` and `chosen`.
 ///
 /// `chosen` is a route's name, `"default"`, or null. `result` is `true`, `false`, `unknown` or
 /// `skipped`; a skipped node of a condition has `"note": "decided"`. A node's `kind` is `constant`,
-/// `not`, `and`, `or`, `test`, `any`, `all`, `let`, `call`, or for the conditions of a choice's branch
-/// `all_usable` or `any_usable`; of those, one that was left out has `"note": "left_out"`. A route that jumped has a `table` with
-/// the search of the inner table. Operands are `value`, or `missing`, or `masked` with `•••` for a
-/// value; `length` is the full length of one that was cut. `elements` of a quantifier has `shown`
-/// (each with `index`, `element` and `when`), `more` and `skipped`.
+/// `not`, `unless`, `and`, `or`, `test`, `any`, `all`, `let` or `call`. For a choice's branch the
+/// `kind` is `all_usable` or `any_usable`, and an unusable condition has `"note": "left_out"`.
+///
+/// A route that jumped has a `table` with the search of the target table. An operand has a `value`,
+/// or `missing`, or `masked` with `•••` as its value. `length` is the full length of a truncated
+/// value. The `elements` of a quantifier have `shown` (each with `index`, `element` and `when`),
+/// `more` and `skipped`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// The table the decision was asked of.
+    /// The entry table of the decision.
     pub entry: String,
-    /// The chosen route, or `default`; `None` when nothing was chosen.
+    /// The chosen route, or `default`; `None` if nothing was chosen.
     pub chosen: Option<String>,
     /// The chosen handler.
     pub target: Option<String>,
-    /// Its arguments; private ones are masked.
+    /// The arguments of the handler; private values are masked.
     pub args: Map<String, Json>,
-    /// Its metadata.
+    /// The metadata of the handler.
     pub metadata: Map<String, Json>,
-    /// The permissions that it requires.
+    /// The permissions that the handler requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// The tables walked through, the entry first, the one of the chosen statement last.
+    /// The tables from the entry to the one with the chosen statement.
     pub tables: Vec<String>,
-    /// The routes whose jumps were taken, outermost first.
+    /// The routes whose `goto` was taken, outermost first.
     pub path: Vec<String>,
     /// Required arguments that are missing; they are null in `args`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing_args: Vec<String>,
-    /// The fields of the message that were read, as they stand in it.
+    /// The message fields that were read, with their values in the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub message: Vec<Operand>,
-    /// Host functions that failed.
+    /// The host functions that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_failures: Vec<HostFailed>,
     /// The search, step by step.
     pub trace: TableTrace,
-    /// The intent flows that were asked, where no pattern of a keyword flow was found.
+    /// The scores of the intent flows, if no keyword pattern matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intents: Option<IntentTrace>,
 }
 
-/// The answer of the built-in classifier.
+/// The result of the built-in intent classifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IntentTrace {
-    /// The least score of an intent that is chosen.
+    /// The lowest score of an intent that can be chosen.
     pub threshold: f64,
-    /// The least lead over the second.
+    /// The lowest accepted difference to the second-best score.
     pub margin: f64,
-    /// The intent flows that came nearest, best first.
+    /// The intent flows with the highest scores, best first.
     pub ranked: Vec<RankedIntent>,
 }
 
 /// An intent flow with its score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankedIntent {
-    /// Its name in the rules.
+    /// The flow's name in the rules.
     pub name: String,
-    /// The id that it answers with.
+    /// The id that a decision returns.
     pub id: String,
-    /// From 0 to 1.
+    /// The score, from 0 to 1.
     pub score: f64,
-    /// True when it was chosen.
+    /// Whether the flow was chosen.
     pub chosen: bool,
 }
 
-/// Explains the decision that a table comes to on the evaluator's message. Values of `@private`
-/// fields are masked unless `show_private`.
+/// Explains the decision of a table for the evaluator's message. Values of `@private` fields are
+/// masked unless `show_private`.
 pub fn explain(
     evaluator: Evaluator<'_>,
     entry: TableId,
@@ -153,17 +155,17 @@ pub fn explain(
 }
 
 impl Explanation {
-    /// The explanation in a sentence, with a line for each route that came near.
+    /// Returns a summary in English: one sentence, and a line for each near miss.
     pub fn summary(&self) -> String {
         self.summary_in(Language::English)
     }
 
-    /// The same in a language.
+    /// Returns the summary in the given language.
     pub fn summary_in(&self, language: Language) -> String {
         summary::summary(self, language)
     }
 
-    /// The same with its sentences in a language; those that the author wrote stay as they are.
+    /// Translates the explanation's sentences; texts quoted from the rules stay as they are.
     #[must_use]
     pub fn told_in(mut self, language: Language) -> Explanation {
         if language != Language::English {
@@ -172,13 +174,13 @@ impl Explanation {
         self
     }
 
-    /// The explanation as a tree in plain text.
+    /// Renders the explanation as a plain-text tree.
     pub fn render(&self, options: &RenderOptions) -> String {
         render::render(self, options)
     }
 }
 
-/// The handler that was chosen, with its arguments.
+/// Formats the chosen handler with its arguments.
 fn headline_target(explanation: &Explanation, language: Language) -> Option<String> {
     let args = || render::arguments(&explanation.args, language);
     explanation.target.as_ref().map(|target| format!("{target}{}", args()))

@@ -1,5 +1,5 @@
-//! Functions of the embedding program that conditions may call (`extern fn`), and the record of the
-//! calls of one decision: each distinct call once, failures caught and kept.
+//! Host functions (`extern fn`) that conditions call, and the cache of their calls during one
+//! decision. Each distinct call is made once. Errors and panics are caught and recorded.
 
 use bumpalo::Bump;
 use hashbrown::HashTable;
@@ -13,32 +13,33 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// A host function: borrowed arguments in, a JSON value or an error text out.
+/// A host function: takes borrowed arguments, returns a JSON value or an error text.
 pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync>;
 
-/// A host function made ready for one rule set.
+/// A host function, bound to a rule set.
 #[derive(Clone)]
 pub struct Host {
-    /// Its name in the rules.
+    /// The function's name in the rules.
     pub name: Arc<str>,
-    /// The kinds its result is read at.
+    /// The kinds that the result is read as.
     pub result: KindSet,
-    /// The function that is called.
+    /// The function to call.
     pub function: HostFn,
-    /// For a function of the request analysis the work that each byte of the text takes at most. A function of
-    /// the embedding program bounds itself.
+    /// For a request analysis function, the greatest work per byte of the text. `None` for a
+    /// function of the embedding program, which must limit its own work.
     pub work: Option<u64>,
 }
 
 impl Host {
-    /// True when a call is within the limits.
+    /// True if a call stays within the limits.
     fn may_be_called(&self, args: &[Value<'_>], arena: &Arena) -> bool {
         let (Some(work), Some(Value::Str(text))) = (self.work, args.first()) else { return true };
         arena.analyses(text, work)
     }
 }
 
-/// The size of a result as [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes) counts it.
+/// Returns the size of a result, as [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes)
+/// counts it.
 fn size(json: &Json) -> u64 {
     match json {
         Json::String(text) => text.len() as u64,
@@ -54,19 +55,19 @@ impl std::fmt::Debug for Host {
     }
 }
 
-/// A host function that failed during a decision; its result counted as missing.
+/// A host function that failed during a decision; its result counts as missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFailure {
-    /// The function.
+    /// The function's name in the rules.
     pub function: Arc<str>,
-    /// The function's own message.
+    /// The function's error message.
     pub message: String,
 }
 
-/// The calls of one decision.
+/// The host calls of one decision.
 pub struct HostCalls<'a> {
     hosts: &'a [Host],
-    /// The calls that were made, by their hashes.
+    /// The calls so far, by hash.
     made: HashTable<(u64, Call<'a>)>,
     /// The calls that failed.
     pub failures: Vec<HostFailure>,
@@ -75,17 +76,18 @@ pub struct HostCalls<'a> {
 }
 
 impl<'a> HostCalls<'a> {
-    /// No call yet. `hosts` stand in the order of the program's externs.
+    /// Returns an empty cache. `hosts` must be in the order of the program's externs.
     pub fn new(hosts: &'a [Host]) -> Self {
         HostCalls { hosts, made: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
     }
 
-    /// Calls a function, or answers from an equal earlier call of this decision.
+    /// Calls a function, or returns the cached result of an equal earlier call.
     pub fn call(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let hash = hash(id, args);
         let is_it = |(_, call): &(u64, Call<'a>)| call.is(id, args);
         if let Some((_, call)) = self.made.find(hash, is_it) {
-            // Fewer bytes may be built in a quantifier than outside, whichever was first to ask.
+            // Inside a quantifier the byte limit is lower than outside, so a cached result may not
+            // fit here.
             if !arena.builds(call.bytes) {
                 return Value::Missing;
             }
@@ -104,10 +106,11 @@ impl<'a> HostCalls<'a> {
         result.unwrap_or(Value::Missing)
     }
 
-    /// Calls a function: the bytes of its result, and the result unless they are too many.
+    /// Calls a function without the cache. Returns the size of the result in bytes, and the result
+    /// unless it exceeds the limit.
     fn call_now(&mut self, id: ExternId, args: &[Value<'a>], arena: &'a Arena) -> (u64, Option<Value<'a>>) {
         const NOTHING: (u64, Option<Value<'static>>) = (0, Some(Value::Missing));
-        // What is missing stays missing; the function need not know of it.
+        // A missing argument makes the result missing; the function is not called.
         if args.iter().any(|arg| arg.is_missing()) {
             return NOTHING;
         }
@@ -134,12 +137,12 @@ struct Call<'a> {
     id: ExternId,
     args: &'a [Value<'a>],
     bytes: u64,
-    /// The result; `None` when it was larger than could be built where it was asked for.
+    /// The result; `None` if it exceeded the byte limit at the first call.
     result: Option<Value<'a>>,
 }
 
 impl Call<'_> {
-    /// True when the call is one of that function with equal arguments of the same kinds.
+    /// True if this is a call of `id` with identical arguments of the same kinds.
     fn is(&self, id: ExternId, args: &[Value<'_>]) -> bool {
         self.id == id
             && self.args.len() == args.len()
@@ -147,21 +150,21 @@ impl Call<'_> {
     }
 }
 
-/// The hash of a call, by a key of this process: messages come from outside.
+/// Hashes a call with a random key, because messages are untrusted input.
 fn hash(id: ExternId, args: &[Value<'_>]) -> u64 {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
 }
 
-/// The hash of a value: the same for all that are [`identical`].
+/// Hashes a value; [`identical`] values have equal hashes.
 fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     match value {
         Value::Missing => 0,
         Value::Bool(value) => key.hash_one(value),
-        // An integer may be identical to a float, and zero is to its negative.
+        // An int may be identical to a float, and zero is identical to negative zero.
         Value::Int(value) => key.hash_one((value as f64 + 0.0).to_bits()),
         Value::Float(value) => key.hash_one((value + 0.0).to_bits()),
-        // A text may be identical to the time it stands for.
+        // A text may be identical to the date-time that it spells.
         Value::Str(text) => match parse_datetime(text) {
             Some(time) => key.hash_one(time.unix_timestamp_nanos()),
             None => key.hash_one(text),
@@ -172,7 +175,7 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
             let elements = value.elements().into_iter().flatten();
             elements.fold(1, |sum, element| key.hash_one((sum, hash_value(key, element))))
         }
-        // The keys may stand in any order.
+        // The order of the keys must not matter.
         Value::Dict(_) | Value::Entries(_) => {
             let entries = value.entries().into_iter().flatten();
             let entries = entries.map(|(name, value)| key.hash_one((name, hash_value(key, value))));
@@ -181,12 +184,12 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     }
 }
 
-/// The text of a caught panic.
+/// Formats a caught panic as an error text.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     format!("panicked: {}", panic_message(panic))
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")

@@ -1,10 +1,11 @@
-//! The reference evaluator, which walks the typed program in source order, and what explains its answers.
+//! The reference evaluator, which evaluates the typed program in source order, and explanations of
+//! its decisions.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`evaluator`] | the reference evaluator: the oracle that every other engine is compared with |
-//! | [`decision`] | the answer that every engine gives |
-//! | [`trace`] [`explain`] | the steps of an evaluation as data; what users read of them |
+//! | [`decision`] | the result type that every engine returns |
+//! | [`trace`] [`explain`] | the steps of an evaluation as data, and explanations for users |
 //! | [`host`] | functions of the embedding program, and their calls during one decision |
 //! | [`text_analysis`] | `request.…`: the intents, entities and keywords of a text |
 

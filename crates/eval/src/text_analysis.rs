@@ -1,17 +1,17 @@
-//! The analysis of a message's text: which intent it has, which entities are in it, its keywords
-//! and how it scores in a lexicon. Rules ask for these as `request.…`, and the checker has turned
-//! each into a call of one of the functions made here. They are pure and total over all texts, and
-//! run only when a condition or an argument needs them, at most once a decision.
+//! The analysis of a message's text: its intent, its entities, its keywords and its lexicon scores.
+//! Rules read them as `request.…`; the checker turns each use into a call of a function from here.
+//! The functions are pure, accept every text, and run only if a condition or an argument needs
+//! them, at most once per decision.
 //!
-//! | module | what it answers |
+//! | module | question |
 //! |---|---|
-//! | [`mod@intent`] | which of the declared intents does the text have, and how surely? |
+//! | [`mod@intent`] | which declared intent does the text have, and how surely? |
 //! | [`entity`] | what do an entity's expressions find? |
-//! | [`lexicon`] | how much do the words of a lexicon that occur weigh together? |
+//! | [`lexicon`] | how much do the lexicon words in the text weigh in total? |
 //! | [`keywords`] | which words are left without stop words? |
 //!
-//! Everything but entities reads the text without regard to case and in the normal form NFKC, so
-//! that full-width letters are letters.
+//! Everything except entities ignores case and reads the text in NFKC form, so that full-width
+//! letters equal normal ones.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -29,10 +29,10 @@ use rulec_sema::request::{Analysis, Feature};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The mode in which texts and the words looked for are compared.
+/// How texts and search words are compared.
 const MODE: TextMode = TextMode { fold: true, form: Form::Nfkc };
 
-/// The function behind a feature. What it needs is compiled here, once for a rule set. Fails where
+/// Builds the function of a feature, compiled once per rule set. Returns an error if
 /// [`intent::train`] does.
 pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnostic> {
     Ok(match feature {
@@ -55,7 +55,7 @@ pub fn function(analysis: &Analysis, feature: Feature) -> Result<HostFn, Diagnos
     })
 }
 
-/// The work of a feature for each byte of the text, at most.
+/// Returns the greatest work of a feature per byte of the text.
 pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
     match feature {
         Feature::Intent => analysis.intents.len() as u64,
@@ -69,7 +69,7 @@ pub fn work(analysis: &Analysis, feature: Feature) -> u64 {
     }
 }
 
-/// A function of one argument, the text.
+/// Wraps a function of one argument, the text.
 fn over_text(answer: impl Fn(&str) -> Json + Send + Sync + 'static) -> HostFn {
     Arc::new(move |args: &[Value<'_>]| {
         Ok(args.first().and_then(|text| text.as_str()).map_or(Json::Null, &answer))

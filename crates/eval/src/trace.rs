@@ -1,8 +1,12 @@
-//! Explanations as data: every step of a decision, as the reference evaluator reports it while it
-//! decides. `trace/record.rs` listens and puts tables and routes together; `trace/cond.rs` makes the
-//! nodes of conditions, `trace/operand.rs` lists values and says why one is missing,
-//! `trace/private.rs` knows what must not be shown, `trace/truths.rs` adds up many decisions. None of them decides anything; for the sentences
-//! on what is missing they ask the evaluator for values.
+//! Traces: every step of a decision as data, recorded while the reference evaluator decides.
+//! Nothing here changes the decision. To explain missing values, the trace evaluates further
+//! expressions.
+//!
+//! - `trace/record.rs` observes the evaluator and assembles tables and routes.
+//! - `trace/cond.rs` builds the nodes of conditions.
+//! - `trace/operand.rs` lists values and explains why a value is missing.
+//! - `trace/private.rs` masks private values.
+//! - `trace/truths.rs` counts results over many decisions.
 
 mod cond;
 mod data;
@@ -31,25 +35,25 @@ use rulec_base::message;
 use rulec_sema::hir::{CondKind, RuleId, TableId};
 use serde_json::{Map, Value as Json};
 
-/// An evaluator that is listened to.
+/// An evaluator that records a trace.
 pub struct Tracer<'a, 's> {
     eval: Traced<'a, 's>,
 }
 
 impl<'a, 's> Tracer<'a, 's> {
-    /// A tracer over this evaluator. Private values are masked unless `show_private`.
+    /// Returns a tracer over this evaluator. Private values are masked unless `show_private`.
     pub fn new(eval: Evaluator<'a>, source: &'s dyn Source, show_private: bool) -> Self {
         let privacy = Privacy::new(eval.program(), show_private);
         Tracer { eval: eval.observed_by(Recorder::new(source, privacy)) }
     }
 
-    /// Decides by a table, and tells how it was searched.
+    /// Decides by a table; returns the choice and the trace of the search.
     pub fn decide(&mut self, entry: TableId) -> (Choice, TableTrace) {
         let choice = self.eval.decide(entry);
         (choice, self.eval.observer.frame.table.take().unwrap_or_default())
     }
 
-    /// The conditions of a choice that cannot be used for this message.
+    /// Returns the conditions of a choice that are unusable for this message.
     pub fn skipped(&mut self, table: TableId) -> Vec<SkippedCondition> {
         let program = self.eval.program();
         let mut skipped = Vec::new();
@@ -74,7 +78,7 @@ impl<'a, 's> Tracer<'a, 's> {
         skipped
     }
 
-    /// The condition of a rule, on its own.
+    /// Evaluates the condition of a rule alone and returns its trace.
     pub fn rule(&mut self, id: RuleId) -> TraceNode {
         let condition = &self.eval.program().rules[id.index()].condition;
         self.eval.cond(condition);
@@ -84,7 +88,8 @@ impl<'a, 's> Tracer<'a, 's> {
         }
     }
 
-    /// The chosen handler's arguments as they may be shown, and the required ones that are missing.
+    /// Returns the chosen handler's arguments, with private values masked, and the names of the
+    /// required arguments that are missing.
     pub fn arguments(&mut self, choice: &Choice) -> (Map<String, Json>, Vec<String>) {
         let program = self.eval.program();
         let Some(outcome) = choice.chosen.and_then(|chosen| chosen.outcome(program)) else {
@@ -95,7 +100,7 @@ impl<'a, 's> Tracer<'a, 's> {
         (given, missing.iter().map(ToString::to_string).collect())
     }
 
-    /// The fields that were read, in the order they were first read, as they stand in the message.
+    /// Returns the message fields that were read, in the order of their first read.
     pub fn message(&self) -> Vec<Operand> {
         let (program, recorder) = (self.eval.program(), &self.eval.observer);
         let mut fields: Vec<Operand> = Vec::new();
@@ -108,7 +113,7 @@ impl<'a, 's> Tracer<'a, 's> {
         fields
     }
 
-    /// The failed calls; a text that may hold a private value is masked.
+    /// Returns the failed host calls. An error text that may contain a private value is masked.
     pub fn host_failures(&self) -> Vec<HostFailed> {
         let failures = self.eval.hosts.failures.iter().enumerate();
         failures

@@ -1,6 +1,6 @@
-//! Types: from syntax trees to the typed program. Where no `input` is declared the checker runs
-//! twice: the first pass lets every use of a message field narrow the field's type, the second
-//! builds the program with the types that are left.
+//! Type checker: lowers syntax trees to the typed program. Without a declared `input` the checker
+//! runs two passes. In the first pass every use of a message field narrows the field's type; the
+//! second pass builds the program with the narrowed types.
 
 mod allow;
 mod call;
@@ -52,28 +52,30 @@ use serde_json::{Map, Value as Json};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The finding has been reported already; whoever meets it gives up quietly.
+/// The error was already reported as a diagnostic; the caller only stops.
 pub struct Reported;
 
 pub type Checked<T> = Result<T, Reported>;
 
-/// Checks all files. The program is whole only when no diagnostic is an error.
+/// Checks all files. The program is complete only if no diagnostic is an error.
 pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     let (program, diagnostics, _) = check_fields(loaded, true, |_| {});
     (program, diagnostics)
 }
 
-/// Checks all files, and returns what is known of the fields of the message as well, and what each route uses of them.
+/// Checks all files. Also returns the facts about the message's fields, and the uses of fields by
+/// each route.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (Counted, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted = Some(CountedUses::default()));
     (program, diagnostics, fields.into_known())
 }
 
-/// Checks a program that holds one route, given the fields of a program that it is to join: it must
-/// leave them as they are. Also returned is how the route uses them, where they are not declared.
+/// Checks a program of one route that will be added to an existing program. `known` describes the
+/// message fields of the existing program; the route must not change their types. Also returns how
+/// the route uses undeclared fields.
 pub fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, RouteUses) {
-    // What one route leaves idle says nothing of the program.
+    // One route alone cannot show what the whole program leaves unused.
     let (program, diagnostics, fields) = check_fields(loaded, false, |fields| match known {
         Known::Input(input) => fields.input = Some(input),
         Known::Uses(uses) => fields.known = Some(uses),
@@ -81,7 +83,7 @@ pub fn check_route(loaded: &Loaded, known: Known) -> (Program, Vec<Diagnostic>, 
     (program, diagnostics, fields.done)
 }
 
-/// Checks all files, `whole` when they are a program of their own.
+/// Checks all files. `whole` is true for a complete program, false for a single route.
 fn check_fields(
     loaded: &Loaded,
     whole: bool,
@@ -104,7 +106,7 @@ fn check_fields(
         checker.forget_pass();
     }
     checker.pass(&order);
-    // A contradiction is reported with both of its uses; what follows from it was not meant.
+    // A conflict is reported with both uses; diagnostics that follow from it would only distract.
     let conflicts = std::mem::take(&mut checker.fields.conflicts);
     let conflicting = conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
     let conflicting: HashSet<Span> = conflicting.collect();
@@ -135,13 +137,13 @@ enum Declared {
     Extern(hir::ExternId),
 }
 
-/// A `def` with its parameters still in place.
+/// A `def` whose parameters are not substituted yet.
 struct Def {
     params: Vec<(Arc<str>, Ty)>,
     body: Term,
 }
 
-/// Names for a help, not too many.
+/// Joins names for a help text, at most [`MAX_LISTED`] of them.
 fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut names: Vec<&str> = names.take(MAX_LISTED + 1).collect();
     if names.len() > MAX_LISTED {
@@ -150,17 +152,18 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// The most names that are held against names nobody declared, over all findings: a large file with a slip on
-/// every line is told of all, and of the first ones what may have been meant.
+/// The greatest number of name comparisons for suggestions, over all diagnostics. Later unknown
+/// names are still reported, but without a suggestion, so that a large file with many slips stays
+/// fast.
 const MAX_COMPARISONS: usize = 1 << 16;
-/// The most names that a help lists.
+/// The greatest number of names that a help text lists.
 const MAX_LISTED: usize = 20;
 
 #[derive(Clone)]
 struct Settings {
     case: Case,
     form: Form,
-    /// The zone in which the clock is read when none stands beside a time.
+    /// The default time zone for clock functions that are called without one.
     zone: Option<Arc<str>>,
 }
 
@@ -172,34 +175,35 @@ struct Checker<'a> {
     fields: Fields,
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, Settings>,
-    /// The version that each file gives itself.
+    /// The `version` setting of each file.
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<Declared>>,
     used: HashSet<&'a str>,
-    /// Names bound around the expression at hand, innermost last.
+    /// Names bound around the current expression, innermost last.
     scope: Scope,
     vars: u32,
-    /// Routes with a fault in them, which tests may still expect.
+    /// Routes with errors. Tests may still expect them.
     failed_routes: HashSet<&'a str>,
-    /// The tables that decisions can be asked of, by name.
+    /// The tables that can be evaluated as an entry point, by name.
     entries: HashMap<Arc<str>, hir::TableId>,
-    /// The comparisons of names that are left for suggestions.
+    /// The remaining budget of name comparisons for suggestions.
     comparisons: Cell<usize>,
-    /// The jumps from table to table, by their numbers.
+    /// The `goto`s: source table, target table, and span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
-    /// Inside a choice: operands of different types are a warning, since the condition can be used
-    /// and never holds; and the message may bring regular expressions.
+    /// True inside a choice. Operands of different types are then a warning, because the condition
+    /// is only never true. Regular expressions may come from the message.
     lenient: bool,
-    /// Inside a router: the author's name for a field of the message, and the field's.
+    /// Inside a router: the author's name for the output parameter, and the message field that the
+    /// name reads.
     alias: Option<(&'a str, &'static str)>,
     analysed: request::Analysed<'a>,
-    /// The conditions under which the names met in the rule at hand are of their declared types.
+    /// Conditions that the names used in the current rule have their declared types.
     noted: Vec<hir::Cond>,
     payload: payload::State,
-    /// The fields of the message met so far: the slot, its type and whether it may be missing.
+    /// Cache of message reads: the slot, its type, and whether it may be missing.
     reads: HashMap<path::Names<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
-    /// The names of handlers met so far, and what is said of one without any metadata.
+    /// The handler names so far, shared, and the metadata of handlers without any.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
     no_metadata: Arc<Map<String, Json>>,
 }
@@ -235,12 +239,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Emits a finding with its remedy.
+    /// Adds a diagnostic with a help text.
     fn emit(&mut self, code: Code, span: Span, message: impl Into<Message>, help: impl Into<Message>) {
         self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
     }
 
-    /// The same, where nobody can go on.
+    /// Adds a diagnostic with a help text and returns [`Reported`].
     fn fail<T>(
         &mut self,
         code: Code,
@@ -257,18 +261,19 @@ impl<'a> Checker<'a> {
         Err(Reported)
     }
 
-    /// Reports with where the type of a value comes from.
+    /// Adds a diagnostic with a label on the origin of the value's type.
     fn report_type<T>(&mut self, diagnostic: Diagnostic, value: &hir::Expr) -> Checked<T> {
         let diagnostic = self.with_origin(diagnostic, value);
         self.report(diagnostic)
     }
 
-    /// Reports that a name is unknown, unless the statement that declares it has a fault of its own.
+    /// Reports an unknown name, unless the statement that declares it has a syntax error.
     fn report_unknown<T>(&mut self, name: &str, diagnostic: Diagnostic) -> Checked<T> {
         if self.symbols.is_broken(name) { Err(Reported) } else { self.report(diagnostic) }
     }
 
-    /// Reports that nothing of that name is among the candidates, as [`Self::report_unknown`] does.
+    /// Reports that no candidate has this name, with the nearest candidate as suggestion. Silent
+    /// for a name from a statement with a syntax error.
     fn unknown<'n, T>(
         &mut self,
         code: Code,
@@ -282,7 +287,7 @@ impl<'a> Checker<'a> {
         self.report_unknown(&name.node, diagnostic)
     }
 
-    /// The candidate nearest in spelling, while not too many have been looked at.
+    /// Returns the candidate nearest in spelling; `None` once the comparison budget is used up.
     fn nearest<'n>(&self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
         let left = &self.comparisons;
         let few = candidates.into_iter().take_while(|_| {
@@ -293,14 +298,14 @@ impl<'a> Checker<'a> {
         if left.get() == 0 { None } else { nearest(name, few) }
     }
 
-    /// The items without those whose name an earlier one has, which are reported.
+    /// Returns the items without duplicates of a name; reports each duplicate.
     fn each_once<'n, T>(
         &mut self,
         what: Message,
         items: &'n [T],
         name: impl Fn(&'n T) -> &'n ast::Ident,
     ) -> Vec<&'n T> {
-        // Few are compared with each other, which is faster than to hash them.
+        // For few items, comparing all pairs is faster than hashing.
         let few = items.len() <= 8;
         let mut places: HashMap<&str, Span> = HashMap::new();
         let mut once: Vec<&'n T> = Vec::with_capacity(items.len());
@@ -321,7 +326,7 @@ impl<'a> Checker<'a> {
         once
     }
 
-    /// Keeps a value that is computed beside conditions.
+    /// Adds a value that is computed outside a condition.
     fn computed(&mut self, value: hir::Expr) -> hir::ValueId {
         let id = hir::ValueId(self.program.values.len() as u32);
         self.program.values.push(value);
@@ -342,7 +347,7 @@ impl<'a> Checker<'a> {
         self.fields.end_inference();
     }
 
-    /// Checks every definition, route, default and test once.
+    /// Checks every definition, table, workflow, flow, payload and test once.
     fn pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
         self.declare_analysis();
@@ -428,8 +433,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns of definitions of the main file that nothing uses. A file without any route is meant
-    /// to be imported, so its definitions are for others.
+    /// Warns about unused definitions of the main file. A file that decides nothing is meant to be
+    /// imported, so its definitions are not reported.
     fn unused(&mut self) {
         use StatementKind as Kind;
         let decides = |statement: &Statement| {
@@ -453,7 +458,7 @@ impl<'a> Checker<'a> {
         self.unused_analysis();
     }
 
-    /// The size of a term with every `let` put in; an error when it is too much.
+    /// Measures a node with every `let` expanded; reports an error if it is too large.
     fn measured(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
         let measure = Measure::of(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {
@@ -475,7 +480,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The type of the declared input, and where each of its fields is declared.
+/// The type of the declared input, and the spans of its fields.
 pub struct DeclaredInput {
     ty: Ty,
     places: types::Places,

@@ -1,6 +1,6 @@
-//! The typed program: every name resolved, every type known, still in the author's shape. The
-//! reference evaluator and the explanations walk it; [`super::normal`] turns it into what the
-//! engines run.
+//! The high-level IR (HIR): the checked program with every name resolved and every type known. Its
+//! conditions and values are still trees in the author's order. The reference evaluator and the
+//! explanations read the HIR; [`super::normal`] lowers it to the normal form that the engines run.
 
 mod codec;
 mod condition;
@@ -50,85 +50,89 @@ macro_rules! ids {
 pub(crate) use ids;
 
 ids! {
-    /// A field of the message that some condition reads, in [`Program::slots`].
+    /// Index into [`Program::slots`]: a field that conditions or arguments read.
     SlotId;
-    /// A `let`, in [`Program::lets`].
+    /// Index into [`Program::lets`].
     LetId;
-    /// A host function, in [`Program::externs`].
+    /// Index into [`Program::externs`].
     ExternId;
-    /// A table, in [`Program::tables`].
+    /// Index into [`Program::tables`].
     TableId;
-    /// A rule, in [`Program::rules`].
+    /// Index into [`Program::rules`].
     RuleId;
-    /// The element variable of a quantifier, unique in the program text.
+    /// The element variable of a quantifier; unique in the program text.
     VarId;
-    /// A flow, in [`Program::flows`].
+    /// Index into [`Program::flows`].
     FlowId;
-    /// A value that a statement computes beside its conditions, in [`Program::values`].
+    /// Index into [`Program::values`]: a value that a statement computes outside its condition.
     ValueId;
 }
 
 /// A whole checked program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The fields of the message that conditions and arguments read.
+    /// The fields that conditions, arguments and other values read, of the message or of a binding.
     pub slots: Vec<Slot>,
     pub lets: Vec<Let>,
     pub externs: Vec<Extern>,
-    /// The tables; the first holds the routes outside any table and is named `routes`. Each of the
-    /// other statements that decide is a table of its own kind.
+    /// The tables. The first table is named `routes` and contains the routes outside any `table`.
+    /// Every choice, router and requirement block is a table too, and so is the set of all keyword
+    /// flows; see [`TableKind`].
     pub tables: Vec<Table>,
     /// The rules of all tables, in source order.
     pub rules: Vec<Rule>,
-    /// The values that statements compute beside their conditions: arguments of handlers, where routers
-    /// send on to, and what payloads define, walk over and are corrected with.
+    /// The values that statements compute outside their conditions: handler arguments, router
+    /// destinations, and the definitions, lists and corrections of payloads.
     pub values: Vec<Expr>,
     /// The flows, in source order.
     pub flows: Vec<Flow>,
-    /// The tool by which flows are executed, when the rules name one.
+    /// The tool that executes the flows; `None` if the rules declare none.
     pub flow_tool: Option<FlowTool>,
-    /// The questions behind the choices that a language model makes.
+    /// The questions for the choices that a language model makes.
     pub questions: Vec<Question>,
-    /// The declared handlers, when there are any.
+    /// The declared handlers; `None` if the rules declare none.
     pub handlers: Option<Vec<Handler>>,
-    /// The declared input, when there is one.
+    /// The declared `input` schema; `None` if the rules declare none.
     pub input: Option<Record>,
-    /// The undeclared fields that one statement reads at fewer kinds than another one could.
+    /// The undeclared fields whose types were inferred, where one statement reads a field with
+    /// fewer kinds than another statement would accept.
     pub inferred: Vec<Inferred>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
     /// The payload kinds, in source order.
     pub payloads: Vec<Payload>,
-    /// Their requirements, in the order of their rules.
+    /// The requirements of all payloads, in the order of their rules.
     pub requirements: Vec<Requirement>,
-    /// The regular expressions, with whether they ignore case.
+    /// The regular expressions, keyed by pattern text and whether case is ignored. Empty in a
+    /// program that was read from an artifact.
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
-    /// The parts of the main file that nothing uses; an artifact has none.
+    /// The parts of the main file that no rule uses. Empty in a program that was read from an
+    /// artifact.
     pub idle: Vec<Idle>,
-    /// The declarations behind `request`.
+    /// The declarations for `request`, the analysis of the message text.
     pub analysis: Analysis,
-    /// The limits of its decisions.
+    /// The limits that apply to every decision.
     pub limits: rulec_lang::limits::Limits,
-    /// The version of the time zones' data, where a zone is asked for.
+    /// The version of the time zone data; `None` if the rules use no time zone.
     pub zones: Option<Arc<str>>,
 }
 
-/// The name of the entry that holds the routes outside any table.
+/// The name of the table that contains the routes outside any `table`.
 pub const ROUTES: &str = "routes";
-/// The deepest chain of jumps: engines run a jump's table inside the one it came from.
+/// The longest allowed chain of `goto`s. Engines evaluate the target table of a `goto` recursively.
 pub const MAX_JUMPS: usize = 64;
-/// The name of the entry that holds the patterns of all keyword flows.
+/// The name of the table that contains the patterns of all keyword flows.
 pub const FLOWS: &str = "flows";
-/// The field of the message that choices read the outputs of a workflow's steps from.
+/// The message field from which choices read the outputs of workflow steps.
 pub const STEPS: &str = "steps";
-/// The field of the message that holds a language model's answers, by the names of the choices that ask.
+/// The message field with a language model's answers, keyed by the name of the choice.
 pub const ANSWERS: &str = "answers";
-/// The field of the message that a router reads a node's output from.
+/// The message field from which a router reads the output of a node.
 pub const OUTPUT: &str = "output";
-/// The field of the message that a router reads the ids of the next nodes from.
+/// The message field from which a router reads the ids of the next nodes.
 pub const NEXT: &str = "next";
 
-/// A part of the main file that nothing uses.
+/// A declaration in the main file that no rule uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Idle {
     /// A field of `input`, by its path.
@@ -137,20 +141,20 @@ pub enum Idle {
     Import(Arc<str>, Span),
 }
 
-/// A field of the message or of a binding, read at a type.
+/// A field of the message or of a binding, with the kinds of value that it is read as.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The value it is a field of; `None` is the message.
+    /// The binding that contains the field; `None` for the message.
     pub root: Option<Root>,
-    /// The keys from the message's top to the field.
+    /// The keys that lead from the top of the message or binding to the field.
     pub path: Vec<Arc<str>>,
-    /// The kinds it is read at; another kind counts as missing.
+    /// The accepted kinds; a value of another kind counts as missing.
     pub kinds: KindSet,
     pub private: bool,
 }
 
 impl Slot {
-    /// Reads the field from a message. A field of a binding is not there.
+    /// Reads the field from a message. Returns missing for a field of a binding.
     pub fn load<'a>(&self, message: &'a Json) -> Value<'a> {
         if self.root.is_some() {
             return Value::Missing;
@@ -164,7 +168,7 @@ impl Slot {
         self.path.iter().fold(root, |value, key| value.field(key)).read(self.kinds)
     }
 
-    /// The path as an author writes it.
+    /// Returns the dotted path as an author writes it.
     pub fn name(&self) -> String {
         match &self.root {
             None => self.path.join("."),
@@ -181,13 +185,13 @@ pub struct Let {
     pub span: Span,
 }
 
-/// A host function's declaration, or a use of one that the engine itself offers.
+/// A declared host function, or a built-in analysis function of the engine that the rules use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extern {
     pub name: Arc<str>,
     pub params: Vec<(Arc<str>, Ty)>,
     pub result: Ty,
-    /// The engine's own function that it names; `None` for one of the embedding program.
+    /// The built-in function; `None` for a host function.
     pub feature: Option<Feature>,
     pub span: Span,
 }
@@ -197,67 +201,68 @@ pub struct Extern {
 pub struct Handler {
     pub name: Arc<str>,
     pub params: Arc<Record>,
-    /// The permissions that whoever sends the message must have, every one; the program that runs the handler
-    /// sees to it.
+    /// The permissions that the sender of the message must have, all of them. The program that runs
+    /// the handler enforces them.
     pub requires: Vec<Arc<str>>,
     pub span: Span,
     pub docs: Arc<str>,
 }
 
-/// A table: rules in the order they are tried, the first that holds deciding.
+/// A table: an ordered list of rules, of which the first matching rule decides.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub name: Arc<str>,
     pub kind: TableKind,
-    /// Its rules in the order they are tried: routes by priority descending, then source order.
-    /// Disabled ones are left out.
+    /// The enabled rules in evaluation order: priority descending, then source order.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
-    /// True for a choice whose outcome the user is to see.
+    /// Whether this is a choice whose outcome is shown to the user.
     pub to_user: bool,
-    /// The place of the name's declaration; `None` for the routes outside any table.
+    /// Span of the declared name; `None` for the table of routes outside any `table`.
     pub span: Option<Span>,
     pub docs: Arc<str>,
 }
 
-/// The statement that a table comes from; what its rules lead to follows from it.
+/// The kind of statement that a table comes from. The kind determines which [`Outcome`]s its rules
+/// may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableKind {
-    /// Routes outside any table, or in a `table`.
+    /// Routes, outside any `table` or in one.
     #[default]
     Routes,
-    /// The branches of a `choice`, last one first.
+    /// The branches of a `choice`, in evaluation order: the last branch first.
     Choice,
     /// The patterns of all keyword `flow`s.
     Flows,
     /// The cases of a `router`.
     Router,
-    /// Requirements of a `payload`: their conditions say when each is violated, and all are asked.
+    /// The requirements of a `payload`. The condition of each is true when the requirement is
+    /// violated; all are evaluated, not only the first match.
     Requirements,
 }
 
-/// The facts the checker has found out about a regular expression.
+/// Facts about a regular expression.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     pub place: Span,
-    /// True when its syntax alone shows that it compiles.
+    /// Whether the syntax alone proves that the expression compiles.
     pub surely_compiles: bool,
-    /// The memory it takes once compiled, in bytes, by estimate.
+    /// Estimated memory of the compiled expression, in bytes.
     pub size: usize,
 }
 
-/// A rule: a condition and where it leads. Routes, the branches of a choice, the patterns of flows
-/// and the cases of a router are rules.
+/// A rule: a condition and its outcome. Routes, branches of a choice, patterns of flows, cases of a
+/// router and requirements are rules.
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub name: Arc<str>,
     pub table: TableId,
-    /// Greater is tried earlier.
+    /// Rules with greater priority are evaluated first.
     pub priority: i64,
     pub disabled: bool,
     pub condition: Condition,
     pub outcome: Outcome,
-    /// The whole statement.
+    /// Span of the whole statement.
     pub span: Span,
     pub docs: Arc<str>,
 }
@@ -267,27 +272,28 @@ pub struct Rule {
 pub enum Outcome {
     Handler {
         name: Arc<str>,
-        /// Its arguments, evaluated after choosing.
+        /// The arguments, evaluated after the rule was selected.
         args: Vec<Argument>,
-        /// Constants for the embedding program.
+        /// Constants that are passed to the embedding program.
         metadata: Arc<Map<String, Json>>,
     },
-    /// Another table; when it chooses nothing, the search goes on behind the jump.
+    /// Continues with another table. If that table selects nothing, the search resumes after this
+    /// rule.
     Goto(TableId),
-    /// A branch of a choice; its id is the rule's name.
+    /// A branch of a choice; the branch id is the name of the rule.
     Branch { default: bool },
-    /// A flow, found by one of its patterns.
+    /// A flow that was found by one of its patterns.
     Flow {
         flow: FlowId,
-        /// The pattern, as the author wrote it.
+        /// The pattern as the author wrote it.
         pattern: Arc<str>,
     },
     /// The next nodes of a workflow.
     Next {
         destinations: Vec<Destination>,
-        /// The message's list of the ids of the next nodes.
+        /// The value that reads the list of next node ids from the message.
         next: ValueId,
-        /// True when the way there leads back.
+        /// Whether the edge to these nodes is a back edge (a loop in the workflow).
         loopback: bool,
     },
 }
@@ -296,22 +302,22 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 pub enum Destination {
     All,
-    /// To the next node of that number, from 0; to every one when there are not so many.
+    /// The next node with this index, from 0; all next nodes if the index is out of range.
     At(u32),
     Node(Arc<str>),
-    /// To the node or nodes whose ids stand in a value of the output; to none without one.
+    /// The node or nodes whose ids are in a value of the output; none if the value is missing.
     Named(ValueId),
 }
 
-/// The ways of matching a keyword pattern: the word of each, and the operator behind it.
+/// The match modes of a keyword pattern: the keyword of each mode and the operator it compiles to.
 pub const MATCHINGS: [(&str, Op); 3] =
     [("exact", Op::Eq), ("contains", Op::Contains), ("regex", Op::Matches)];
 
-/// A flow: something an assistant can do for a user.
+/// A flow: a task that an assistant can do for a user.
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub name: Arc<str>,
-    /// The id that the decision answers with.
+    /// The id that a decision returns.
     pub id: Arc<str>,
     pub description: Arc<str>,
     pub trigger: Trigger,
@@ -319,45 +325,45 @@ pub struct Flow {
     pub docs: Arc<str>,
 }
 
-/// The way messages find a flow.
+/// How messages are matched to a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// By patterns, which are rules of the table [`FLOWS`].
     Keyword,
-    /// By what they mean.
+    /// By the meaning of the message, which the intent classifier scores.
     Intent { examples: Vec<Arc<str>>, keywords: Vec<Arc<str>> },
 }
 
-/// The tool by which all flows are executed.
+/// The tool that executes all flows.
 #[derive(Clone, Debug)]
 pub struct FlowTool {
-    /// The name that a language model calls it by.
+    /// The name by which a language model calls the tool.
     pub name: Arc<str>,
-    /// Its description, for a language model; empty when the rules have none.
+    /// The tool description for a language model; empty if the rules give none.
     pub description: Arc<str>,
-    /// The meaning of its parameter, the flow's id; empty when the rules have none.
+    /// The description of the tool's only parameter, the flow id; empty if the rules give none.
     pub parameter: Arc<str>,
-    /// The request that it sends, as JSON; null when the rules have none.
+    /// The HTTP request that the tool sends, as JSON; null if the rules give none.
     pub endpoint: Json,
     pub span: Span,
 }
 
-/// The question behind a choice that a language model makes. The choice is a table like any other, whose rules
-/// compare the answer: [`ANSWERS`]`.NAME` of the message.
+/// The question for a choice that a language model makes. The choice itself is an ordinary table.
+/// Its rules compare the model's answer, the message field [`ANSWERS`]`.NAME`.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The name of the choice.
+    /// The name of the choice, also the key of the answer.
     pub name: Arc<str>,
     pub text: Arc<str>,
-    /// Each branch's id and what it means.
+    /// The id and the description of each branch.
     pub branches: Vec<(Arc<str>, Arc<str>)>,
-    /// The branch taken when no answer is of use.
+    /// The branch that is taken if no answer is usable.
     pub default: Arc<str>,
     pub span: Span,
 }
 
 impl Outcome {
-    /// True when there is anything to evaluate after choosing.
+    /// True if the outcome has values that are evaluated after the rule was selected.
     pub fn has_values(&self) -> bool {
         match self {
             Outcome::Handler { args, .. } => !args.is_empty(),
@@ -371,7 +377,8 @@ impl Outcome {
 pub struct Argument {
     pub name: Arc<str>,
     pub value: ValueId,
-    /// True when it is left out when missing; otherwise it is null and reported.
+    /// Whether the argument is omitted when its value is missing. Otherwise it becomes null and is
+    /// reported.
     pub optional: bool,
 }
 
@@ -379,26 +386,27 @@ pub struct Argument {
 pub struct Test {
     pub name: Arc<str>,
     pub message: Json,
-    /// The table the decision is made by.
+    /// The table that makes the decision.
     pub entry: TableId,
     pub expect: Expect,
-    /// The rest of its expectation.
+    /// The expectations after `expect RULE`, such as the handler.
     pub then: Then,
     pub span: Span,
 }
 
-/// The outcome of a decision, as far as a test says it: the parts that it leaves open are `None` or empty.
+/// The parts of a decision's outcome that a test checks. A part that the test does not check is
+/// `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Then {
     /// The handler.
     pub handler: Option<Arc<str>>,
-    /// Some of its arguments; one that is left out is null.
+    /// Expected arguments, possibly not all. Null expects that the argument is absent or null.
     pub args: Map<String, Json>,
-    /// Some of its metadata; a key that is not there is null.
+    /// Expected metadata, possibly not all. Null expects that the key is absent or null.
     pub metadata: Map<String, Json>,
-    /// The next nodes, and true where the way leads back.
+    /// The next nodes, and whether the edge to them is a back edge.
     pub next: Option<(Vec<Arc<str>>, bool)>,
-    /// The bound of an intent flow's score: `>=`, `>`, `<=` or `<`, and a number.
+    /// The bound of an intent flow's score: one of `>=`, `>`, `<=`, `<`, and a number.
     pub score: Option<(Arc<str>, f64)>,
 }
 
@@ -408,21 +416,22 @@ pub enum Expect {
     Default(TableId),
     /// No route and no default.
     Nothing,
-    /// Whatever the entry chooses.
+    /// Any outcome of the table.
     Any,
-    /// An intent flow, by the built-in classifier.
+    /// An intent flow that the built-in classifier found.
     Flow(FlowId),
     Judgement {
         kind: Arc<str>,
         /// `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
-        /// All rules it breaks, sorted, and the places where that counts; not compared when none is named.
+        /// The expected violations, sorted: rule name and field path; a path of `None` matches any
+        /// path. An empty list is not compared.
         breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }
 
 impl Program {
-    /// Puts the rules of each table in the order they are tried.
+    /// Fills [`Table::order`] of every table: enabled rules by priority, then source order.
     pub fn order_rules(&mut self) {
         let Program { rules, tables, .. } = self;
         for (at, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
@@ -433,7 +442,8 @@ impl Program {
         }
     }
 
-    /// The table of that name. Requirements are no entry: they are asked for each object.
+    /// Returns the table with this name. Tables of requirements are not found, because they are
+    /// evaluated per object and not as an entry point.
     pub fn table_named(&self, name: &str) -> Option<TableId> {
         let named = |table: &Table| &*table.name == name && table.kind != TableKind::Requirements;
         self.tables.iter().position(named).map(|index| TableId(index as u32))
@@ -443,13 +453,13 @@ impl Program {
         self.payloads.iter().find(|payload| &*payload.name == name)
     }
 
-    /// The permissions that a handler requires; none where it is not declared.
+    /// Returns the permissions that a handler requires; empty if the handler is not declared.
     pub fn required(&self, handler: &str) -> &[Arc<str>] {
         let mut requiring = self.handlers.iter().flatten().filter(|one| !one.requires.is_empty());
         requiring.find(|one| &*one.name == handler).map_or(&[], |one| &one.requires)
     }
 
-    /// True when the rules hold an intent flow.
+    /// True if at least one flow is triggered by intent.
     pub fn has_intents(&self) -> bool {
         self.flows.iter().any(|flow| matches!(flow.trigger, Trigger::Intent { .. }))
     }

@@ -1,4 +1,4 @@
-//! Meaning: names are resolved, types checked or inferred, and the program brought into the normal
+//! Semantic analysis: resolves names, checks or infers types, and lowers the program to the normal
 //! form that the engines run.
 
 #![forbid(unsafe_code)]

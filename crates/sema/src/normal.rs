@@ -1,9 +1,10 @@
-//! The normal form every engine runs: conditions with each `not` pushed down to the predicates,
-//! equal parts shared under one number, constants folded, operands ordered by cost.
+//! The normal form that every engine runs. Each `not` is pushed down to the predicates, equal nodes
+//! share one id, constants are folded, and operands are ordered by cost.
 //!
-//! Sound because no condition can fail (see the language page): sharing, reordering and skipping
-//! predicates changes no decision. [`Test`](NCond::Test) with `want` false asks whether the
-//! predicate is *definitely* false, so unknown answers neither.
+//! This is sound because no condition can fail at run time (see the language page). Sharing,
+//! reordering and skipping predicates changes no decision. [`Test`](NCond::Test) with `want` false
+//! tests whether the predicate is *definitely* false; an unknown predicate satisfies neither value
+//! of `want`.
 
 mod build;
 mod cost;
@@ -22,11 +23,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 ids! {
-    /// A condition in [`Normal::conds`].
+    /// Index into [`Normal::conds`].
     CondId;
-    /// A predicate in [`Normal::preds`].
+    /// Index into [`Normal::preds`].
     PredId;
-    /// A value in [`Normal::exprs`].
+    /// Index into [`Normal::exprs`].
     ExprId;
 }
 
@@ -34,14 +35,14 @@ ids! {
 #[derive(Clone, Debug, Default)]
 pub struct Normal {
     pub exprs: Vec<NExpr>,
-    /// The predicates, each distinct one once.
+    /// The predicates, deduplicated.
     pub preds: Vec<NPred>,
-    /// The conditions, each distinct one once.
+    /// The conditions, deduplicated.
     pub conds: Vec<NCond>,
-    /// For each table of the program its enabled routes in the order they are tried; those whose
-    /// condition folded to false are left out.
+    /// For each table of the program, its enabled rules in evaluation order. Rules whose condition
+    /// folded to false are left out.
     pub tables: Vec<Vec<NRoute>>,
-    /// The normal forms of the program's values, under their numbers there.
+    /// The normal forms of [`Program::values`](crate::hir::Program::values), in the same order.
     pub values: Vec<ExprId>,
 }
 
@@ -54,21 +55,20 @@ pub struct NRoute {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NCond {
-    /// Always or never.
+    /// Always true or always false.
     Const(bool),
     /// The predicate is definitely `want`.
     Test { pred: PredId, want: bool },
-    /// Every one holds; at least two, cheapest first, none of them an `And`.
+    /// All of the conditions: at least two, cheapest first, none of them an `And`.
     And(Box<[CondId]>),
-    /// One holds; at least two, cheapest first, none of them an `Or`.
+    /// At least one of the conditions: at least two, cheapest first, none of them an `Or`.
     Or(Box<[CondId]>),
-    /// The condition, neither constant nor another `Not`, does not hold. That is no negation of what the
-    /// author wrote, where unknown answers neither: it is the other answer of a part of the normal form,
-    /// which holds or does not.
+    /// The complement of a condition, which is neither constant nor a `Not`. Unlike the `not` of
+    /// the language, the complement is also true where the author's condition is unknown.
     Not(CondId),
-    /// Over a list's elements; does not hold when the list is missing.
+    /// A quantifier over a list's elements; false if the list is missing.
     Each {
-        /// True when every element must do, or one.
+        /// True if every element must satisfy `body`, false if one is enough.
         all: bool,
         list: ExprId,
         kinds: KindSet,
@@ -79,43 +79,45 @@ pub enum NCond {
     },
 }
 
-/// The way a quantifier stands among others.
+/// How a quantifier depends on other quantifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Nest {
-    /// The number of quantifiers in the longest chain through it that depend on each other.
+    /// The number of quantifiers in the longest chain through this one that depend on each other.
     pub depth: u32,
-    /// The elements of those around it that it reads as the author wrote it.
+    /// The levels of the enclosing quantifiers whose elements the source text of this one reads.
     pub reads: Levels,
 }
 
-/// The levels of quantifiers, as bits; those from 63 on share the last, which is never taken away.
+/// A set of quantifier levels, as bits. Levels from 63 on share the last bit, which is never
+/// cleared.
 ///
-/// A part that reads an element is computed for each, and its work counts that often. The author's text says so, not what
-/// is left of it: where folding constants takes an element away, [`Nest`], [`NExpr::Cond`] and [`NExpr::If`] still name it.
+/// A node that reads an element is evaluated once per element, and its work counts accordingly. The
+/// source text determines the set, not the folded form: where constant folding removes the read of
+/// an element, [`Nest`], [`NExpr::Cond`] and [`NExpr::If`] still contain its level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Levels(u64);
 
 impl Levels {
-    /// No level.
+    /// The empty set.
     pub const NONE: Levels = Levels(0);
 
-    /// The level alone.
+    /// Returns the set of one level.
     pub fn of(level: u32) -> Levels {
         Levels(1 << level.min(63))
     }
 
-    /// True without any level.
+    /// True if the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The levels of both.
+    /// Returns the union of both sets.
     #[must_use]
     pub fn with(self, others: Levels) -> Levels {
         Levels(self.0 | others.0)
     }
 
-    /// The levels seen from outside the quantifier at this one.
+    /// Returns the set without the level of a quantifier, as seen from outside it.
     #[must_use]
     pub fn outside(self, level: u32) -> Levels {
         if level < 63 { Levels(self.0 & !Levels::of(level).0) } else { self }
@@ -126,15 +128,16 @@ impl Levels {
 pub enum Ask {
     /// The bool on the left is true.
     Truth,
-    /// A predicate of the table of operators. Of two that are each other's negation, only one is asked.
+    /// A predicate of the operator table. Of two operators that negate each other, only one is
+    /// used.
     Op(Op),
 }
 
-/// A predicate: true, false or unknown.
+/// A predicate, which is true, false or unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NPred {
     pub ask: Ask,
-    /// Under which modifiers; the quantity is never `None`, which is a negated `Any`.
+    /// The modifiers. The quantity is never `None`, which is expressed as a negated `Any`.
     pub mode: TestMode,
     pub left: ExprId,
     pub right: Option<ExprId>,
@@ -143,20 +146,20 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message, read at the slot's kinds.
+    /// A field of the message, read as the slot's kinds.
     Slot(SlotId),
-    /// The element of the quantifier at this level, the outermost being 0.
+    /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),
     Field(ExprId, Arc<str>),
     /// `list[i]`, `dict[key]`
     Index(ExprId, ExprId),
     List(Box<[ExprId]>),
-    /// Arithmetic, `??` (two operands) or a sign (one).
+    /// Arithmetic, `??` (two operands) or a sign (one operand).
     Op(Op, ExprId, Option<ExprId>),
     Read(ExprId, KindSet),
     Call(Function, Box<[ExprId]>),
     Extern(ExternId, Box<[ExprId]>),
-    /// For how many elements of the list the condition holds; missing without a list.
+    /// The number of elements for which the condition is true; missing if the list is missing.
     Count {
         list: ExprId,
         kinds: KindSet,
@@ -164,25 +167,27 @@ pub enum NExpr {
         level: u32,
         nest: Nest,
     },
-    /// `any` or `all` over a list's elements as a value, in one walk: asking whether it holds and whether it fails
-    /// would take two, and those in each of them two more. Missing without a list.
+    /// `any` or `all` over a list's elements as a value; missing if the list is missing. One
+    /// traversal computes both polarities. Two traversals per level would be exponential in the
+    /// nesting depth.
     Quantifier {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The conditions that the element satisfies the body, and that it fails it.
+        /// Two conditions on the element: the body is true, and the body is false.
         holds: CondId,
         fails: CondId,
         level: u32,
         nest: Nest,
     },
-    /// A condition as a value: true when `holds` does, false when `fails` does, else missing.
+    /// A condition as a value: true if `holds` is true, false if `fails` is true, otherwise
+    /// missing.
     Cond {
         holds: CondId,
         fails: CondId,
         reads: Levels,
     },
-    /// One value when the condition holds, the other when not.
+    /// `then` if the condition is true, otherwise `other`.
     If {
         cond: CondId,
         then: ExprId,
@@ -191,8 +196,8 @@ pub enum NExpr {
     },
 }
 
-/// A constant that can be compared and hashed for sharing. Floats are told apart by their bits and
-/// from equal integers, so that sharing never changes a value's kind.
+/// A constant that can be compared and hashed for sharing. Floats are compared by their bits and
+/// never equal integers, so that sharing does not change the kind of a value.
 #[derive(Clone, Debug)]
 pub struct NConst(pub Const);
 
@@ -200,7 +205,7 @@ impl PartialEq for NConst {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Const::Json(a), Const::Json(b)) => Arc::ptr_eq(a, b) || same(a, b),
-            // Times that are equal may differ in their offsets, which `hour` and `date` show.
+            // Equal times may have different offsets, which `hour` and `date` depend on.
             (Const::DateTime(a), Const::DateTime(b)) => a == b && a.offset() == b.offset(),
             (Const::Version(a), Const::Version(b)) => a == b,
             _ => false,
@@ -220,7 +225,7 @@ impl Hash for NConst {
     }
 }
 
-/// The bits of a float; `None` for an integer.
+/// Returns the bits of a float; `None` for an integer.
 fn float_bits(number: &Number) -> Option<u64> {
     number.is_f64().then(|| number.as_f64().map_or(0, f64::to_bits))
 }

@@ -1,5 +1,5 @@
-//! The declarations for the analysis of a message's text: `intent`, `entity` and `lexicon`
-//! statements with every name resolved, and the settings that belong to them.
+//! Declarations for the analysis of the message text: resolved `intent`, `entity` and `lexicon`
+//! statements, and their settings.
 
 use rulec_base::codec::impl_codec;
 use rulec_base::span::Span;
@@ -8,24 +8,25 @@ use std::sync::Arc;
 
 /// The lexicon that every program has.
 pub const URGENCY: &str = "urgency";
-/// The words of [`URGENCY`] where a program declares none, each of weight 1.
+/// The default words of [`URGENCY`], each of weight 1; used if the program declares no such
+/// lexicon.
 pub const URGENCY_WORDS: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
-/// The fields of `request` whatever is declared; each lexicon adds one of its name.
+/// The fields of `request` that every program has. Each lexicon adds a field with its name.
 pub const FIELDS: [&str; 6] = ["intent", "intent_score", "entities", "keywords", URGENCY, "context_score"];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     pub intents: Vec<Intent>,
     pub entities: Vec<Entity>,
-    /// The lexicons; the last is [`URGENCY`] if no other has that name.
+    /// The lexicons; the last is the default [`URGENCY`] unless the program declares one.
     pub lexicons: Vec<Lexicon>,
-    /// Words that are no keywords, beside the built-in ones.
+    /// Words that are never keywords, in addition to the built-in stop words.
     pub stop_words: Vec<Arc<str>>,
-    /// The least score of an intent, from 0 to 1.
+    /// The lowest accepted score of an intent, from 0 to 1.
     pub threshold: f64,
-    /// The least distance between the best intent and the second, from 0 to 1.
+    /// The lowest accepted difference between the best and the second-best score, from 0 to 1.
     pub margin: f64,
 }
 
@@ -43,7 +44,7 @@ impl Default for Analysis {
     }
 }
 
-/// Something a message may want.
+/// An intent: a purpose that a message may have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
     pub name: Arc<str>,
@@ -53,13 +54,14 @@ pub struct Intent {
     pub span: Span,
 }
 
-/// Something found in the text by a regular expression.
+/// An entity: a pattern in the text, found by regular expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     pub name: Arc<str>,
-    /// The expressions, known to compile; the first that matches counts.
+    /// The regular expressions, known to compile; the first one that matches is used.
     pub patterns: Vec<Arc<str>>,
-    /// Its fields: the expressions' named groups, [`MATCH`] for one that names none.
+    /// The fields: the named groups of the expressions, and [`MATCH`] for an expression without
+    /// any.
     pub fields: Vec<Arc<str>>,
     pub ignore_case: bool,
     pub span: Span,
@@ -72,28 +74,29 @@ pub struct Lexicon {
     pub entries: Vec<(Arc<str>, f64)>,
 }
 
-/// A function that the engine itself offers to conditions, over the message's text.
+/// A built-in function over the message text that conditions can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// The best intent: a record of [`INTENT`] (left out when none is clear enough), [`BEST`] and
-    /// [`SCORE`].
+    /// The best intent: a record with [`BEST`], [`SCORE`] and [`INTENT`]. [`INTENT`] is omitted if
+    /// no intent is clear enough.
     Intent,
-    /// An entity, by its place in [`Analysis::entities`]: a record of what its named groups matched.
+    /// A record of the texts that the named groups matched. The index is into
+    /// [`Analysis::entities`].
     Entity(usize),
     Keywords,
-    /// A lexicon's score, by its place in [`Analysis::lexicons`].
+    /// A lexicon's score. The index is into [`Analysis::lexicons`].
     Lexicon(usize),
 }
 
-/// The word that stands for the analysis.
+/// The keyword for the analysis.
 pub const REQUEST: &str = "request";
-/// The field with the name of the intent that is clear enough.
+/// The field with the name of the intent, if one is clear enough.
 pub const INTENT: &str = "intent";
 /// The field with the name of the intent that scores highest.
 pub const BEST: &str = "best";
 /// The field with the highest score.
 pub const SCORE: &str = "score";
-/// The field of an entity with all that was matched, where its expression names no group.
+/// The field of an entity with the whole match, for an expression without named groups.
 pub const MATCH: &str = "match";
 
 impl_codec!(struct Analysis { intents, entities, lexicons, stop_words, threshold, margin });

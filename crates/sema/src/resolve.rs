@@ -1,5 +1,5 @@
-//! Names: what each file declares, which of it each file may see, and in which order definitions
-//! that use each other are checked. Two declarations of one name are reported here.
+//! Name resolution: collects the names that each file declares, computes which names each file
+//! sees, orders definitions so that dependencies come first, and reports duplicate declarations.
 
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -8,7 +8,7 @@ use rulec_base::span::{FileId, Span, Spanned};
 use rulec_syntax::ast::{self, Expr, ExprKind, Ident, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
 
-/// The statement behind a definition's name.
+/// The statement that defines a name.
 #[derive(Clone, Copy, Debug)]
 pub enum Definition<'a> {
     Let { value: &'a Expr },
@@ -18,7 +18,7 @@ pub enum Definition<'a> {
 }
 
 impl Definition<'_> {
-    /// True when it is used without arguments.
+    /// True if the definition is used without arguments.
     pub fn is_value(&self) -> bool {
         matches!(self, Definition::Let { .. } | Definition::List { .. })
     }
@@ -39,7 +39,7 @@ pub struct Symbol<'a, T> {
     pub name: &'a Ident,
 }
 
-/// The names of one kind, in the order they were declared.
+/// The names of one kind, in declaration order.
 #[derive(Debug)]
 pub struct Names<'a, T> {
     symbols: Vec<Symbol<'a, T>>,
@@ -62,7 +62,7 @@ impl<'a, T> Names<'a, T> {
         self.symbols.push(Symbol { node, name });
     }
 
-    /// The symbol of that name, wherever it is declared.
+    /// Returns the symbol with this name, from any file.
     pub fn get(&self, name: &str) -> Option<&Symbol<'a, T>> {
         self.by_name.get(name).map(|index| &self.symbols[*index])
     }
@@ -91,7 +91,7 @@ pub fn duplicate(what: Message, name: &str, first: Span, second: Span) -> Diagno
         .help(message!("rename one of them or remove it"))
 }
 
-/// The finding for names that are defined by each other.
+/// Builds the diagnostic for names whose definitions form a cycle.
 pub fn circle(members: &[&Ident]) -> Diagnostic {
     let chain: Vec<&str> = members.iter().chain(members.first()).map(|name| name.node.as_str()).collect();
     let message = message!("`{}` is defined by itself", members[0].node);
@@ -100,7 +100,7 @@ pub fn circle(members: &[&Ident]) -> Diagnostic {
         .help(message!("the chain is {}; break it", chain.join(" → ")))
 }
 
-/// The finding for a name that the language has taken.
+/// Builds the diagnostic for a declaration of a built-in name.
 fn built_in(name: &Ident, what: Message) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, name.span, message!("`{}` is a built-in {what}", name.node))
         .here(message!("declared again"))
@@ -141,7 +141,8 @@ pub struct Symbols<'a> {
 impl<'a> Symbols<'a> {
     pub fn collect(loaded: &'a Loaded, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
         let mut symbols = Symbols::default();
-        // An imported file stands before its importers, so what it sees is known by then.
+        // Imported files come before their importers, so the files that an import sees are known
+        // here.
         for unit in &loaded.units {
             let mut visible = HashSet::from([unit.file]);
             for import in &unit.imports {
@@ -210,18 +211,20 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// True when `file` sees what is declared at `place`: its own names and those of its imports.
+    /// True if `file` sees declarations at `place`, which is in the file itself or in one of its
+    /// direct and indirect imports.
     pub fn sees(&self, file: FileId, place: Span) -> bool {
         self.visible.get(&file).is_none_or(|visible| visible.contains(&place.file))
     }
 
-    /// The files whose names a file sees: its own, and those of its imports.
+    /// Returns the files whose declarations a file sees: the file itself and its direct and
+    /// indirect imports.
     pub fn seen_by(&self, file: FileId) -> HashSet<FileId> {
         self.visible.get(&file).cloned().unwrap_or_default()
     }
 
-    /// True when a statement that could not be read would have declared the name: its uses are then no
-    /// faults of their own.
+    /// True if a statement with a syntax error would have declared this name. Uses of the name are
+    /// then not reported.
     pub fn is_broken(&self, name: &str) -> bool {
         self.broken.contains(name)
     }
@@ -230,8 +233,8 @@ impl<'a> Symbols<'a> {
         self.definitions.get(name).filter(|symbol| self.sees(file, symbol.name.span))
     }
 
-    /// The `let`s and `def`s in an order in which each stands behind those it uses. Circles are
-    /// reported; their members are left out.
+    /// Returns the definitions in dependency order: each comes after the definitions that it uses.
+    /// Cycles are reported, and their members are left out.
     pub fn definition_order(&self, diagnostics: &mut Vec<Diagnostic>) -> Vec<&Symbol<'a, Definition<'a>>> {
         let uses = |symbol: &Symbol<'a, Definition<'a>>| -> Vec<usize> {
             let (expr, params): (_, &[ast::Field]) = match symbol.node {
@@ -255,12 +258,13 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// The names an expression mentions, without recursion deeper than the expression (at most 128).
+/// Collects the names that an expression mentions. The recursion is as deep as the expression, at
+/// most 128.
 pub fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
     match &expr.kind {
         ExprKind::Literal(_) => {}
         ExprKind::Name(name) => names.push(name),
-        // `request.context_score` is the definition of that name.
+        // `request.context_score` refers to the definition `context_score`.
         ExprKind::Field(base, name) if name.node == "context_score" => {
             names.push(&name.node);
             names_in(base, names);
@@ -291,8 +295,9 @@ pub fn names_in<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
     }
 }
 
-/// Sorts the nodes of a graph so that each stands behind those it points to; the circles found on
-/// the way come second and their members are left out. Iterative, since chains may be long.
+/// Sorts the nodes of a graph topologically: each node comes after the nodes that it points to.
+/// Also returns the cycles found, whose members are left out. Iterative, because chains may be
+/// long.
 pub fn sorted(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

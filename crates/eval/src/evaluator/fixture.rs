@@ -1,5 +1,5 @@
-//! Typed programs built by hand for the tests of evaluation and explanation. Each part carries the
-//! text an author would have written, so that traces can quote it.
+//! Builders of typed programs for the tests of evaluation and explanation. Each node has the source
+//! text that an author would write, so that traces can quote it.
 
 use crate::decision::Choice;
 use crate::evaluator::Evaluator;
@@ -13,7 +13,7 @@ use rulec_sema::hir::*;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// A program under construction, with its text.
+/// A program under construction, with its source text.
 #[derive(Default)]
 pub struct Fixture {
     pub program: Program,
@@ -22,7 +22,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A program with the table `routes`.
+    /// Returns a program with the table `routes`.
     pub fn new() -> Fixture {
         let mut fixture = Fixture::default();
         fixture.table(ROUTES);
@@ -52,7 +52,7 @@ impl Fixture {
         self.expr(path, ExprKind::Slot(SlotId(id as u32)), Ty::plain(kinds))
     }
 
-    /// An argument of a handler.
+    /// Builds an argument of a handler.
     pub fn arg(&mut self, name: &str, value: Expr, optional: bool) -> Argument {
         self.program.values.push(value);
         let value = ValueId(self.program.values.len() as u32 - 1);
@@ -108,7 +108,7 @@ impl Fixture {
         self.test_with(op, None, false, left, Some(right))
     }
 
-    /// `path op literal`, the path read at the literal's kinds.
+    /// Builds `path op literal`, where the path is read as the literal's kind.
     pub fn field(&mut self, path: &str, op: Op, json: Json) -> Cond {
         let kinds = match &json {
             Json::Number(_) => KindSet::NUMBER,
@@ -119,7 +119,7 @@ impl Fixture {
         self.test(op, left, right)
     }
 
-    /// A bool field as a condition.
+    /// Builds a bool field as a condition.
     pub fn flag(&mut self, path: &str) -> Cond {
         let left = self.slot(path, KindSet::BOOL);
         let predicate =
@@ -193,7 +193,7 @@ impl Fixture {
         Outcome::Handler { name: name.into(), args: Vec::new(), metadata: Arc::new(Map::new()) }
     }
 
-    /// Adds a route, tried behind the ones there.
+    /// Adds a route after the existing ones of the table.
     pub fn route(&mut self, table: TableId, name: &str, condition: Cond, outcome: Outcome) -> RuleId {
         let id = RuleId(self.program.rules.len() as u32);
         let span = self.span(name);
@@ -227,7 +227,7 @@ impl Fixture {
         self.program.input = Some(fields.into_iter().map(field).collect());
     }
 
-    /// The choice of the table `routes`.
+    /// Decides by the table `routes`.
     pub fn decide(&self, message: &Json) -> Choice {
         self.decide_with(message, &[])
     }

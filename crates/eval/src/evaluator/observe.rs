@@ -1,36 +1,38 @@
-//! The steps of an evaluation, as the reference evaluator reports them. Whoever wants to show how a
-//! decision came about listens, and evaluates nothing a second time.
+//! The steps of an evaluation, which the reference evaluator reports to an observer. Explanations
+//! and coverage use the reports, without a second evaluation.
 
 use super::Evaluator;
 use crate::decision::Chosen;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 
-/// A step of an evaluation. What is evaluated on the way lies between its beginning and its end.
+/// A step of an evaluation. Steps nest: inner steps are reported between the start and end of the
+/// outer one.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
     /// The search of a table.
     Table(TableId),
-    /// A jump to a table that was searched before: it chooses nothing.
+    /// A `goto` to a table that was already searched, which chooses nothing.
     SearchedBefore(TableId),
-    /// A rule that is tried: its condition, and the table it jumps to when it holds.
+    /// A rule that is tried: its condition, and the search of its `goto` target if the condition is
+    /// true.
     Rule(RuleId),
     /// The default of a table.
     Default(TableId),
-    /// A condition.
+    /// The evaluation of a condition.
     Cond(&'a Cond),
-    /// The test that a condition of a branch can be used.
+    /// The test whether a condition of a branch is usable.
     Guard(&'a Guarded),
-    /// A value that a condition, a `let` or an argument is made of.
+    /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),
-    /// An element of a quantifier or `count`, as it stands in the list.
+    /// The evaluation of a quantifier's or `count`'s condition for one element.
     Element(&'a Var, Value<'a>),
 }
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Reached<'a> {
-    /// The statement that the search of a table, a rule or a default leads to.
+    /// The statement that a table, rule or default chose; `None` if it chose nothing.
     Chosen(Option<Chosen>),
     /// The truth of a condition.
     Truth(Tri),
@@ -38,31 +40,32 @@ pub enum Reached<'a> {
     Value(Value<'a>),
 }
 
-/// A listener, told of each step. It may ask the evaluator for more, which is reported as well.
+/// An observer of evaluation steps. An observer may call the evaluator, which then reports further
+/// steps.
 pub trait Observer<'a>: Sized {
-    /// A step begins.
+    /// Called when a step starts.
     fn enter(eval: &mut Evaluator<'a, Self>, step: Step<'a>) {
         let _ = (eval, step);
     }
 
-    /// A step ends with a result.
+    /// Called when a step ends with a result.
     fn leave(eval: &mut Evaluator<'a, Self>, step: Step<'a>, reached: Reached<'a>) {
         let _ = (eval, step, reached);
     }
 
-    /// True when a `let` whose result is known is to be evaluated once more, for its steps to be seen.
+    /// Whether to re-evaluate a `let` whose result is cached, so that its steps are reported.
     fn repeats_let(&self) -> bool {
         false
     }
 
-    /// True when what is computed once for all elements of a list is to be evaluated for each, for its
-    /// steps to be seen.
+    /// Whether to re-evaluate loop-invariant parts for each element, so that their steps are
+    /// reported.
     fn repeats_parts(&self) -> bool {
         false
     }
 }
 
-/// Nobody listens.
+/// No observer.
 impl Observer<'_> for () {}
 
 impl From<Option<Chosen>> for Reached<'_> {

@@ -1,15 +1,15 @@
-//! Host functions are called after everything cheaper has been asked: the one place where the
-//! reference leaves the author's order. It changes no decision, only whether a call is made.
+//! Delays host function calls until all cheaper operands are evaluated, the only deviation from
+//! source order. The delay affects whether a call is made, but never the decision.
 
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
 use smallvec::SmallVec;
 
-/// The parts of a program that call host functions.
+/// Which parts of a program call host functions.
 #[derive(Debug)]
 pub struct HostUse {
-    /// True when the program declares any.
+    /// Whether the program declares any host function.
     declared: bool,
-    /// True for each `let` that calls one; `None` until it is asked for.
+    /// Whether each `let` calls a host function; `None` if not computed yet.
     lets: Vec<Option<bool>>,
 }
 
@@ -18,14 +18,14 @@ impl HostUse {
         HostUse { declared: !program.externs.is_empty(), lets: vec![None; program.lets.len()] }
     }
 
-    /// True when evaluating the part may call a host function.
+    /// True if the evaluation of the node may call a host function.
     fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
         match part {
             Part::Let(id) => {
                 if let Some(known) = self.lets[id.index()] {
                     return known;
                 }
-                // Set first, so that even a cycle (which the checker refuses) comes to an end.
+                // Set first, so that even a cycle (which the checker rejects) terminates.
                 self.lets[id.index()] = Some(false);
                 let calls = self.calls_host(program.let_body(id).part(), program);
                 self.lets[id.index()] = Some(calls);
@@ -36,8 +36,8 @@ impl HostUse {
         }
     }
 
-    /// The operands of an `and` or `or` in the order they are evaluated: the author's, but those that
-    /// call host functions last.
+    /// Returns the operands of an `and` or `or` in evaluation order: source order, but operands
+    /// that call host functions come last.
     pub fn ordered<'a>(&mut self, cond: &'a Cond, program: &Program) -> Operands<'a> {
         let mut operands = operands(cond);
         if self.declared {
@@ -47,11 +47,10 @@ impl HostUse {
     }
 }
 
-/// The operands of an `and` or `or`, in the author's order.
+/// The operands of an `and` or `or`, in source order.
 pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 
-/// The operands of an `and` or `or`; those of an `and` in an `and`, or an `or` in an `or`, stand in
-/// one row with the others.
+/// Returns the operands of an `and` or `or`. Nested conditions of the same kind are flattened.
 pub fn operands(cond: &Cond) -> Operands<'_> {
     fn flatten<'a>(cond: &'a Cond, row: &mut Operands<'a>) {
         let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else { return };

@@ -1,4 +1,4 @@
-//! The walk through tables: rules in the order they are tried, jumps, defaults.
+//! The search through tables: rules in evaluation order, `goto`s, defaults.
 
 use super::Evaluator;
 use super::observe::{Observer, Step};
@@ -7,17 +7,17 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId};
 use smallvec::SmallVec;
 
-/// The state of a walk.
+/// The state of a search.
 struct Walk {
-    /// The rules whose jumps were taken.
+    /// The rules whose `goto` was taken.
     path: SmallVec<[RuleId; 4]>,
-    /// True for each table that was searched: jumps are acyclic and a table that chose something
-    /// ends the walk, so a second visit cannot choose anything.
+    /// Whether each table was searched. A second visit cannot choose anything: `goto`s are acyclic,
+    /// and a table that chose a statement ends the search.
     searched: Vec<bool>,
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Decides by a table: the first route that holds, else the default.
+    /// Decides by a table: the first rule whose condition is true, otherwise the default.
     pub fn decide(&mut self, entry: TableId) -> Choice {
         let mut walk = Walk { path: SmallVec::new(), searched: vec![false; self.program.tables.len()] };
         match self.search(entry, &mut walk) {
@@ -58,30 +58,30 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         chosen
     }
 
-    /// The enabled rules of a table, in the order they are tried.
+    /// Returns the enabled rules of a table, in evaluation order.
     fn rules(&self, id: TableId) -> impl Iterator<Item = (RuleId, &'a Rule)> + use<'a, O> {
         let program = self.program;
         let order = program.tables[id.index()].order.iter();
         order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.disabled)
     }
 
-    /// Every enabled route of the table whose condition holds, in the order they are tried. A jump
-    /// counts by its own condition; its table is not searched.
+    /// Returns every enabled rule of the table whose condition is true, in evaluation order. A
+    /// `goto` is included by its own condition; its target is not searched.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         let rules = self.rules(entry);
         rules.filter(|(_, rule)| self.cond(&rule.condition).holds()).map(|(id, _)| id).collect()
     }
 
-    /// The statements a decision may still choose, given what is known of the message: routes that
-    /// hold or whose condition is unknown, up to the first that surely holds. A jump counts as all that
-    /// its table may choose.
+    /// Returns the statements that a decision may choose if the message is known only partly: the
+    /// rules that are true or unknown, up to the first rule that is certainly true. A `goto` is
+    /// replaced by the statements that its target may choose.
     pub fn possible(&mut self, entry: TableId) -> Vec<Chosen> {
         let mut found = Vec::new();
         self.reachable(entry, &mut vec![false; self.program.tables.len()], &mut found);
         found
     }
 
-    /// Collects what a table may choose; true when it surely chooses something of that.
+    /// Collects the statements that a table may choose; returns true if it certainly chooses one.
     fn reachable(&mut self, id: TableId, seen: &mut [bool], found: &mut Vec<Chosen>) -> bool {
         if std::mem::replace(&mut seen[id.index()], true) {
             return false;

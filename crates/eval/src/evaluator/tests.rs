@@ -1,4 +1,4 @@
-//! Evaluation as the language page describes it, row by row.
+//! Tests of the evaluator against the language page, row by row.
 
 use super::Evaluator;
 use super::fixture::Fixture;
@@ -41,7 +41,7 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     }
 }
 
-/// Fields a and b as bools: true, false, or (as text) unknown.
+/// Builds a message with the fields a and b as bools: true, false, or unknown (given as text).
 fn two(a: Tri, b: Tri) -> Json {
     let field = |tri| match tri {
         True => json!(true),
@@ -135,7 +135,7 @@ fn ranges_are_two_comparisons() {
     check(range(false, false), &[(x(2), False), (x(3), True), (x(10), False)]);
     check(range(false, true), &[(x(10), True), (x(11), False)]);
     check(range(true, true), &[(x(10), False), (x(11), True)]);
-    // Below the start it is false whatever the end is.
+    // Below the start the test is false, even if the end is missing.
     check(
         range(false, true),
         &[(json!({ "x": 2 }), False), (json!({ "x": 4 }), Unknown), (json!({}), Unknown)],
@@ -225,7 +225,7 @@ fn quantities_of_text_operators() {
     check(with(Quantity::Any, false), &[(text("xa"), True), (text("x"), False), (json!({}), Unknown)]);
     check(with(Quantity::All, false), &[(text("xa"), False), (text("ab"), True)]);
     check(with(Quantity::None, false), &[(text("xa"), False), (text("x"), True), (json!({}), Unknown)]);
-    // `not contains any L` is `not (contains any L)`.
+    // `not contains any L` means `not (contains any L)`.
     check(with(Quantity::Any, true), &[(text("xa"), False), (text("x"), True), (json!({}), Unknown)]);
 }
 
@@ -296,7 +296,7 @@ fn a_let_may_be_a_condition_or_a_value() {
     let used = f.use_let(id);
     assert_eq!(truth(&f, &used, &json!({ "x": 4 })), True);
     assert_eq!(truth(&f, &used, &json!({})), Unknown);
-    // A chain that doubles at every step takes no time.
+    // A chain of `let`s that doubles at every step must not take exponential time.
     let mut last = id;
     for step in 0..60 {
         let (a, b) = (f.use_let(last), f.use_let(last));
@@ -307,7 +307,7 @@ fn a_let_may_be_a_condition_or_a_value() {
     assert_eq!(truth(&f, &used, &json!({ "x": 4 })), True);
 }
 
-/// A routes table with a jump into `inner`, followed by `late`.
+/// Builds a `routes` table with a `goto` to `inner`, followed by `late`.
 fn with_jump() -> (Fixture, [RuleId; 3], TableId) {
     let mut f = Fixture::new();
     let inner = f.table("inner");

@@ -1,6 +1,6 @@
-//! The readable tree. First the answer, then the message as far as it was read, then each route in
-//! the order tried; under a route what was asked, and beside each question the values it was asked
-//! of, in one column.
+//! Renders an explanation as a tree: first the decision, then the message fields that were read,
+//! then each route in evaluation order. Under a route are its conditions; the values that each
+//! condition tested are aligned in a column on the right.
 
 use super::show::{operand, plain, thousands, value};
 use super::{Explanation, IntentTrace, headline_target};
@@ -12,16 +12,17 @@ use rulec_sema::hir::TableKind;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// The way an explanation is printed.
+/// Options for rendering an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions {
-    /// True when to colour it for a terminal.
+    /// Whether to use terminal colours.
     pub color: bool,
-    /// The columns to fit into.
+    /// The width of the output in columns.
     pub width: usize,
-    /// The number of routes of a table that are shown although they did not lead to the choice; the rest are counted.
+    /// The greatest number of routes per table that are shown although they did not lead to the
+    /// choice. The others are only counted.
     pub max_routes: usize,
-    /// The language of what is not the author's own.
+    /// The language of generated texts.
     pub language: Language,
 }
 
@@ -31,23 +32,23 @@ impl Default for RenderOptions {
     }
 }
 
-/// The columns of the titles of the head, with the gap behind them.
+/// The width of the titles in the head, with the gap after them.
 const TITLE: usize = 10;
 
-/// The widest text beside which notes are still lined up.
+/// The widest text whose notes are still aligned with the column.
 const WIDEST: usize = 52;
 
-/// A line before it is laid out.
+/// A line before layout.
 struct Line {
     depth: usize,
     mark: Option<Mark>,
     text: String,
     strong: bool,
-    /// The text behind it, dimmed.
+    /// The dimmed text after the main text.
     aside: String,
-    /// The notes in the column on the right.
+    /// The notes in the right column.
     notes: Vec<String>,
-    /// True when the notes say why something is unknown.
+    /// Whether the notes explain why a result is unknown.
     warn: bool,
 }
 
@@ -80,7 +81,7 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
     let mut steps: Vec<String> = Vec::new();
     for table in &explanation.tables {
         if *table != rulec_sema::hir::ROUTES {
-            // Only tables of routes are jumped to: the entry alone may be anything else.
+            // A `goto` leads only to tables of routes; only the entry may be of another kind.
             let kind = if steps.is_empty() { explanation.trace.kind } else { TableKind::Routes };
             steps.push(match kind {
                 TableKind::Routes | TableKind::Requirements => tell(&message!("table {table}")),
@@ -203,7 +204,7 @@ impl Tree {
         }
     }
 
-    /// The intent flows, asked behind the patterns.
+    /// Adds the scores of the intent flows, which are evaluated after the keyword patterns.
     fn intents(&mut self, asked: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = asked;
         let text = message!("intent flows, by their scores (threshold {threshold}, margin {margin})");
@@ -235,7 +236,7 @@ impl Tree {
         line.aside = aside;
         if route.chosen || route.result == Mark::True {
             let gap = if line.aside.is_empty() { "" } else { " " };
-            // A branch is its own answer.
+            // The id of a branch is the route's name, so there is no target to show.
             if !route.to.is_empty() {
                 let _ = write!(line.aside, "{gap}→ {}", on_one_line(&route.to));
             }
@@ -257,7 +258,7 @@ impl Tree {
         }
     }
 
-    /// A condition under its heading: the operands of an `and` stand there directly.
+    /// Adds a condition under its heading; the operands of a top-level `and` are added directly.
     fn body(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
@@ -304,7 +305,7 @@ impl Tree {
                     [child] if child.kind == NodeKind::Test => Some(child),
                     _ => None,
                 };
-                // The text of an exception is that of its condition.
+                // The source text of an exception does not include `unless`.
                 let title = match (node.kind, simple) {
                     (NodeKind::Unless, None) => "unless".to_owned(),
                     (NodeKind::Unless, Some(_)) => format!("unless {text}"),
@@ -336,7 +337,7 @@ impl Tree {
         }
     }
 
-    /// The elements behind each `count`.
+    /// Adds the elements of each `count`.
     fn counted(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
             self.elements(elements, depth);
@@ -369,12 +370,13 @@ impl Tree {
     }
 }
 
-/// The reasons of a condition's own, in sentences.
+/// Returns the sentences that explain why this node is unknown.
 fn sentences(node: &TraceNode, language: Language) -> impl Iterator<Item = String> {
     node.because.iter().map(move |sentence| plain(&sentence.told_in(language), 200))
 }
 
-/// The values beside a question; why it is unknown, instead of the values that are missing.
+/// Adds the values of a test to its line. If the test is unknown, the reason replaces missing
+/// values.
 fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>, language: Language) {
     let wanted = |operand: &&Operand| Some(operand.text.as_str()) != known && operand.text != node.text;
     line.warn = !node.because.is_empty();
@@ -389,7 +391,7 @@ fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>, language: La
     }
 }
 
-/// The reasons of a condition's being unknown, in the order they were met.
+/// Collects the reasons why a condition is unknown, in evaluation order.
 fn reasons_of(node: &TraceNode, language: Language, reasons: &mut Vec<String>) {
     if node.result != Mark::Unknown {
         return;
@@ -401,7 +403,7 @@ fn reasons_of(node: &TraceNode, language: Language, reasons: &mut Vec<String>) {
     }
 }
 
-/// A number of routes, or of what the table has in their place.
+/// Formats a number of rules with the noun for the table's kind.
 fn count(kind: TableKind, count: usize) -> Message {
     let (number, one) = (thousands(count), count == 1);
     match kind {
@@ -416,7 +418,7 @@ fn count(kind: TableKind, count: usize) -> Message {
     }
 }
 
-/// Lines up the notes in one column; those that do not fit go below.
+/// Aligns the notes in one column; notes that do not fit go on lines below.
 fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
     let paint = Paint(options.color);
     let left_width = |line: &Line| {
@@ -438,8 +440,7 @@ fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
             let _ = write!(out, "  {}", paint.dim(&line.aside));
         }
         let left = left_width(line);
-        // Notes are packed into rows: the first one beside the text when it fits there, the others
-        // below it.
+        // Notes are packed into rows: the first row after the text if it fits, the others below.
         let beside = column.max(left + 2);
         let below = (3 * line.depth + 6).min(column);
         let mut rows: Vec<String> = Vec::new();
@@ -467,7 +468,7 @@ fn lay_out(lines: &[Line], options: &RenderOptions, out: &mut String) {
     }
 }
 
-/// Colours, or none.
+/// Terminal colours, if enabled.
 #[derive(Clone, Copy)]
 struct Paint(bool);
 

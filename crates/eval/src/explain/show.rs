@@ -1,5 +1,5 @@
-//! Values and texts as they are printed: short, on one line, and harmless to a terminal whatever the
-//! message holds.
+//! Formats values and texts for a terminal: short, on one line, and with control characters
+//! escaped.
 
 use crate::trace::Operand;
 use rulec_base::diag::{Language, Message};
@@ -8,12 +8,12 @@ use rulec_base::text::printable::{escape, is_invisible, steers};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
-/// The longest text printed of a value, in characters.
+/// The greatest length of a printed text, in characters.
 const TEXT_LIMIT: usize = 60;
-/// The most elements or keys printed of a value.
+/// The greatest number of printed elements or keys.
 const ITEM_LIMIT: usize = 5;
 
-/// `ctx.n = 3`, `ctx.n is missing`
+/// Formats an operand: `ctx.n = 3`, `ctx.n is missing`.
 pub(super) fn operand(operand: &Operand, language: Language) -> String {
     let name = plain(&operand.text, 50);
     match &operand.value {
@@ -32,7 +32,7 @@ pub(super) fn value(json: &Json, language: Language) -> String {
     shown.text
 }
 
-/// A value as it is printed, in a language.
+/// A printed value, in a language.
 struct Shown {
     text: String,
     language: Language,
@@ -92,8 +92,7 @@ impl Shown {
     }
 }
 
-/// The text with what could steer a terminal, and what has no shape, made visible, cut to
-/// this many characters.
+/// Escapes control and invisible characters in a text, and truncates it to `limit` characters.
 pub(super) fn plain(text: &str, limit: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(limit * 4));
     for (position, c) in text.chars().enumerate() {
@@ -110,7 +109,7 @@ pub(super) fn plain(text: &str, limit: usize) -> String {
     shown
 }
 
-/// `1,234`
+/// Formats a number with thousands separators: `1,234`.
 pub(super) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut shown = String::new();

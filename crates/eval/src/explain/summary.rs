@@ -1,5 +1,5 @@
-//! An explanation in a sentence: what was chosen, the conditions that did it, and the routes that came near. The tree has
-//! the rest.
+//! The summary of an explanation in a sentence: the chosen statement, the conditions that decided,
+//! and the near misses. The rendered tree has the details.
 
 use super::show::{operand, plain};
 use super::{Explanation, headline_target};
@@ -10,10 +10,10 @@ use rulec_base::text::on_one_line;
 use rulec_sema::hir::{ROUTES, TableKind};
 use std::borrow::Cow;
 
-/// The conditions of one route, and the near misses, that are told.
+/// The greatest number of conditions per route, and of near misses, in a summary.
 const TOLD: usize = 3;
 
-/// The sentence, and a line for each near miss.
+/// Returns the sentence, and a line for each near miss.
 pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     let mut lines = vec![chosen(explanation, language)];
     for name in &explanation.missing_args {
@@ -29,7 +29,7 @@ pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
     let mut missed = Vec::new();
     misses(&explanation.trace, &mut missed);
     let near = missed.iter().any(|miss| miss.near);
-    // Where no route holds, those that were tried are told though nothing of them does.
+    // If no route is true, the tried routes are listed even without a true part.
     let by_default =
         explanation.trace.routes.iter().all(|route| !route.chosen) && explanation.intents.is_none();
     missed.retain(|miss| if near { miss.near } else { by_default });
@@ -92,7 +92,7 @@ fn chosen(explanation: &Explanation, language: Language) -> Message {
     }
 }
 
-/// The routes that led to the choice, outermost first.
+/// Returns the routes that led to the choice, outermost first.
 fn taken(table: &TableTrace) -> Vec<&RouteTrace> {
     let chosen = table.routes.iter().find(|route| route.chosen);
     let inner = chosen.and_then(|route| route.table.as_deref());
@@ -101,15 +101,15 @@ fn taken(table: &TableTrace) -> Vec<&RouteTrace> {
     chosen.into_iter().chain(inner.or(default).into_iter().flat_map(taken)).collect()
 }
 
-/// A route that did not hold, with what kept it from that.
+/// A route that was not chosen, with the conditions that failed.
 struct Miss<'a> {
     route: &'a RouteTrace,
     failed: Vec<&'a TraceNode>,
-    /// True when something of it held, or was missing.
+    /// Whether a part of the condition was true, or the condition was unknown.
     near: bool,
 }
 
-/// The routes that were tried and did not hold.
+/// Collects the routes that were tried and whose condition was not true.
 fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
     for route in &table.routes {
         if let Some(inner) = &route.table {
@@ -131,7 +131,8 @@ fn misses<'a>(table: &'a TableTrace, found: &mut Vec<Miss<'a>>) {
     }
 }
 
-/// The tests that came out so, or were unknown where they should have held; names of `let`s stand for what they mean.
+/// Collects the parts of a condition with the wanted result; unknown parts count as failed. A `let`
+/// counts as a whole.
 fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>) {
     let is_wanted = match wanted {
         Mark::True => node.result == Mark::True,
@@ -153,7 +154,7 @@ fn reasons<'a>(node: &'a TraceNode, wanted: Mark, found: &mut Vec<&'a TraceNode>
     }
 }
 
-/// The author's text of a test; that of an exception is what it excepts.
+/// Returns the source text of a test, with `unless` before an exception.
 fn text(node: &TraceNode) -> String {
     let text = plain(&node.text, 72);
     if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
@@ -181,12 +182,12 @@ fn failure(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// The first reason why a node, or a part of it, is unknown.
+/// Returns the first reason why a node, or a part of it, is unknown.
 fn because(node: &TraceNode) -> Option<&Message> {
     node.because.first().or_else(|| node.children.iter().find_map(because))
 }
 
-/// The values that a test was asked of.
+/// Formats the values that a test used.
 fn values(node: &TraceNode, language: Language) -> String {
     let own = node.operands.iter().chain(match node.children.as_slice() {
         [child] => child.operands.iter(),

@@ -1,4 +1,4 @@
-//! The look of an explanation, and its JSON.
+//! Tests of rendered explanations and of their JSON.
 
 use super::{RenderOptions, explain};
 use crate::evaluator::Evaluator;
@@ -11,7 +11,7 @@ use rulec_sema::hir::*;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// The language page's help desk, in short.
+/// Builds a shortened version of the language page's help desk example.
 fn help_desk() -> Fixture {
     let mut f = Fixture::new();
     let billing = f.table("billing");

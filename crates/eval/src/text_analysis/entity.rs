@@ -10,15 +10,16 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Makes an entity ready. Its expressions are known to compile; one that does not finds nothing.
+    /// Prepares an entity, whose expressions are known to compile. An invalid expression would find
+    /// nothing.
     pub fn new(entity: &Entity) -> Finder {
         let known = |pattern| LazyRegex::known(pattern, entity.ignore_case);
         Finder { patterns: entity.patterns.iter().map(known).collect() }
     }
 
-    /// Returns what the named groups of the first expression that matches hold at its first match; the whole
-    /// match under [`MATCH`] for an expression without such groups. A group that took no part is left
-    /// out. `None` when no expression matches.
+    /// Returns the named groups of the first match of the first expression that matches. An
+    /// expression without named groups returns the whole match as [`MATCH`]. Groups that did not
+    /// match are omitted. `None` if no expression matches.
     pub fn find(&self, text: &str) -> Option<Map<String, Json>> {
         let mut patterns = self.patterns.iter().filter_map(LazyRegex::compiled);
         let (pattern, captures) = patterns.find_map(|pattern| Some((pattern, pattern.captures(text)?)))?;
@@ -61,7 +62,7 @@ mod tests {
         check(&[order], true, "my ORDER 7", json!({"id": "7"}));
         check(&[r"[\w.]+@[\w.]+"], false, "to a@b.c or d@e.f", json!({"match": "a@b.c"}));
         check(&["(a)(b)"], false, "ab", json!({"match": "ab"}));
-        // The order of the expressions counts, not that of the matches.
+        // The order of the expressions decides, not the order of the matches.
         check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "#1 是订单2", json!({"id": "2"}));
         check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "see #1", json!({"id": "1"}));
         check(&[], false, "x", json!(null));

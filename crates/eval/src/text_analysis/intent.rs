@@ -1,4 +1,5 @@
-//! The intent of a text, by the built-in classifier, trained on what the rules declare.
+//! The intent of a text, found by the built-in classifier, which is trained on the declared
+//! intents.
 
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_nlu::{self, Classifier, Options, TrainError};
@@ -6,7 +7,8 @@ use rulec_sema::request::{Analysis, BEST, INTENT, SCORE};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// Trains the classifier. Fails for an intent with nothing to learn from, or more examples than it takes.
+/// Trains the classifier. Returns an error if an intent has nothing to learn from, or if there are
+/// more examples than the classifier accepts.
 pub fn train(analysis: &Analysis) -> Result<Classifier, Diagnostic> {
     let texts = |texts: &[Arc<str>]| texts.iter().map(|text| text.to_string()).collect();
     let intents: Vec<rulec_nlu::Intent> = analysis
@@ -36,7 +38,7 @@ fn refused(analysis: &Analysis, error: &TrainError) -> Diagnostic {
     }
 }
 
-/// The answer about a text as a record; what there is not is left out.
+/// Classifies a text; returns a record in which absent results are omitted.
 pub fn classify(classifier: &Classifier, text: &str) -> Json {
     let verdict = classifier.classify(text);
     let best = verdict.ranked().first().filter(|best| best.score > 0.0);

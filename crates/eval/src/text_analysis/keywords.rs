@@ -1,9 +1,9 @@
-//! The keywords of a text: its words in order, each once, without stop words.
+//! The keywords of a text: its words in order, without repetitions and stop words.
 //!
-//! A word is a run of word characters, apostrophes inside included. Korean is parted by its spaces.
-//! Chinese and Japanese are written without spaces: with the feature `chinese` such runs are
-//! segmented by jieba's dictionary; without it they are parted at function characters (的, 了, 我 …)
-//! and each piece gives its pairs of neighbouring characters, as search indexes do.
+//! A word is a run of word characters, with apostrophes inside. Korean is split at spaces. Chinese
+//! and Japanese are written without spaces. With the feature `chinese`, such runs are segmented by
+//! jieba's dictionary. Without it they are split at function characters (的, 了, 我 …), and each piece
+//! gives its pairs of adjacent characters, as in search indexes.
 
 use super::MODE;
 use super::stop_words;
@@ -17,13 +17,13 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// With the author's stop words beside the built-in ones.
+    /// Prepares the built-in stop words and the author's.
     pub fn new(more: &[Arc<str>]) -> Keywords {
         let more = more.iter().map(|word| MODE.prepare(word.trim()).into());
         Keywords { stop_words: stop_words::words().map(Box::from).chain(more).collect() }
     }
 
-    /// The keywords of a text, without case and in NFKC.
+    /// Returns the keywords of a text, case-folded and in NFKC form.
     pub fn of(&self, text: &str) -> Vec<String> {
         let text = MODE.prepare(text).replace('’', "'");
         let mut found = Vec::new();
@@ -45,13 +45,13 @@ impl Keywords {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Run {
-    /// A word between others.
+    /// A single word.
     Word,
-    /// A run of a script that does not part its words.
+    /// A run of a script that has no spaces between words.
     Unspaced,
 }
 
-/// The kind of run that a character belongs to; `None` for what parts runs.
+/// Returns the kind of run that a character belongs to; `None` for separators.
 fn kind(c: char) -> Option<Run> {
     match c {
         c if is_word_char(c) || is_hangul(c) => Some(Run::Word),
@@ -60,7 +60,8 @@ fn kind(c: char) -> Option<Run> {
     }
 }
 
-/// Korean parts its words, though `word` of the language leaves it out (particles follow the noun).
+/// True for a Korean character. Korean separates words by spaces, so `Word` is the right kind. The
+/// `word` modifier of the language excludes Korean, because particles follow the noun.
 fn is_hangul(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}')
 }
@@ -72,7 +73,7 @@ fn runs(text: &str) -> Vec<(Run, &str)> {
     while let Some((at, c)) = chars.next() {
         let next_is_word = chars.peek().is_some_and(|(_, next)| kind(*next) == Some(Run::Word));
         let found = match (c, open) {
-            // don't
+            // An apostrophe inside a word, as in "don't".
             ('\'', Some((Run::Word, _))) if next_is_word => Some(Run::Word),
             _ => kind(c),
         };
@@ -92,7 +93,7 @@ fn runs(text: &str) -> Vec<(Run, &str)> {
 fn segment<'t>(run: &'t str, take: &mut impl FnMut(&'t str)) {
     use jieba_rs::Jieba;
     use std::sync::LazyLock;
-    // The dictionary takes a moment to load and some room, so it waits for the first Chinese text.
+    // The dictionary is slow to load and large, so it is loaded for the first Chinese text.
     static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
     JIEBA.cut(run, true).into_iter().for_each(|token| take(token.word));
 }

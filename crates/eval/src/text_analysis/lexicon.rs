@@ -6,7 +6,7 @@ use rulec_sema::request::Lexicon;
 
 #[derive(Debug)]
 pub struct Scorer {
-    /// `None` for more words than a searcher takes, which are billions of bytes.
+    /// `None` if the words exceed the capacity of a searcher, which is billions of bytes.
     words: Option<WordSearcher<'static>>,
     weights: Vec<f64>,
 }
@@ -20,8 +20,9 @@ impl Scorer {
         }
     }
 
-    /// The sum of the weights of the words that occur as `contains word` finds them, each counted once; at most 1.
-    /// Rounded to nine decimals, so that 0.7 and 0.1 are 0.8.
+    /// Returns the total weight of the words that occur, as `contains word` finds them. Each word
+    /// counts once, and the sum is at most 1. Rounded to nine decimals, so that 0.7 and 0.1 are
+    /// 0.8.
     pub fn score(&self, text: &str) -> f64 {
         let mut found = vec![false; self.weights.len()];
         if let Some(words) = &self.words {

@@ -1,5 +1,5 @@
-//! Words that say little about what a message is about: articles, pronouns, auxiliaries, particles
-//! of English and Chinese. Authors add others with `settings { stop_words: LIST }`.
+//! Words that say little about the topic of a message: articles, pronouns, auxiliaries, and
+//! particles of English and Chinese. Authors add others with `settings { stop_words: LIST }`.
 
 const ENGLISH: &str = "a about above after again all also am an and any are aren't as at be because been before \
     being below between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down \
@@ -18,17 +18,17 @@ const CHINESE: &str = "的 地 得 了 着 过 吗 呢 吧 啊 呀 嘛 哦 我 �
     如果 可以 可 能 能够 会 要 想 想要 需要 请 请问 请帮 帮 帮我 麻烦 谢谢 你好 您好 一个 一下 一些 一 个 些 上 下 里 中 之 而 \
     以 于 其 此 该 等 并 并且 吗 已 已经 正在 现在 好 好的 嗯";
 
-/// Single characters at which Chinese is parted when there is no dictionary.
+/// Characters at which Chinese is split if there is no dictionary.
 #[cfg(not(feature = "chinese"))]
 const FUNCTION_CHARACTERS: &str =
     "的地得了着过吗呢吧啊呀嘛哦我你您他她它们这那哪是在有没不也都就还又再很太和与或跟把被给对从到让请要想帮";
 
-/// The built-in stop words, without case.
+/// Returns the built-in stop words, in lower case.
 pub(super) fn words() -> impl Iterator<Item = &'static str> {
     ENGLISH.split_whitespace().chain(CHINESE.split_whitespace())
 }
 
-/// True when a character of Chinese carries no meaning of its own.
+/// True if a Chinese character has no meaning of its own.
 #[cfg(not(feature = "chinese"))]
 pub(super) fn is_function_character(c: char) -> bool {
     FUNCTION_CHARACTERS.contains(c)

@@ -1,5 +1,5 @@
-//! Conditions: the node of each, with its parts. What an earlier operand decided is shown as skipped;
-//! what is unknown does not decide.
+//! Builds the trace nodes of conditions. Operands that were short-circuited are shown as skipped;
+//! an unknown operand does not short-circuit.
 
 use super::quote::one_line;
 use super::record::{Frame, Traced};
@@ -15,7 +15,7 @@ use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
 use std::collections::HashMap;
 
 impl<'a> Traced<'a, '_> {
-    /// A condition that was evaluated.
+    /// Builds the node of an evaluated condition.
     pub(super) fn cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: Frame<'a>) -> TraceNode {
         let Frame { shows_let, conds, operands, values, elements, .. } = frame;
         let value = values.first().copied().unwrap_or(Value::Missing);
@@ -63,7 +63,7 @@ impl<'a> Traced<'a, '_> {
         node
     }
 
-    /// A node without results.
+    /// Builds a node without results.
     pub(super) fn node(&self, cond: &Cond) -> TraceNode {
         let (kind, name) = match &cond.kind {
             CondKind::Const(_) => (NodeKind::Constant, None),
@@ -94,22 +94,22 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// The author's text on one line.
+    /// Returns the source text on one line.
     pub(super) fn text(&self, span: Span) -> String {
         one_line(&self.observer.source.text(span))
     }
 
-    /// An operand that was not evaluated.
+    /// Builds the node of an operand that was short-circuited.
     fn decided(&self, part: &Cond) -> TraceNode {
         TraceNode { note: Some(Note::Decided), ..self.node(part) }
     }
 
-    /// True when a condition of a branch can be used.
+    /// True if a condition of a branch is usable.
     pub(super) fn is_usable(&mut self, condition: &'a Guarded) -> bool {
         self.aside(|eval| eval.cond(&condition.usable)).holds()
     }
 
-    /// A condition of a branch that cannot be used, with what it misses.
+    /// Builds the node of an unusable condition, with the values that are missing.
     pub(super) fn left_out(&mut self, condition: &'a Guarded) -> TraceNode {
         let mut node = TraceNode { note: Some(Note::LeftOut), ..self.node(&condition.cond) };
         let CondKind::And(tests) = &condition.usable.kind else { return node };
@@ -125,7 +125,7 @@ impl<'a> Traced<'a, '_> {
         node
     }
 
-    /// Says why a predicate is unknown, or what it found.
+    /// Records why a predicate is unknown, or what text it found.
     fn explain_test(
         &mut self,
         predicate: &'a Predicate,
@@ -143,13 +143,13 @@ impl<'a> Traced<'a, '_> {
     }
 }
 
-/// The nodes by the conditions they belong to.
+/// Indexes the nodes by their conditions.
 fn by_place(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }
 
-/// The part of the left operand that a text operator found: the keyword, where there is a choice of
-/// them; the text that a regular expression matched.
+/// Returns what a text operator found: the first matching keyword of a list, or the text that a
+/// regular expression matched. `None` if there is nothing to show.
 fn found(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> Option<String> {
     let row = predicate.op?.info();
     let Meaning::Predicate(holds) = row.meaning else { return None };

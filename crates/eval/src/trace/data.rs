@@ -1,5 +1,5 @@
-//! The shapes of a trace. Their JSON is documented at [`crate::explain::Explanation`] and stable:
-//! fields are added, never renamed.
+//! The data types of a trace. Their JSON format is documented at [`crate::explain::Explanation`]
+//! and stable: fields are added but never renamed.
 
 use super::quote::Location;
 use rulec_base::diag::{Language, Message};
@@ -12,13 +12,13 @@ use serde_json::Value as Json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
-    /// It holds.
+    /// The condition is true.
     True,
-    /// It does not hold.
+    /// The condition is false.
     False,
-    /// A value was missing or of another type.
+    /// The condition is unknown: a value was missing or had the wrong type.
     Unknown,
-    /// It was not evaluated.
+    /// The step was not evaluated.
     Skipped,
 }
 
@@ -35,24 +35,25 @@ impl From<Tri> for Mark {
 /// The search of a table.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TableTrace {
-    /// Its name.
+    /// The name of the table.
     pub table: String,
-    /// The statement it comes from: what its routes are called.
+    /// The kind of the table, which determines how its routes are called in texts.
     #[serde(skip)]
     pub kind: TableKind,
-    /// True when it chose something.
+    /// Whether the search chose a statement.
     pub chose: bool,
-    /// It was searched earlier in this decision and chose nothing, so it was not searched again.
+    /// Whether the table was already searched in this decision. Such a table chose nothing and is
+    /// not searched again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub searched_before: bool,
-    /// The routes tried, in the order they were tried.
+    /// The routes tried, in evaluation order.
     pub routes: Vec<RouteTrace>,
-    /// The number of routes behind the chosen one.
+    /// The number of routes after the chosen one.
     pub not_tried: usize,
-    /// The names of disabled routes.
+    /// The names of the disabled routes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disabled: Vec<String>,
-    /// The default, when there is one.
+    /// The default, if the table has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<DefaultTrace>,
 }
@@ -60,42 +61,42 @@ pub struct TableTrace {
 /// A route that was tried.
 #[derive(Clone, Debug, Serialize)]
 pub struct RouteTrace {
-    /// Its name.
+    /// The name of the route.
     pub route: String,
-    /// True when its condition holds.
+    /// The result of the route's condition.
     pub result: Mark,
-    /// True when it was chosen, or led to the choice by its jump.
+    /// Whether the route was chosen, or its `goto` led to the choice.
     pub chosen: bool,
-    /// Its priority.
+    /// The priority of the route.
     pub priority: i64,
-    /// Its handler, or `goto TABLE`.
+    /// The handler, or `goto TABLE`.
     pub to: String,
-    /// Its doc comment.
+    /// The doc comment of the route.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub docs: String,
-    /// The place it is written at.
+    /// The source location of the route.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Location>,
-    /// Its condition.
+    /// The route's condition.
     pub when: TraceNode,
-    /// The search of the table it jumped to.
+    /// The search of the target table, if the route is a `goto` that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<Box<TableTrace>>,
 }
 
-/// A table's default.
+/// The default of a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct DefaultTrace {
-    /// `true` when it was reached, else `skipped`.
+    /// `true` if the default was reached, otherwise `skipped`.
     pub result: Mark,
-    /// Its handler, or `goto TABLE`.
+    /// The handler, or `goto TABLE`.
     pub to: String,
-    /// The search of the table it jumped to.
+    /// The search of the target table, if the default is a `goto` that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<Box<TableTrace>>,
 }
 
-/// The form of a node.
+/// The form of a condition node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -103,11 +104,11 @@ pub enum NodeKind {
     Constant,
     /// `not C`
     Not,
-    /// The exception behind `unless`: its child must not hold, and may be unknown.
+    /// An exception after `unless`: true if its child is false or unknown.
     Unless,
-    /// Every child must hold.
+    /// True if every child is true.
     And,
-    /// One child must hold.
+    /// True if at least one child is true.
     Or,
     /// A predicate over values.
     Test,
@@ -115,56 +116,57 @@ pub enum NodeKind {
     Any,
     /// `all x in L: C`
     All,
-    /// A `let`; its parts are the children.
+    /// A use of a `let`; the children are the parts of its body.
     Let,
-    /// A call of a `def`; its body is the child.
+    /// A call of a `def`; the child is its body.
     Call,
-    /// The conditions of a choice's branch, of which every one that can be used must hold.
+    /// The conditions of a choice's branch, where all usable ones must be true.
     AllUsable,
-    /// The conditions of a choice's branch, of which one that can be used must hold.
+    /// The conditions of a choice's branch, where one usable condition must be true.
     AnyUsable,
 }
 
-/// The reason why a node has no more to show.
+/// The reason why a node shows no details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// Not evaluated: another operand of the same `and` or `or` had decided.
+    /// Not evaluated, because another operand of the same `and` or `or` decided.
     Decided,
     /// The parts of this `let` are shown above, under the same route.
     ShownAbove,
-    /// A condition of a branch that was left out, since a value it reads is missing.
+    /// An unusable condition of a branch: a value that it reads is missing.
     LeftOut,
 }
 
 /// A condition, or a part of one.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceNode {
-    /// The form.
+    /// The form of the node.
     pub kind: NodeKind,
-    /// The author's own text, on one line.
+    /// The source text, on one line.
     pub text: String,
-    /// The result.
+    /// The result of the node.
     pub result: Mark,
     /// The name of the `let` or `def`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The place it is written at.
+    /// The source location of the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Location>,
-    /// The values a predicate was asked of; the list of a quantifier.
+    /// The operands of a predicate with their values; for a quantifier, its list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
-    /// The text that an operator found: the keyword of the list, or what the expression matched.
+    /// The text that an operator found: the keyword of a list, or the match of a regular
+    /// expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// The reasons why a predicate is unknown, in sentences.
+    /// Sentences that explain why a predicate is unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Message>,
-    /// The reason why there is no more to show.
+    /// The reason why the node shows no details.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
-    /// Its parts.
+    /// The parts of the node.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TraceNode>,
     /// The elements of a quantifier.
@@ -172,21 +174,21 @@ pub struct TraceNode {
     pub elements: Option<Elements>,
 }
 
-/// A value that a predicate was asked of.
+/// A value that a predicate tested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Operand {
-    /// The field's path, or the author's text of the value.
+    /// The path of a field, or the source text of a value.
     pub text: String,
-    /// The value; none when missing. Long ones are cut.
+    /// The value, truncated if it is long; `None` if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Json>,
-    /// True when it is missing, or counts as missing.
+    /// Whether the value is missing, or counts as missing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// True when the value is private and not shown.
+    /// Whether the value is private and masked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub masked: bool,
-    /// The full length (characters, elements or keys) of a value that was cut.
+    /// The full length of a truncated value, in characters, elements or keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<usize>,
     /// The elements counted by `count x in L: C`.
@@ -194,19 +196,19 @@ pub struct Operand {
     pub elements: Option<Elements>,
 }
 
-/// The elements that a quantifier or `count` asked.
+/// The elements that a quantifier or `count` evaluated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Elements {
-    /// The elements asked, the first twenty (five inside another quantifier) and the deciding one.
+    /// The first twenty evaluated elements (five in a nested quantifier), and the deciding element.
     pub shown: Vec<ElementTrace>,
-    /// The number of others that were asked.
+    /// The number of other evaluated elements.
     pub more: usize,
-    /// The number of those not asked, because an earlier one decided.
+    /// The number of elements skipped by short-circuiting.
     pub skipped: usize,
 }
 
 impl TableTrace {
-    /// Puts its sentences into a language.
+    /// Translates the sentences of this search and nested searches.
     pub fn tell_in(&mut self, language: Language) {
         let default = self.default.iter_mut().filter_map(|default| default.table.as_mut());
         let mut inner: Vec<&mut TableTrace> = default.map(|table| &mut **table).collect();
@@ -230,12 +232,12 @@ impl TraceNode {
 }
 
 impl Elements {
-    /// The number of elements that were asked.
+    /// Returns the number of evaluated elements.
     pub(super) fn asked(&self) -> usize {
         self.shown.len() + self.more
     }
 
-    /// Adds an element that was asked and is shown.
+    /// Adds an evaluated element that is shown.
     pub(super) fn push(&mut self, element: Operand, when: TraceNode) {
         self.shown.push(ElementTrace { index: self.asked(), element, when });
     }
@@ -244,31 +246,31 @@ impl Elements {
 /// One element of a quantifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ElementTrace {
-    /// Its place in the list, from 0.
+    /// The index in the list, from 0.
     pub index: usize,
-    /// The element, named as the quantifier names it.
+    /// The element, under the name of the quantifier's variable.
     pub element: Operand,
-    /// The condition, evaluated on it.
+    /// The quantifier's condition, evaluated on the element.
     pub when: TraceNode,
 }
 
-/// A condition of a choice's branch that was left out.
+/// An unusable condition of a choice's branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedCondition {
-    /// The branch.
+    /// The id of the branch.
     pub branch: String,
-    /// The author's own text, on one line.
+    /// The source text, on one line.
     pub condition: String,
-    /// The reason, in a sentence: the values that are missing.
+    /// The reason in a sentence: the values that are missing.
     pub reason: Message,
 }
 
-/// A host function that failed; its result counted as missing.
+/// A host function that failed; its result counts as missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostFailed {
-    /// Its name in the rules.
+    /// The function's name in the rules.
     pub function: String,
-    /// Its own message; masked when it was called with a private value.
+    /// The function's error message; masked if an argument was private.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The values behind a predicate, and in plain sentences why one is missing.
+//! Lists the values of a predicate, and explains in sentences why a value is missing.
 
 use super::record::Traced;
 use super::{Elements, Operand};
@@ -17,8 +17,8 @@ use rulec_sema::hir::{
 };
 
 impl<'a> Traced<'a, '_> {
-    /// Lists what is worth seeing of an operand: itself, unless it is written out as a constant, and
-    /// the fields and elements it is made from.
+    /// Lists the values to show for an operand: its own value, unless it is a literal, and the
+    /// fields and elements that it reads.
     pub(super) fn list_operand(
         &mut self,
         expr: &'a Expr,
@@ -47,7 +47,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// A field or element.
+    /// Lists a message field or a quantifier's element.
     fn leaf(&mut self, expr: &'a Expr, listed: &mut Vec<Operand>) {
         let text = match &expr.kind {
             ExprKind::Slot(id) => {
@@ -68,7 +68,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Lists the fields and elements that a condition or value is made from, evaluated or not.
+    /// Lists the fields and elements that a condition or value reads, evaluated or not.
     fn leaves(&mut self, part: Part<'a>, listed: &mut Vec<Operand>) {
         let bodied = match part {
             Part::Expr(Expr { kind: ExprKind::Slot(_) | ExprKind::Var(_), .. }) => {
@@ -76,17 +76,17 @@ impl<'a> Traced<'a, '_> {
                 return self.leaf(expr, listed);
             }
             Part::Let(id) => return self.leaves(self.program().let_body(id).part(), listed),
-            // A bound on what one operand lists; conditions as values are small.
+            // Limits how many values one operand lists; conditions as values are small.
             Part::Cond(_) if listed.len() >= 20 => return,
             Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
             Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
         };
-        // What is asked of the elements stands behind the list.
+        // For a quantifier, only the list is visited; the elements are shown separately.
         let parts = part.parts().into_iter().take(if bodied { 1 } else { usize::MAX });
         parts.for_each(|part| self.leaves(part, listed));
     }
 
-    /// Says why a predicate is unknown.
+    /// Explains why a predicate is unknown.
     pub(super) fn why_unknown(
         &mut self,
         predicate: &'a Predicate,
@@ -129,7 +129,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// The limit by which a predicate over values that are there is unknown.
+    /// Returns the limit that makes a predicate over present values unknown.
     fn predicate_beyond(&self, predicate: &Predicate, values: &[Value<'a>]) -> Option<Exceeded> {
         let (&left, &right) = (values.first()?, values.get(1)?);
         let arena = self.arena();
@@ -139,7 +139,7 @@ impl<'a> Traced<'a, '_> {
         arena.listening(|| budget::test(op, left, right, predicate.mode, how)).1
     }
 
-    /// Says why the right operand, which is there, makes a predicate unknown.
+    /// Explains why the right operand, which is present, makes a predicate unknown.
     fn why_right_is_unfit(
         &mut self,
         predicate: &'a Predicate,
@@ -181,7 +181,7 @@ impl<'a> Traced<'a, '_> {
         Some(message!("{} is {this}, and {} is {other}", self.name(&predicate.left), self.name(operand)))
     }
 
-    /// Says why the value is not of the kinds wanted: it is missing, or of another kind.
+    /// Explains why a value does not have the wanted kinds: it is missing, or of another kind.
     pub(super) fn not_of(&mut self, expr: &'a Expr, value: Value<'a>, wanted: KindSet) -> Message {
         if value.is_missing() {
             return self.why_missing(expr);
@@ -194,7 +194,7 @@ impl<'a> Traced<'a, '_> {
         message!("{} is {what}, where {wanted} is wanted", self.name(expr))
     }
 
-    /// Says why the expression has no value.
+    /// Explains why an expression has no value.
     fn why_missing(&mut self, expr: &'a Expr) -> Message {
         let program = self.program();
         if let Some(beyond) = self.beyond_a_limit(expr) {
@@ -246,14 +246,15 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Says by which limit a value counts as missing though its parts are there, if that is so.
+    /// Explains which limit makes a value missing although its operands are present; `None` if no
+    /// limit does.
     fn beyond_a_limit(&mut self, expr: &'a Expr) -> Option<Message> {
         let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
             return None;
         };
         let arena = self.arena();
         let (value, beyond) = arena.listening(|| self.value_of(expr));
-        // The limit may be that of a part, which is then named.
+        // If an operand itself exceeds the limit, the operand is named instead.
         let of_part = expr.parts().into_iter().any(|part| match part {
             Part::Expr(part) => self.value_of(part).is_missing(),
             _ => false,
@@ -262,7 +263,7 @@ impl<'a> Traced<'a, '_> {
         Some(message!("{} counts as missing: {}", self.text(expr.span), exceeded.in_words()))
     }
 
-    /// Says why the base of a field or element has no such one.
+    /// Explains why a field or element is missing.
     fn why_inside_missing(&mut self, base: &'a Expr, expr: &'a Expr) -> Message {
         if let Some(why) = self.why_not_found(expr) {
             return why;
@@ -282,9 +283,9 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Says why a host function, or one of the request analysis, gave no value.
+    /// Explains why a host function or a request analysis function returned no value.
     fn why_call_missing(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
-        // It is not called at all when an argument is missing.
+        // The function is not called if an argument is missing.
         if let Some(missing) = args.iter().find(|arg| self.value_of(arg).is_missing()) {
             return self.why_missing(missing);
         }
@@ -302,8 +303,8 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Names the first part that is missing or of a wrong kind; when all are well, the whole has no
-    /// result.
+    /// Names the first operand that is missing or of a wrong kind. If there is none, the message
+    /// says that the whole expression has no result.
     fn why_part_missing(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,
@@ -322,7 +323,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// Says why a function of values that are there and of the right kinds is missing.
+    /// Explains why a function of valid arguments returned no value.
     fn why_no_result(&mut self, function: Function, args: &'a [Expr], text: String) -> Message {
         for (arg, (param, _)) in args.iter().zip(function.info().params) {
             let value = self.value_of(arg);
@@ -352,7 +353,7 @@ impl<'a> Traced<'a, '_> {
         if slot.root.is_some() {
             return message!("{} is missing", slot.name());
         }
-        // The outermost record that is not there says more than the field.
+        // The outermost missing record explains more than the field.
         let mut value = Value::from_json(self.message());
         for (depth, key) in slot.path.iter().enumerate() {
             let null = matches!(value, Value::Dict(map) if map.contains_key(&**key));
@@ -388,7 +389,7 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// The name of an expression in a sentence: a field's path, else the author's text.
+    /// Returns the name of an expression for a sentence: a field's path, otherwise the source text.
     fn name(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Slot(id) => self.program().slots[id.index()].name(),
@@ -396,14 +397,15 @@ impl<'a> Traced<'a, '_> {
         }
     }
 
-    /// `"7", a string`
+    /// Formats a value and its kind, such as `"7", a string`.
     fn describe(&mut self, expr: &Expr, value: Value<'_>) -> Message {
         let shown = self.observer.privacy.operand(String::new(), value, expr);
         describe(&shown, value)
     }
 }
 
-/// `"7", a string`; only the kind of what is long or masked.
+/// Formats a value and its kind, such as `"7", a string`; only the kind if the value is long or
+/// masked.
 fn describe(shown: &Operand, value: Value<'_>) -> Message {
     let kind = with_article(value.kind().map_or(KindSet::EMPTY, KindSet::of));
     match &shown.value {
@@ -419,7 +421,7 @@ fn family(value: Value<'_>) -> KindSet {
     value.kind().map_or(KindSet::ALL, |kind| KindSet::of(kind).families())
 }
 
-/// `a string or list`, `an int`
+/// Formats kinds with an article: `a string or list`, `an int`.
 fn with_article(kinds: KindSet) -> Message {
     match kinds == KindSet::EMPTY {
         true => kinds.in_words(),
@@ -427,7 +429,7 @@ fn with_article(kinds: KindSet) -> Message {
     }
 }
 
-/// True for a constant that is written as the name of a list or `let` rather than written out.
+/// True if the source text of a constant is a name, not a literal.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '`')
         && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '`')

@@ -1,6 +1,5 @@
-//! The values that an explanation may show: `@private` values are masked wherever they could come through,
-//! in operands, in values computed from them, inside records and lists, in the texts of failures.
-//! Long values are cut here too.
+//! Masks `@private` values wherever they could appear in an explanation: in operands, computed
+//! values, records and lists, and error texts of host functions. Also truncates long values.
 
 use super::Operand;
 use rulec_base::text::shortened;
@@ -10,22 +9,23 @@ use rulec_sema::hir::{Expr, ExprKind, LetId, Outcome, Part, Program, Slot, Term,
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// The text in the place of a private value.
+/// The text that replaces a private value.
 pub const MASK: &str = "•••";
 
-/// The longest text kept of a value, in characters.
+/// The greatest length of a text in a value, in characters.
 pub(super) const TEXT_LIMIT: usize = 1000;
-/// The most elements or keys kept of a value.
+/// The greatest number of elements or keys of a value.
 const ITEM_LIMIT: usize = 20;
-/// The greatest depth to which a value is kept.
+/// The greatest nesting depth of a value.
 const DEPTH_LIMIT: usize = 8;
 
 pub(super) struct Privacy<'a> {
     program: &'a Program,
     pub(super) show: bool,
-    /// True for each `let` that reads a private value; `None` until asked.
+    /// Whether each `let` reads a private value; `None` if not computed yet.
     lets: Vec<Option<bool>>,
-    /// The quantifier variables in scope: whether the list is private, and its elements' type.
+    /// The quantifier variables in scope: whether the list is private, and the type of its
+    /// elements.
     vars: Vec<(VarId, bool, Ty)>,
 }
 
@@ -34,18 +34,19 @@ impl<'a> Privacy<'a> {
         Privacy { program, show, lets: vec![None; program.lets.len()], vars: Vec::new() }
     }
 
-    /// True when the value of the expression must not be shown at all.
+    /// True if the value of the expression must be masked completely.
     pub(super) fn is_private(&mut self, expr: &Expr) -> bool {
         !self.show && self.expr(expr)
     }
 
-    /// Brings the elements of a list into scope.
+    /// Adds a quantifier variable to the scope.
     pub(super) fn enter(&mut self, var: VarId, list: &Expr) {
         let (private, ty) = (self.is_private(list), self.ty(list).element());
         self.vars.push((var, private, ty));
     }
 
-    /// Takes the innermost elements out of scope: whether the list is private, and their type.
+    /// Removes the innermost quantifier variable; returns whether its list is private, and the
+    /// element type.
     pub(super) fn leave(&mut self) -> (bool, Ty) {
         self.vars.pop().map_or((false, Ty::ANY), |(_, private, ty)| (private, ty))
     }
@@ -70,7 +71,7 @@ impl<'a> Privacy<'a> {
         }
     }
 
-    /// True when the part is private or holds something private inside.
+    /// True if the node is private or contains a private value.
     fn part(&mut self, part: Part<'_>) -> bool {
         match part {
             Part::Expr(expr) => holds_private(&self.ty(expr)) || self.expr(expr),
@@ -96,7 +97,7 @@ impl<'a> Privacy<'a> {
         slot.private || self.declared(slot).1
     }
 
-    /// The declared type of a slot, and whether it or a record around it is private.
+    /// Returns the declared type of a slot, and whether the slot or an enclosing record is private.
     fn declared(&self, slot: &Slot) -> (Ty, bool) {
         fn below(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {
@@ -109,7 +110,7 @@ impl<'a> Privacy<'a> {
                 (Some(_), Inner::Unknown) => (Ty::ANY, private),
             }
         }
-        // A binding's fields are none of the declared input.
+        // The fields of a binding are not part of the declared input.
         let input = self.program.input.as_ref().filter(|_| slot.root.is_none());
         let first = slot.path.split_first().zip(input);
         match first.and_then(|((key, rest), input)| Some((input.get(key)?, rest))) {
@@ -118,7 +119,8 @@ impl<'a> Privacy<'a> {
         }
     }
 
-    /// The type of an expression, as far as it tells what inside the value is private.
+    /// Returns the type of an expression, with the declared types of message fields where they show
+    /// private fields inside the value.
     pub(super) fn ty(&self, expr: &Expr) -> Ty {
         match &expr.kind {
             ExprKind::Var(id) => match self.vars.iter().rev().find(|(other, ..)| other == id) {
@@ -138,14 +140,14 @@ impl<'a> Privacy<'a> {
         }
     }
 
-    /// The value as it may be shown.
+    /// Formats the value of an expression, masked and truncated.
     pub(super) fn operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
         let private = self.is_private(expr);
         let ty = self.ty(expr);
         self.shown(text, value, private, &ty)
     }
 
-    /// The arguments that a handler was given as they may be shown, at their full length.
+    /// Masks the private parts of a handler's arguments; the rest keeps its full length.
     pub(super) fn arguments(&mut self, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
         let Outcome::Handler { args, .. } = outcome else { return given.clone() };
         let program = self.program;
@@ -156,7 +158,7 @@ impl<'a> Privacy<'a> {
                 Some(expr) if value.is_null() || !self.is_private(expr) => {
                     masked(value.clone(), &self.ty(expr))
                 }
-                // It is private, or nobody knows where it comes from.
+                // The argument is private, or its origin is unknown.
                 _ => Json::from(MASK),
             };
             (name.clone(), shown)
@@ -164,14 +166,14 @@ impl<'a> Privacy<'a> {
         shown.collect()
     }
 
-    /// A slot's value as it stands in the message, at whatever type.
+    /// Formats the value at a slot's path in the message, of any kind.
     pub(super) fn raw_field(&self, slot: &Slot, found: Value<'_>) -> Operand {
         let (ty, private) = self.declared(slot);
         let private = !self.show && (private || slot.private);
         self.shown(slot.name(), found, private, &ty)
     }
 
-    /// A value of this type as it may be shown.
+    /// Formats a value of this type, masked and truncated.
     pub(super) fn shown(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
         let mut operand = Operand { text, ..Operand::default() };
         if value.is_missing() {
@@ -192,7 +194,7 @@ impl<'a> Privacy<'a> {
     }
 }
 
-/// True when a value of the type has something private inside.
+/// True if values of the type contain a private field.
 fn holds_private(ty: &Ty) -> bool {
     match &ty.inner {
         Inner::Unknown => false,
@@ -205,17 +207,17 @@ fn any_private(record: &Record) -> bool {
     record.fields.iter().any(|field| field.private || holds_private(&field.ty))
 }
 
-/// A message with the values of its `@private` fields masked, at its full length.
+/// Masks the values of `@private` fields in a message; the rest keeps its full length.
 pub fn masked_message(program: &Program, message: &Json) -> Json {
     match (&program.input, message) {
         (Some(input), Json::Object(map)) if any_private(input) => masked_fields(map.clone(), input),
-        // No message of the declared shape: nobody knows what lies in it.
+        // The message does not have the declared shape, so any part may be private.
         (Some(input), _) if any_private(input) => Json::from(MASK),
         _ => message.clone(),
     }
 }
 
-/// The arguments that a handler was given, with what comes from `@private` fields masked.
+/// Masks the values from `@private` fields in a handler's arguments.
 pub fn masked_args(program: &Program, outcome: &Outcome, given: &Map<String, Json>) -> Map<String, Json> {
     Privacy::new(program, false).arguments(outcome, given)
 }
@@ -232,8 +234,8 @@ fn masked_fields(map: Map<String, Json>, record: &Record) -> Json {
     Json::Object(fields.collect())
 }
 
-/// Masks what the type says is private. A value of another shape than the type's is masked whole:
-/// nobody knows what lies in it.
+/// Masks the private parts of a value. A value whose shape does not fit the type is masked
+/// completely, because any part may be private.
 fn masked(json: Json, ty: &Ty) -> Json {
     if !holds_private(ty) {
         return json;
@@ -251,7 +253,8 @@ fn masked(json: Json, ty: &Ty) -> Json {
     }
 }
 
-/// The value as JSON with long texts, lists and dicts cut, and its full length when it was.
+/// Converts a value to JSON with long texts, lists and dicts truncated; returns the full length if
+/// truncated.
 fn cut(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > TEXT_LIMIT),

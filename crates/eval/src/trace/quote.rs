@@ -1,4 +1,4 @@
-//! The author's own words: the text behind a span, made fit for one line.
+//! Quotes the source text of a span, reduced to one line.
 
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
@@ -6,10 +6,10 @@ use rulec_syntax::lex::{self, TokenKind};
 use serde::Serialize;
 use std::fmt;
 
-/// A location in a rules file, as people count.
+/// A location in a rules file, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Location {
-    /// The file's name.
+    /// The name of the file.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
@@ -23,12 +23,12 @@ impl fmt::Display for Location {
     }
 }
 
-/// The author's texts. Any `Fn(Span) -> String` will do.
+/// Access to source texts. Any `Fn(Span) -> String` implements this trait.
 pub trait Source {
-    /// The text of the range; empty when it is not at hand.
+    /// Returns the text of the span; empty if it is not available.
     fn text(&self, span: Span) -> String;
 
-    /// The location at which the range begins.
+    /// Returns the location where the span begins.
     fn place(&self, span: Span) -> Option<Location> {
         let _ = span;
         None
@@ -39,7 +39,7 @@ impl Source for SourceMap {
     fn text(&self, span: Span) -> String {
         let file = self.get(span.file);
         match file {
-            // The text was left out of what was loaded: where it stood is the next best.
+            // The text is not part of the artifact, so its location is shown instead.
             Some(file) if file.is_stripped() => self.place(span).unwrap_or_default().to_string(),
             file => file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned(),
         }
@@ -58,18 +58,18 @@ impl<F: Fn(Span) -> String> Source for F {
     }
 }
 
-/// The longest text kept of a condition, in characters.
+/// The greatest length of a quoted condition, in characters.
 const TEXT_LIMIT: usize = 400;
 
-/// Puts the author's text on one line: comments go, white space outside string literals becomes one
-/// space, and what is longer than 400 characters is cut.
+/// Reduces source text to one line: removes comments, replaces white space outside string literals
+/// by one space, and truncates to 400 characters.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(TEXT_LIMIT * 4));
     let mut rest = TEXT_LIMIT;
     let mut gap = false;
     let text = text.trim();
     for token in lex::tokens(text, 0) {
-        // No rules hold `//`, but the name of a file may, which stands where a text was left out.
+        // Rules never contain `//`. A file name may, if it is quoted for an unavailable text.
         if token.kind.is_trivia() && token.kind != TokenKind::SlashComment {
             gap = !line.is_empty();
             continue;

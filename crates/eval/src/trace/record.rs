@@ -1,5 +1,5 @@
-//! The listener that makes a trace: what is heard of the steps of the reference evaluator is put
-//! together as they end, each in the one around it.
+//! The observer that records a trace. Steps of the reference evaluator are assembled as they end,
+//! each into the step that encloses it.
 
 use super::private::Privacy;
 use super::quote::Source;
@@ -10,55 +10,56 @@ use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, LetId, MATCHINGS, Outcome, Program, RuleId, SlotId, TableId, Var,
 };
 
-/// The number of elements of a quantifier that are shown, and inside another one.
+/// The number of elements of a quantifier that are shown: at the top level, and nested.
 const SHOWN: usize = 20;
 const SHOWN_INSIDE: usize = 5;
 
-/// The evaluator while it is traced.
+/// An evaluator that is being traced.
 pub(super) type Traced<'a, 's> = Evaluator<'a, Recorder<'a, 's>>;
 
 pub(super) struct Recorder<'a, 's> {
     pub(super) source: &'s dyn Source,
     pub(super) privacy: Privacy<'a>,
-    /// The innermost step that has begun; at first the trace itself.
+    /// The innermost open step; at first the trace itself.
     pub(super) frame: Frame<'a>,
-    /// The steps around it, outermost first.
+    /// The enclosing steps, outermost first.
     outer: Vec<Frame<'a>>,
-    /// The number of open steps that are not recorded: those inside an operand, and those of values
-    /// that are asked for only to be shown.
+    /// The number of open steps that are not recorded: steps inside an operand, and steps of values
+    /// that are evaluated only to be shown.
     muted: usize,
     /// The slots read so far, in order.
     pub(super) slots: Vec<SlotId>,
-    /// The `let`s whose parts have been shown under the route at hand.
+    /// The `let`s whose parts were already shown under the current route.
     shown: Vec<LetId>,
-    /// For each failed call so far, whether its text may hold a private value.
+    /// For each failed call so far, whether its error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
 
-/// A step that has begun, with what ended inside it.
+/// An open step, with the results of the steps that ended inside it.
 #[derive(Default)]
 pub(super) struct Frame<'a> {
-    /// The step; none for the trace itself.
+    /// The step; `None` for the trace itself.
     step: Option<Step<'a>>,
-    /// True for a `let` whose parts are not shown above.
+    /// Whether this is a `let` whose parts were not shown above.
     pub(super) shows_let: bool,
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
-    /// The values worth seeing.
+    /// The values to show.
     pub(super) operands: Vec<Operand>,
     /// The values of the operands.
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
-    /// The default that was reached, with the table it jumped to.
+    /// The default that was reached, with the search of its `goto` target.
     default: Option<Option<Box<TableTrace>>>,
     pub(super) table: Option<TableTrace>,
 }
 
-/// The list, the condition on an element and the truth that decides, of a quantifier or `count`.
+/// For a quantifier or `count`: the list, the condition on an element, and the truth that
+/// short-circuits.
 type Quantified<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> Frame<'a> {
-    /// The question that the step asks of the elements this variable stands for.
+    /// Returns the parts of the step's quantifier, if `element` is its variable.
     fn quantified(&self, element: &'a Var) -> Option<Quantified<'a>> {
         let (list, own, body, decides) = match self.step? {
             Step::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
@@ -91,7 +92,7 @@ impl<'a, 's> Recorder<'a, 's> {
         }
     }
 
-    /// True when a step is left out, with all inside it.
+    /// True if a step and all steps inside it are not recorded.
     fn mutes(&self, step: Step<'a>) -> bool {
         match step {
             Step::Element(var, _) => {
@@ -101,7 +102,7 @@ impl<'a, 's> Recorder<'a, 's> {
                 self.frame.quantified(var).is_none() || self.frame.elements.asked() >= limit
             }
             Step::Guard(_) => true,
-            // An operand's fields are listed, and of a `count` the elements are shown.
+            // Operands only list their fields; a `count` also records its elements.
             Step::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
             Step::Operand(_) => true,
             _ => self.frame.is_operand(),
@@ -183,7 +184,7 @@ impl<'a> Observer<'a> for Recorder<'a, '_> {
 }
 
 impl<'a> Traced<'a, '_> {
-    /// Asks for something that is no step of the trace.
+    /// Evaluates something that is not a step of the trace.
     pub(super) fn aside<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
         self.observer.muted += 1;
         let answer = ask(self);
@@ -191,18 +192,18 @@ impl<'a> Traced<'a, '_> {
         answer
     }
 
-    /// A value that is asked for only to be shown.
+    /// Evaluates a value only to show it.
     pub(super) fn value_of(&mut self, expr: &'a Expr) -> Value<'a> {
         self.aside(|eval| eval.expr(expr))
     }
 
-    /// Notes for the calls that failed since the last time whether they may have seen a private value.
+    /// Marks the calls that failed since the last call: whether they may have seen a private value.
     fn mark_failures(&mut self, private: bool) {
         let recorder = &mut self.observer;
         recorder.private_failures.resize(self.hosts.failures.len(), private && !recorder.privacy.show);
     }
 
-    /// Puts a step that ended into the one around it.
+    /// Adds the result of a step to the enclosing step.
     fn keep(&mut self, step: Step<'a>, reached: Reached<'a>, frame: Frame<'a>) {
         match (step, reached) {
             (Step::Cond(cond), Reached::Truth(truth)) => {
@@ -269,7 +270,7 @@ impl<'a> Traced<'a, '_> {
         })
     }
 
-    /// Keeps an element that was asked. Only the first are shown, and the one that decides.
+    /// Records an evaluated element. Only the first elements and the deciding one are shown.
     fn keep_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<Frame<'a>>) {
         let Some((_, body, decides)) = self.observer.frame.quantified(var) else { return };
         if frame.is_none() {
@@ -290,7 +291,7 @@ impl<'a> Traced<'a, '_> {
         self.observer.frame.elements.push(shown, when);
     }
 
-    /// Keeps what is worth seeing of an operand.
+    /// Records the values to show for an operand.
     fn keep_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
         if self.observer.frame.is_operand() {
             return;
@@ -306,8 +307,8 @@ impl<'a> Traced<'a, '_> {
     }
 }
 
-/// Has the condition of a flow's pattern show the pattern, and of the operands the message's fields: the author
-/// wrote no such condition, but a list of patterns, or its name, and the flow's name.
+/// Shows a flow's pattern as the text of its condition, and of the operands only message fields.
+/// The author wrote only a list of patterns, not this condition.
 fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
     let CondKind::Test(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCHINGS.iter().find(|(_, op)| Some(*op) == test.op) {
@@ -316,7 +317,7 @@ fn show_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut T
     when.operands.retain(|operand| program.slots.iter().any(|slot| slot.name() == operand.text));
 }
 
-/// `file_handler`, `goto billing`
+/// Formats an outcome, such as `file_handler` or `goto billing`.
 fn target(program: &Program, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Handler { name, .. } => name.to_string(),

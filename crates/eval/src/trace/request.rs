@@ -1,4 +1,4 @@
-//! Sentences on why the request analysis gives no value.
+//! Explains in sentences why the request analysis returns no value.
 
 use super::record::Traced;
 use rulec_base::diag::Message;
@@ -8,7 +8,8 @@ use rulec_sema::hir::{Expr, ExprKind};
 use rulec_sema::request::{BEST, Feature, INTENT, SCORE};
 
 impl<'a> Traced<'a, '_> {
-    /// Says why a value of the analysis is missing although there is a text; `None` for another value.
+    /// Explains why a value of the request analysis is missing although there is a text. `None` for
+    /// other expressions.
     pub(super) fn why_not_found(&mut self, expr: &'a Expr) -> Option<Message> {
         match &expr.kind {
             ExprKind::Field(base, name)

@@ -1,4 +1,5 @@
-//! Traces: they agree with the evaluator, show what happened, and hide what is private.
+//! Tests of traces: they agree with the evaluator, show the evaluated steps, and mask private
+//! values.
 
 use super::{Mark, Note, TableTrace, Tracer};
 use crate::decision::Choice;
@@ -20,7 +21,8 @@ pub(crate) fn trace(f: &Fixture, message: &Json, hosts: &[Host], show_private: b
         .decide(TableId(0))
 }
 
-/// The trace of one route with this condition, after asserting that it agrees.
+/// Returns the trace of one route with this condition, after a check that it agrees with the
+/// evaluator.
 fn one(build: impl Fn(&mut Fixture) -> Cond, message: Json) -> super::TraceNode {
     let mut f = Fixture::new();
     let cond = build(&mut f);
@@ -86,7 +88,7 @@ fn what_no_function_or_network_knows_is_named() {
         json!({ "at": "2026-01-05T02:00:00Z", "zone": "Mars" }),
         "zone is \"Mars\", a string, where a time zone is wanted",
     );
-    // It was said of a good network that it is no text.
+    // A valid network was once reported as "no text".
     let network = |ip: &str, network: Json, quantity, expected: &str| {
         let because = one(
             |f| {
@@ -262,20 +264,20 @@ fn private_values_show_nowhere() {
         span,
     });
     let mut routes = vec![f.field("user.phone", Op::Gt, json!(1)), f.field("user.phone", Op::Eq, json!("1"))];
-    // Computed from it.
+    // A value computed from a private value.
     let phone = f.slot("user.phone", KindSet::STRING);
     let upper = f.call(Function::Upper, vec![phone.clone()]);
     let other = f.lit(json!("x"));
     routes.push(f.test(Op::Eq, upper, other));
-    // What a regular expression matched of it.
+    // The match of a regular expression in a private value.
     let pattern = f.lit(json!("5+"));
     let found = f.test(Op::Matches, phone.clone(), pattern);
     routes.push(f.not(found));
-    // In a failure's text.
+    // The error text of a failed host function.
     let asked = f.expr("check(user.phone)", ExprKind::Extern(ExternId(0), vec![phone]), Ty::BOOL);
     let yes = f.lit(json!(true));
     routes.push(f.test(Op::Eq, asked, yes));
-    // Inside the record, in a list of records, and in a record that turns out to be another thing.
+    // Inside the record, in a list of records, and in a value that is not the declared record.
     let record = Expr { ty: user.clone(), ..f.slot("user", KindSet::DICT) };
     let role = f.lit(json!("role_"));
     routes.push(f.test(Op::HasKey, record.clone(), role));
@@ -315,8 +317,8 @@ fn private_values_show_nowhere() {
     }
 }
 
-/// A small deterministic generator: programs of every shape over fields that are often missing or
-/// of a wrong type.
+/// A small deterministic generator of programs of every shape, over fields that are often missing
+/// or of a wrong type.
 struct Dice(u64);
 
 impl Dice {

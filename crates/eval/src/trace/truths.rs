@@ -1,5 +1,5 @@
-//! The truth of each condition of a decision, those inside values and of each element too: what coverage counts. An explanation
-//! shows people the steps of one decision; here many are added up.
+//! Condition coverage: counts the results of every condition over many decisions. Conditions inside
+//! values, and the condition on each element of a list, count too.
 
 use crate::evaluator::{Evaluator, Observer, Reached, Step};
 use rulec_base::span::Span;
@@ -7,30 +7,30 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Outcome, RuleId, TableId, ValueId};
 use std::collections::HashMap;
 
-/// The times that a condition was seen with each result.
+/// The number of times that a condition had each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// The times it held.
+    /// Number of times the condition was true.
     pub yes: usize,
-    /// The times it did not.
+    /// Number of times the condition was false.
     pub no: usize,
-    /// The times that a value was missing.
+    /// Number of times the condition was unknown.
     pub unknown: usize,
-    /// The times that a choice left it out, for want of a value.
+    /// Number of times a choice left the condition out because a value was missing.
     pub left_out: usize,
 }
 
-/// The results of conditions, by their places.
+/// The result counts of conditions, by span.
 #[derive(Debug, Default)]
 pub struct Truths(HashMap<Span, Seen>);
 
 impl Truths {
-    /// The results of the condition at a place.
+    /// Returns the result counts of the condition with this span.
     pub fn at(&self, place: Span) -> Seen {
         self.0.get(&place).copied().unwrap_or_default()
     }
 
-    /// Adds those of the decision that a table comes to, with what is computed after choosing.
+    /// Adds the results of one decision by a table, and of the values that are evaluated after it.
     pub fn see_decision(&mut self, evaluator: Evaluator<'_>, entry: TableId) {
         self.listen(evaluator, |eval| {
             let program = eval.program();
@@ -44,14 +44,14 @@ impl Truths {
         });
     }
 
-    /// Adds those of the condition of a rule.
+    /// Adds the results of a rule's condition.
     pub fn see_rule(&mut self, evaluator: Evaluator<'_>, rule: RuleId) {
         self.listen(evaluator, |eval| {
             eval.cond(&eval.program().rules[rule.index()].condition);
         });
     }
 
-    /// Adds those inside a value.
+    /// Adds the results of the conditions inside a value.
     pub fn see_value(&mut self, evaluator: Evaluator<'_>, value: ValueId) {
         self.listen(evaluator, |eval| {
             eval.expr(eval.program().value(value));
@@ -64,15 +64,15 @@ impl Truths {
     }
 }
 
-/// True for a condition that is not made of others alone.
+/// True for a condition that is not just a combination of other conditions.
 fn is_leaf(cond: &Cond) -> bool {
     matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
 }
 
-/// Writes down the truths.
+/// The observer that counts results.
 struct Listener<'t> {
     truths: &'t mut Truths,
-    /// The number of open tests that a condition can be used, which are the engine's own.
+    /// The number of open usability tests, which the engine adds and which are not counted.
     guards: usize,
 }
 
@@ -90,7 +90,8 @@ impl<'a> Observer<'a> for Listener<'_> {
                     listener.truths.0.entry(condition.cond.span).or_default().left_out += 1;
                 }
             }
-            // What others are joined or negated of may have the place of its part.
+            // A combination of conditions may have the same span as one of its parts, so only
+            // leaves count.
             (Step::Cond(cond), Reached::Truth(truth)) if listener.guards == 0 && is_leaf(cond) => {
                 let seen = listener.truths.0.entry(cond.span).or_default();
                 *match truth {

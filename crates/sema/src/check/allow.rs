@@ -1,4 +1,4 @@
-//! The `# rulec: allow` comments: what they silence, and that they silence something.
+//! Suppressions: the `# rulec: allow` comments, and warnings about unused ones.
 
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -6,22 +6,22 @@ use rulec_base::span::{FileId, Span};
 use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::loader::Loaded;
 
-/// The `# rulec: allow` comments of all files, each with the statement it is about.
+/// The `# rulec: allow` comments of all files, each with the span of its statement.
 #[derive(Clone, Debug, Default)]
 pub struct Allows {
     all: Vec<(ast::Allow, Span)>,
-    /// The places of those before statements, and of those before statements inside a table, by the
-    /// beginnings of their statements: of either kind none lies in another.
+    /// Indexes of suppressions at top-level statements, and at statements inside a table. Both are
+    /// sorted by the start of the statement. Statements in one list never contain each other.
     outer: Vec<usize>,
     inner: Vec<usize>,
-    /// True for each that silenced something.
+    /// Whether each suppression suppressed a diagnostic.
     used: Vec<bool>,
-    /// The warnings of compiling that were left out.
+    /// The suppressed warnings.
     silenced: Vec<Diagnostic>,
 }
 
 impl Allows {
-    /// Collects them.
+    /// Collects the suppressions.
     pub fn of(loaded: &Loaded) -> Allows {
         let mut allows = Allows::default();
         for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
@@ -39,27 +39,27 @@ impl Allows {
         allows
     }
 
-    /// Leaves out what they silence, and keeps it.
+    /// Removes the suppressed diagnostics from the list and keeps them.
     pub fn silence(&mut self, diagnostics: &mut Vec<Diagnostic>) {
         let silenced = diagnostics.extract_if(.., |diagnostic| self.silences(diagnostic));
         let silenced: Vec<Diagnostic> = silenced.collect();
         self.silenced.extend(silenced);
     }
 
-    /// The warnings of compiling that were left out.
+    /// Returns the suppressed warnings.
     pub fn silenced(&self) -> &[Diagnostic] {
         &self.silenced
     }
 
-    /// True when one of them silences a finding, which counts as its use.
+    /// True if a suppression applies to the diagnostic; marks the suppression as used.
     pub fn silences(&mut self, diagnostic: &Diagnostic) -> bool {
         let place = diagnostic.span().filter(|_| !self.all.is_empty() && !diagnostic.is_error());
         let silenced = place.and_then(|place| self.first(diagnostic.code, place));
         silenced.inspect(|at| self.used[*at] = true).is_some()
     }
 
-    /// Warnings of those that silenced nothing: of the codes that an analysis finds when it `is_analysed`, else of
-    /// the others.
+    /// Returns warnings about unused suppressions. If `is_analysed`, only for codes that the rule
+    /// analysis reports; otherwise only for the other codes.
     pub fn unused(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);
@@ -73,7 +73,7 @@ impl Allows {
         })
     }
 
-    /// The first of those that silence a code at a place.
+    /// Returns the index of the first suppression of this code whose statement contains `place`.
     fn first(&self, code: Code, place: Span) -> Option<usize> {
         let before = |list: &[usize]| {
             let end = list.partition_point(|at| start(self.all[*at].1) <= start(place));

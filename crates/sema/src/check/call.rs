@@ -1,4 +1,4 @@
-//! Calls: built-in functions, host functions, and `def`s, whose body is put in place of the call.
+//! Calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
 
 use super::constant::{constant, list};
 use super::fields::Reason;
@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
         Ok(Declared::Extern(id))
     }
 
-    /// `name(args)`
+    /// Checks `name(args)`.
     pub(super) fn call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
         if let Some(function) = Function::named(&name.node) {
             return self.builtin_call(function, name, args, span).map(Term::Expr);
@@ -95,7 +95,7 @@ impl<'a> Checker<'a> {
                 let Substitution { filled, given, .. } = replaced;
                 for (op, mode, left, right) in filled {
                     self.keywords_fit(op, mode, &right)?;
-                    // A constant on the left has been looked at already.
+                    // A constant left operand was already checked with the `def` itself.
                     if left.as_const().is_none() {
                         self.vain_constants(op, mode, &left, &right);
                     }
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
             let (param, kinds) = row.params[at.min(row.params.len() - 1)];
             let arg = match written {
                 Some(written) => self.value(written)?,
-                // One that is left out before one that is given.
+                // An omitted argument before a given one.
                 None => constant("".into(), span),
             };
             let arg = self.argument(row.name, param, arg, &Ty::plain(kinds), None)?;
@@ -177,11 +177,12 @@ impl<'a> Checker<'a> {
         }
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
         let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
-        // As with `list[i]`, an element is held against its type when it is read.
+        // As with `list[i]`, the type of an element is checked when it is read.
         Ok(if row.gives_elements() { checked_at(Expr { ty: Ty::ANY, ..call }, call.ty) } else { call })
     }
 
-    /// The arguments in the order of the parameters; a parameter that is not given is `None`, or beyond the end.
+    /// Returns the arguments in the order of the parameters. An omitted parameter is `None` or past
+    /// the end.
     fn placed(
         &mut self,
         function: &Ident,
@@ -233,7 +234,7 @@ impl<'a> Checker<'a> {
             return self.report(diagnostic.label(declared, message!("declared here")));
         }
         let mut args = Vec::new();
-        // As many as there are parameters, and none twice: all are given.
+        // The counts are equal and no argument is given twice, so all are given.
         for (written, (param, ty)) in placed.into_iter().flatten().zip(params) {
             let arg = self.value(written)?;
             args.push(self.argument(&name.node, param, arg, ty, Some(declared))?);
@@ -241,7 +242,7 @@ impl<'a> Checker<'a> {
         Ok(args)
     }
 
-    /// Holds one argument against its parameter; a value that may be of another kind becomes a
+    /// Checks an argument against its parameter. A value that may also have another kind becomes a
     /// typed read.
     pub(super) fn argument(
         &mut self,
@@ -266,7 +267,8 @@ impl<'a> Checker<'a> {
                 false => diagnostic,
             };
             let diagnostic = self.with_origin(diagnostic.declared(declared), &arg);
-            // In a choice it is read at its own type, so that it counts, and the call gives nothing.
+            // In a choice, the value is read as its own type, so that it counts as used; the call
+            // is missing.
             if self.lenient && declared.is_none() {
                 self.never_holds(diagnostic);
                 return Ok(arg);
@@ -281,7 +283,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The remedy where an operator, or what is one here, is called like a function.
+/// Returns a help text if the name is an operator, or an operator in other languages.
 fn operator_help(name: &str) -> Option<Message> {
     let lower = name.to_lowercase();
     let help = match lower.as_str() {
@@ -327,23 +329,25 @@ fn count(least: usize, most: usize, variadic: bool) -> Message {
     }
 }
 
-/// Puts arguments in place of a `def`'s parameters.
+/// Substitutes arguments for the parameters of a `def`.
 struct Substitution<'s> {
     args: &'s [Expr],
     /// The number of nodes of each argument.
     sizes: Vec<u64>,
-    /// The number of nodes copied; past [`MAX_NODES`] no more are.
+    /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     made: u64,
-    /// Right operands that arguments were put into, to be looked at again, behind the left ones.
+    /// Tests whose right operand was substituted and must be checked again: the operator, its mode,
+    /// and both operands.
     filled: Vec<(Op, TestMode, Expr, Expr)>,
-    /// Constants that were put into calls of functions, with the parameters they are given for.
+    /// Constants that were substituted into function calls: the function, the parameter, and the
+    /// constant.
     given: Vec<(Function, &'static str, Expr)>,
 }
 
 impl Substitution<'_> {
     fn cond(&mut self, cond: &mut Cond) {
         match &mut cond.kind {
-            // A choice's branch stands in no `def`.
+            // A branch of a choice never occurs in a `def`.
             CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
             CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => self.cond(inner),
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter_mut().for_each(|part| self.cond(part)),
@@ -363,7 +367,7 @@ impl Substitution<'_> {
                         self.expr(end);
                     }
                 }
-                // A condition given for a bool parameter is that condition again.
+                // A condition passed as a bool parameter becomes a condition again.
                 if let (None, ExprKind::Cond(inner)) = (test.op, &test.left.kind) {
                     *cond = (**inner).clone();
                 }

@@ -1,4 +1,4 @@
-//! Constants: literals, lists and records of them, and the types they have.
+//! Constants: literals, lists and records of them, and their types.
 
 use super::{Checked, Checker, Reported};
 use crate::hir::{Const, Expr, ExprKind};
@@ -11,12 +11,12 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// The help where `null` is used as a value.
+/// The help text for `null` used as a value.
 pub(super) const NULL_HELP: Message =
     message!("write `x is missing` or `x is present`; a null field counts as missing");
 
 impl<'a> Checker<'a> {
-    /// A constant as JSON: literals, lists and records of them, names of constants.
+    /// Evaluates a constant expression to JSON: literals, names of constants, lists and records.
     pub(super) fn constant_json(&mut self, expr: &'a ast::Expr) -> Checked<Json> {
         match &expr.kind {
             ast::ExprKind::Literal(literal) => Ok(literal_json(literal)),
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
         if once.len() == entries.len() { Ok(map) } else { Err(Reported) }
     }
 
-    /// Turns a constant text into a version where one is wanted.
+    /// Converts a constant text to a version if the wanted kind is only a version.
     pub(super) fn as_version(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if wanted != KindSet::VERSION {
@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind, ty: Ty::plain(KindSet::VERSION), optional: false, span: expr.span })
     }
 
-    /// Turns a constant text into a time where only a time is wanted.
+    /// Converts a constant text to a date-time if a date-time is wanted and a text is not.
     pub(super) fn as_datetime(&mut self, expr: Expr, wanted: KindSet) -> Checked<Expr> {
         if !wanted.has(Kind::DateTime) || wanted.has(Kind::String) {
             return Ok(expr);
@@ -77,7 +77,7 @@ impl<'a> Checker<'a> {
             let kind = ExprKind::Const(Const::DateTime(at));
             return Ok(Expr { kind, ty: Ty::DATETIME, optional: false, span: expr.span });
         }
-        // A date alone, or a time without its offset: which moment it is depends on the place.
+        // A date alone, or a time without an offset, depends on the time zone; suggest an offset.
         let whole = ["Z", "T00:00:00Z"].map(|rest| format!("{}{rest}", text.replace(' ', "T")));
         let whole = whole.into_iter().find(|whole| parse_datetime(whole).is_some());
         if whole.is_none() && wanted != KindSet::DATETIME {
@@ -96,7 +96,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The JSON of a constant; a time or version has none.
+/// Returns the JSON of a constant; `None` for a date-time, a version, or a non-constant.
 pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
     match expr.as_const()? {
         Const::Json(json) => Some(json),
@@ -104,7 +104,7 @@ pub(super) fn as_json(expr: &Expr) -> Option<&Json> {
     }
 }
 
-/// A constant of the type its value has.
+/// Builds a constant whose type follows from its value.
 pub(super) fn constant(json: Json, span: Span) -> Expr {
     let ty = if json.is_f64() { Ty::FLOAT } else { json_ty(&json) };
     Expr { kind: ExprKind::Const(Const::Json(Arc::new(json))), ty, optional: false, span }
@@ -124,17 +124,17 @@ fn json_ty(json: &Json) -> Ty {
     }
 }
 
-/// The smallest type that holds all; of none, `any`.
+/// Returns the smallest type that contains all types; `any` if there are none.
 fn joined(mut types: impl Iterator<Item = Ty>) -> Ty {
     let Some(first) = types.next() else { return Ty::ANY };
     types.fold(first, |all, ty| if all == ty { all } else { all.join(&ty) })
 }
 
-/// A list of values: a constant when all of them are.
+/// Builds a list, as a constant if all elements are constants.
 pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
     let ty = Ty::list(joined(elements.iter().map(|element| element.ty.clone())));
     let is_zero = |json: &Json| json.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative());
-    // In a list of JSON `-0.0` would be read as an integer.
+    // In a JSON list `-0.0` would be read back as an integer.
     let constant = |element| as_json(element).filter(|json| !is_zero(json)).cloned();
     let constants: Option<Vec<Json>> = elements.iter().map(constant).collect();
     let kind = match constants {
@@ -144,8 +144,8 @@ pub(super) fn list(elements: Vec<Expr>, span: Span) -> Expr {
     Expr { kind, ty, optional: false, span }
 }
 
-/// The number of values in the lists and records inside a constant, counted a little past `limit`
-/// at most. The elements of a flat list are not: it is as large as its author wrote it.
+/// Counts the values in nested lists and records of a constant, stopping soon after `limit`.
+/// Elements of the outermost list do not count, because their number is bounded by the source text.
 pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     let parts: &mut dyn Iterator<Item = &Json> = match json {
         Json::Array(items) => &mut items.iter(),
@@ -164,7 +164,7 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     size
 }
 
-/// True when lists and records stand in one another more than so many levels deep.
+/// True if lists and records are nested more than `levels` levels deep.
 pub(super) fn is_deeper(json: &Json, levels: usize) -> bool {
     let deeper = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
     match json {

@@ -1,4 +1,4 @@
-//! Choices and routers, and what they share with flows: each becomes a table of rules.
+//! Lowers choices and routers to tables of rules, with helpers that flows share.
 
 use super::constant::constant;
 use super::{Checked, Checker, Reported};
@@ -16,7 +16,7 @@ use rulec_syntax::ast::{self, Branch, Choice, Ident, Literal, Router, Statement,
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Every choice and router of the main file and of what it imports.
+    /// Checks every choice and router of the main file and its imports.
     pub(super) fn choices_and_routers(&mut self) {
         for statement in self.statements() {
             match &statement.kind {
@@ -27,7 +27,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A new table for a statement that decides; two of one name are an error.
+    /// Adds a table for a deciding statement; reports duplicate and reserved names.
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
         let clash = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = clash {
@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
         self.fields.begin_statement();
         let id = TableId(self.program.tables.len() as u32);
         let (name, docs): (Arc<str>, _) = (name.into(), docs.into());
-        // Requirements are no entry.
+        // Requirements are not an entry point.
         if kind != TableKind::Requirements {
             self.entries.entry(name.clone()).or_insert(id);
         }
@@ -116,7 +116,8 @@ impl<'a> Checker<'a> {
         self.fields.implicit = None;
     }
 
-    /// The condition under which a branch is chosen, and true for the default; `None` when it never is.
+    /// Returns the condition of a branch, and whether it is the default; `None` if it is never
+    /// chosen.
     fn branch(&mut self, branch: &'a Branch) -> Checked<Option<(Cond, bool)>> {
         if let Some(meaning) = &branch.meaning {
             let message = message!("this branch has a meaning in place of conditions");
@@ -155,7 +156,8 @@ impl<'a> Checker<'a> {
         Ok(Some((condition, false)))
     }
 
-    /// Branches are tried from the last to the first, so a default hides all that stands before it.
+    /// Reports branches that a default hides. Branches are tried from the last to the first, so a
+    /// default hides every branch before it.
     fn defaults_hide_nothing(&mut self, choice: &Choice) {
         let Some(last) = choice.branches.iter().rposition(|branch| branch.default.is_some()) else { return };
         let (hidden, default) = (&choice.branches[..last], &choice.branches[last]);
@@ -174,8 +176,8 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// A choice that a language model makes: a table that compares the answer with the ids of the branches. What is
-    /// no answer of use takes the default, wherever it stands.
+    /// Lowers a choice that a language model makes to a table that compares the answer with the
+    /// branch ids. Any other answer selects the default, whatever its position.
     fn question(&mut self, choice: &Choice, question: &Spanned<String>, table: TableId) {
         let mut branches = Vec::new();
         let mut default: Option<&Branch> = None;
@@ -306,13 +308,13 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A condition that always holds.
+/// Builds a condition that is always true.
 pub(super) fn always(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
-/// The test that a condition can be used: every value it reads is present. What a presence test or `??`
-/// looks at may be missing.
+/// Builds the test that every value a condition reads is present. Operands of a presence test or of
+/// `??` may be missing.
 fn usable(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     values_read(Part::Cond(cond), &mut reads);
@@ -327,10 +329,11 @@ fn values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
     match part {
         Part::Cond(Cond { kind, span }) => match kind {
             CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
-            // An exception may miss what it reads: then it is none.
+            // An `unless` exception may read missing values, because a missing value only makes it
+            // inapplicable.
             CondKind::NotTrue(_) => return,
             CondKind::Quantifier { list, .. } => return values_read(Part::Expr(list), reads),
-            // A named condition is used as a whole.
+            // A named condition must be known as a whole.
             CondKind::Let(id) => {
                 let kind = ExprKind::Let(*id);
                 return reads.push(Expr { kind, ty: Ty::BOOL, optional: true, span: *span });

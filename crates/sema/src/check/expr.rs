@@ -1,4 +1,4 @@
-//! Expressions: names, paths into the message, literals, logic and quantifiers.
+//! Checks expressions: names, paths into the message, literals, logic and quantifiers.
 
 use super::constant::{NULL_HELP, as_json, constant, is_deeper, list, literal_json, nested_size};
 use super::fields::Reason;
@@ -15,7 +15,7 @@ use rulec_syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// An expression in a place where a condition and a value may stand alike.
+    /// Checks an expression that may be a condition or a value.
     pub(super) fn term(&mut self, expr: &'a ast::Expr) -> Checked<Term> {
         let span = expr.span;
         match &expr.kind {
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
 
-    /// `if C then a else b`: of the types of both.
+    /// Checks `if C then a else b`, whose type is the join of both types.
     fn conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
         let cond = self.cond(cond);
         let (then, other) = (self.value(then), self.value(other));
@@ -99,7 +99,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }
 
-    /// A constant, unless constants inside constants made it too large.
+    /// Returns a constant, or reports an error if nested constants made it too large or too deep.
     fn sized(&mut self, expr: Expr) -> Checked<Expr> {
         if as_json(&expr).is_some_and(|json| nested_size(json, MAX_NODES) > MAX_NODES) {
             return self.too_large(expr.span, true);
@@ -116,7 +116,7 @@ impl<'a> Checker<'a> {
         Ok(expr)
     }
 
-    /// An expression that must be a condition.
+    /// Checks an expression that must be a condition.
     pub(super) fn cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
         let term = self.term(expr)?;
         self.term_as_cond(term)
@@ -155,14 +155,14 @@ impl<'a> Checker<'a> {
         Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
     }
 
-    /// A condition that is asked as a whole, which must not be too large.
+    /// Checks the complete condition of a rule, which must not be too large.
     pub(super) fn whole_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
         let cond = self.cond(expr)?;
         self.measured(Part::Cond(&cond), expr.span)?;
         Ok(cond)
     }
 
-    /// Every part is looked at, so that one run reports the faults of all.
+    /// Checks every part, so that one run reports the errors of all.
     pub(super) fn conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
         let mut checked = Vec::with_capacity(parts.len());
         let mut all = true;
@@ -175,7 +175,7 @@ impl<'a> Checker<'a> {
         if all { Ok(checked) } else { Err(Reported) }
     }
 
-    /// An expression that must be a value; a condition becomes true, false or missing.
+    /// Checks an expression that must be a value; a condition becomes true, false or missing.
     pub(super) fn value(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
         Ok(match self.term(expr)? {
             Term::Expr(value) => value,
@@ -186,7 +186,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True when a condition may be unknown although the message keeps every promise of `input`.
+    /// True if a condition may be unknown even if the message satisfies the `input` contract.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         let presence = matches!(&cond.kind, CondKind::Test(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
@@ -287,7 +287,7 @@ impl<'a> Checker<'a> {
         Var { id, name: name.into(), kinds }
     }
 
-    /// Lets a use narrow the undeclared field an expression reads.
+    /// Narrows the type of the undeclared field that an expression reads.
     pub(super) fn constrain(&mut self, expr: &Expr, kinds: KindSet, reason: &Reason) {
         if !self.fields.narrows() {
             return;
@@ -295,7 +295,8 @@ impl<'a> Checker<'a> {
         match &expr.kind {
             ExprKind::Slot(id) => {
                 let slot = self.fields.path(*id).clone();
-                // A typed read has a type of its own, and so has what a payload declares.
+                // A typed read and a payload field have their own types, which other uses do not
+                // narrow.
                 if slot.root.is_none() && slot.kinds == expr.ty.kinds && !expr.ty.kinds.is_subset(kinds) {
                     self.fields.narrow(&slot.path, kinds, expr.span, reason);
                 }
@@ -319,7 +320,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds where the type of a value comes from.
+    /// Adds a label that shows where the type of a value comes from.
     pub(super) fn with_origin(&self, diagnostic: Diagnostic, expr: &Expr) -> Diagnostic {
         match &expr.kind {
             ExprKind::Slot(id) => {
@@ -365,7 +366,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Makes a condition what stands behind `unless`.
+/// Turns a condition into an exception of `unless`.
 fn exception(cond: &mut Cond) {
     let never = Cond { kind: CondKind::Const(false), span: cond.span };
     let inner = Box::new(std::mem::replace(cond, never));

@@ -1,5 +1,5 @@
-//! The message's fields: which exist, at what type each is read, and — where no `input` is
-//! declared — how uses narrow the type.
+//! The message's fields: which exist, and as which type each is read. Without a declared `input`,
+//! uses narrow the types.
 
 use super::DeclaredInput;
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
@@ -20,45 +20,45 @@ pub(super) struct Found {
     pub private: bool,
 }
 
-/// The reason why a path leads nowhere.
+/// The reason why a path does not resolve.
 pub(super) enum Lost {
-    /// The path's part at this index is no field of the record before it.
+    /// The part at index `at` is not a field of `record`.
     UnknownField { at: usize, record: Arc<Record> },
-    /// The path's part before this index has a type without fields.
+    /// The part before index `at` has the type `ty`, which has no fields.
     NoFields { at: usize, ty: Ty },
 }
 
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) input: Option<Arc<DeclaredInput>>,
-    /// The names of all paths that are kept.
+    /// Interned names of all stored paths.
     names: KeptNames,
     uses: HashMap<Path, Inferred>,
     done_inferring: bool,
-    /// The number of the statement at hand.
+    /// The number of the current statement.
     statement: u32,
-    /// Undeclared names that were held against the definitions, so that each is once.
+    /// Undeclared names that were already compared with the definitions for a warning.
     looked_at: HashSet<Arc<str>>,
     pub(super) slots: Vec<Slot>,
-    /// The slots by what they read.
+    /// Hash index of `slots` by root, path and kinds.
     slot_ids: HashTable<SlotId>,
     hasher: foldhash::fast::RandomState,
     pub(super) conflicts: Vec<Diagnostic>,
-    /// The uses of the fields in other rules, which are not checked now.
+    /// The uses of fields by other rules, which are not part of this check.
     pub(super) known: Option<Arc<FieldUses>>,
-    /// The uses of each field by type and statement, where they are wanted.
+    /// The counted uses of fields, if the caller wants them.
     pub(super) counted: Option<CountedUses>,
-    /// Those of each route, where uses are counted.
+    /// The uses of each route, if uses are counted.
     pub(super) by_route: UsesByRoute,
-    /// The uses in the route at hand.
+    /// The uses by the current route.
     route: Option<RouteUses>,
-    /// The uses in the last route, where other rules are known.
+    /// The uses by the last route, if other rules are known.
     pub(super) done: RouteUses,
-    /// The field that the statement at hand brings along, though no `input` declares it.
+    /// An undeclared field that the current statement may read anyway, such as `steps`.
     pub(super) implicit: Option<&'static str>,
 }
 
-/// The reason why a use narrows a field, in the words of a diagnostic once it is shown.
+/// The reason why a use narrows a field. Formatted only if a diagnostic shows it.
 #[derive(Clone)]
 pub(super) enum Reason {
     Fixed(Message),
@@ -69,7 +69,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// A field of it is read.
+    /// Returns the reason that a field of the value is read.
     pub(super) fn field(name: &str) -> Reason {
         Reason::Field(name.into())
     }
@@ -90,12 +90,12 @@ impl Argument for Reason {
     }
 }
 
-/// The type of an undeclared field, as its uses show it.
+/// The inferred type of an undeclared field.
 struct Inferred {
     kinds: KindSet,
-    /// The first uses, and every one that narrowed the type.
+    /// The first uses, and every use that narrowed the type.
     uses: Vec<Use>,
-    /// The first uses that work for values as different as a text and a list, one of a statement.
+    /// The first uses that accept kinds as different as a text and a list, one per statement.
     overloaded: Vec<Use>,
 }
 
@@ -108,13 +108,13 @@ pub(super) struct Use {
     statement: u32,
 }
 
-/// A use that another statement narrows.
+/// A use whose kinds another statement narrows.
 pub(super) struct Narrowed<'f> {
     pub(super) path: &'f Path,
-    /// The kinds that are left.
+    /// The remaining kinds.
     pub(super) kinds: KindSet,
     pub(super) used: &'f Use,
-    /// The use that narrows it, unless a rule does that is not checked now.
+    /// The use that narrows it; `None` if it belongs to a rule outside this check.
     pub(super) by: Option<&'f Use>,
 }
 
@@ -131,8 +131,9 @@ impl Inferred {
         self.kinds = left;
     }
 
-    /// The first overloaded use that its own statement leaves open and another one narrows, and what narrows it:
-    /// `None` for a rule that is not checked now, of all of which these kinds are left.
+    /// Returns the first overloaded use that another statement narrows to one family, and the
+    /// narrowing use. The latter is `None` if rules outside this check, which leave the kinds
+    /// `known`, narrow it.
     fn narrowed(&self, known: KindSet) -> Option<(&Use, Option<&Use>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -147,28 +148,28 @@ impl Inferred {
     }
 }
 
-/// True for kinds that compare with each other.
+/// True if all kinds are comparable with each other: a single kind, or int and float.
 fn is_one_family(kinds: KindSet) -> bool {
     kinds.iter().filter(|kind| *kind != Kind::Float || !kinds.has(Kind::Int)).count() == 1
 }
 
 impl Fields {
-    /// True when types come from uses.
+    /// True if types are inferred from uses.
     pub(super) fn inferred(&self) -> bool {
         self.input.is_none()
     }
 
-    /// True when uses still narrow them.
+    /// True during the first pass, in which uses narrow types.
     pub(super) fn narrows(&self) -> bool {
         self.inferred() && !self.done_inferring
     }
 
-    /// The names a message's fields may have, when they are declared.
+    /// Returns the declared top-level fields of a message.
     pub(super) fn roots(&self) -> Option<&Record> {
         self.input.as_ref()?.ty.fields()
     }
 
-    /// True when an undeclared name is met for the first time.
+    /// True at the first use of an undeclared name.
     pub(super) fn first_look(&mut self, name: &str) -> bool {
         !self.looked_at.contains(name) && self.looked_at.insert(name.into())
     }
@@ -191,8 +192,8 @@ impl Fields {
                     let reason = Reason::Field(self.names.name(path[end].as_ref()));
                     self.narrow(&path[..end], KindSet::DICT, span, &reason);
                 }
-                // While uses are collected each is looked at alone, so that two that contradict each
-                // other meet in `narrow`, whichever stands first.
+                // In the first pass each use is checked alone. Uses that conflict meet in `narrow`,
+                // in any order.
                 let open = !self.done_inferring && !is_text(path);
                 let kinds = if open { KindSet::ALL } else { self.kinds(path) };
                 Ok(Found { ty: Ty::plain(kinds), optional: true, private: false })
@@ -200,13 +201,13 @@ impl Fields {
         }
     }
 
-    /// True for what a statement reads of a message though no `input` declares it, such as `steps`.
+    /// True for an undeclared field that some statement reads anyway, such as `steps`.
     pub(super) fn brought_along(&self, path: &[impl Name]) -> bool {
         let first = |slot: &Slot| slot.root.is_none() && *slot.path[0] == *path[0].as_ref();
         self.slots.iter().any(first) && self.roots().is_none_or(|roots| roots.get(path[0].as_ref()).is_none())
     }
 
-    /// The kinds an undeclared field may still have. `text` is a string by convention.
+    /// Returns the remaining kinds of an undeclared field. `text` is a string by convention.
     fn kinds(&self, path: &[impl Name]) -> KindSet {
         let inferred = self.uses.get(&Names(path)).map(|inferred| inferred.kinds);
         let known = || self.known.as_ref().and_then(|known| known.kinds(path));
@@ -214,7 +215,7 @@ impl Fields {
         inferred.or_else(known).unwrap_or(unused)
     }
 
-    /// From here on, uses of fields are those of one route.
+    /// Starts a route: later uses of fields belong to it.
     pub(super) fn begin_route(&mut self) {
         self.begin_statement();
         let wanted = self.narrows() && (self.counted.is_some() || self.known.is_some());
@@ -229,7 +230,8 @@ impl Fields {
         }
     }
 
-    /// Returns the facts known of them, and the uses of each route where they are not declared.
+    /// Returns the facts about the fields, and the uses by each route if the fields are not
+    /// declared.
     pub(super) fn into_known(self) -> (Counted, UsesByRoute) {
         let known = match self.input {
             Some(input) => Counted::Input(input),
@@ -238,7 +240,7 @@ impl Fields {
         (known, self.by_route)
     }
 
-    /// Notes a use of an undeclared field that works for these kinds.
+    /// Records a use of an undeclared field that accepts these kinds.
     pub(super) fn note(&mut self, path: &[impl Name], kinds: KindSet) {
         if !self.narrows() {
             return;
@@ -250,7 +252,7 @@ impl Fields {
         }
     }
 
-    /// A use of an undeclared field that works only for these kinds.
+    /// Narrows an undeclared field to these kinds, or reports a conflict.
     pub(super) fn narrow(&mut self, path: &[impl Name], kinds: KindSet, span: Span, reason: &Reason) {
         if !self.narrows() || kinds == KindSet::ALL {
             return;
@@ -303,7 +305,7 @@ impl Fields {
         }
     }
 
-    /// Ends the narrowing pass.
+    /// Ends the pass that narrows types.
     pub(super) fn end_inference(&mut self) {
         self.done_inferring = true;
         self.looked_at.clear();
@@ -311,12 +313,12 @@ impl Fields {
         self.slot_ids.clear();
     }
 
-    /// A use that fixed an undeclared field's type, to show beside an error.
+    /// Returns the first use that narrowed an undeclared field, to show with an error.
     pub(super) fn first_use(&self, path: &[impl Name]) -> Option<(Span, &Reason)> {
         self.uses.get(&Names(path))?.uses.first().map(|first| (first.place, &first.reason))
     }
 
-    /// The uses that other statements narrow, in the order of their places.
+    /// Returns the uses that other statements narrow, in source order.
     pub(super) fn narrowed(&self) -> Vec<Narrowed<'_>> {
         let narrowed = self.uses.iter().filter(|(path, _)| !is_text(path)).filter_map(|(path, inferred)| {
             let known = self.known.as_ref().and_then(|known| known.kinds(path));
@@ -328,12 +330,12 @@ impl Fields {
         narrowed
     }
 
-    /// From here on, uses of fields are those of another statement.
+    /// Starts a statement: later uses of fields belong to it.
     pub(super) fn begin_statement(&mut self) {
         self.statement += 1;
     }
 
-    /// The slot that reads a path from a binding, or from the message, at these kinds.
+    /// Returns the slot that reads a path, of a binding or of the message, as these kinds.
     pub(super) fn rooted_slot(
         &mut self,
         root: Option<&Root>,
@@ -359,13 +361,13 @@ impl Fields {
         id
     }
 
-    /// The path a slot reads.
+    /// Returns the slot with this id.
     pub(super) fn path(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }
 }
 
-/// Adds the function that is meant where a field of a text or list is read: `text.length` is `len(text)`.
+/// Adds a help text if the field has the name of a function: for `text.length`, write `len(text)`.
 fn function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic {
     match function_meant(field) {
         Some(function) => diagnostic.help(message!("write `{function}({path})`")),
@@ -373,7 +375,7 @@ fn function_help(diagnostic: Diagnostic, path: &str, field: &str) -> Diagnostic 
     }
 }
 
-/// The function that a field's name means in other languages.
+/// Returns the function that corresponds to a field name of other languages.
 pub(super) fn function_meant(field: &str) -> Option<&'static str> {
     Function::named(field).map(|function| function.info().name).or_else(|| builtins::meant(field))
 }
@@ -397,7 +399,8 @@ pub(super) fn find_declared(input: &Ty, path: &[impl Name]) -> Result<Found, Los
     Ok(found)
 }
 
-/// The field of that name of a value; for a record without it the record, for what has no fields nothing.
+/// Returns the field of a value's type. The error has the record without the field, or `None` if
+/// the type has no fields.
 pub(super) fn field_of(ty: &Ty, name: &str) -> Result<Found, Option<Arc<Record>>> {
     let entry = |ty| Found { ty, optional: true, private: false };
     match &ty.inner {

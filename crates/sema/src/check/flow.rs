@@ -1,4 +1,4 @@
-//! Flows: each keyword pattern becomes a rule of one table, in the order they are written.
+//! Lowers flows: each keyword pattern becomes a rule of one table, in source order.
 
 use super::constant::constant;
 use super::{Checked, Checker, Reported};
@@ -22,25 +22,25 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A keyword pattern, for the warnings about what stands in whose way.
+/// A keyword pattern, for warnings about patterns that hide others.
 struct Pattern {
-    /// As [`MATCHINGS`] has it.
+    /// An operator of [`MATCHINGS`].
     matching: Op,
-    /// Trimmed and folded, but for a regular expression.
+    /// The text to find, trimmed and case-folded; a regular expression is unchanged.
     text: String,
     shown: Arc<str>,
     flow: FlowId,
     span: Span,
 }
 
-/// The most expressions that are tried on examples, for a warning.
+/// The greatest number of regex matches against examples, for a warning.
 const MAX_TRIED: usize = 100_000;
 
-/// Finds the first of the patterns that matches an example.
+/// A matcher that finds the first pattern that matches an example.
 struct Catchers<'p> {
     exact: HashMap<&'p str, usize>,
     contained: Option<Automaton>,
-    /// The patterns that `contained` looks for.
+    /// The pattern indexes for the matches of `contained`.
     holds: Vec<usize>,
     regexes: Vec<(usize, LazyRegex)>,
 }
@@ -65,7 +65,7 @@ impl<'p> Catchers<'p> {
         found
     }
 
-    /// The first pattern that matches; no more expressions are tried than are `left`.
+    /// Returns the first pattern that matches. At most `left` regular expressions are tried.
     fn first(&self, folded: &str, example: &str, left: &mut usize) -> Option<usize> {
         let exact = self.exact.get(folded).copied();
         let contained = self.contained.iter().flat_map(|search| search.overlapping(folded));
@@ -83,7 +83,7 @@ impl<'p> Catchers<'p> {
 }
 
 impl<'a> Checker<'a> {
-    /// Every flow of the main file and of what it imports.
+    /// Lowers every flow of the main file and its imports.
     pub(super) fn flows(&mut self) {
         let mut first: HashMap<&str, Span> = HashMap::new();
         let mut patterns = Vec::new();
@@ -126,7 +126,7 @@ impl<'a> Checker<'a> {
         self.caught_examples(&patterns);
     }
 
-    /// The tool by which flows are executed, of the main file or of what it imports.
+    /// Checks the tool that executes the flows.
     pub(super) fn flow_tool(&mut self) {
         for statement in self.statements() {
             let StatementKind::FlowTool(tool) = &statement.kind else { continue };
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// An entry of a flow tool; null when it is not there.
+    /// Removes and returns an entry of a flow tool; null if it is absent or has the wrong type.
     fn tool_entry(
         &mut self,
         tool: &ast::FlowTool,
@@ -182,7 +182,7 @@ impl<'a> Checker<'a> {
         Json::Null
     }
 
-    /// Reports the keys that mean nothing here.
+    /// Reports unknown keys.
     fn known_keys(&mut self, what: Message, written: &[(Ident, ast::Expr)], known: &[&str]) {
         for (key, _) in written.iter().filter(|(key, _)| !known.contains(&key.node.as_str())) {
             let message = message!("`{}` means nothing in {what}", key.node);
@@ -226,7 +226,7 @@ impl<'a> Checker<'a> {
         let text = self.message_path(&Path::of("text", flow.name.span), flow.name.span)?;
         let text = super::read::read(text, &Ty::STRING);
         let patterns = self.flow_texts(list)?;
-        // Each pattern's own place, where the list is written here.
+        // The span of each pattern, if the list is written inline.
         let place = |at: usize| match &list.kind {
             ast::ExprKind::List(items) => items.get(at).map_or(list.span, |item| item.span),
             _ => list.span,
@@ -256,7 +256,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// The condition under which a pattern matches the message.
+    /// Builds the condition that a pattern matches the message.
     fn pattern(&mut self, way: Op, pattern: &str, text: &Expr, span: Span) -> Checked<Cond> {
         let trimmed = pattern.trim();
         if trimmed.is_empty() {
@@ -283,12 +283,12 @@ impl<'a> Checker<'a> {
         Ok(Predicate { mode, ..Predicate::plain(way, left, Operand::Value(right)) }.at(span))
     }
 
-    /// Warns of patterns that an earlier one always answers for.
+    /// Warns about patterns that are never reached because an earlier one always matches.
     fn hidden_patterns(&mut self, patterns: &[Pattern]) {
         let mut same: HashMap<(bool, &str), usize> = HashMap::new();
         for (at, pattern) in patterns.iter().enumerate() {
             let literal = pattern.matching != Op::Matches;
-            // An exact pattern hides only exact ones; the `contains` among them are found below.
+            // An exact pattern hides only exact ones; `contains` patterns are checked below.
             let first = *same.entry((literal, pattern.text.as_str())).or_insert(at);
             if first != at && patterns[first].matching == pattern.matching {
                 self.hidden(&patterns[first], pattern);
@@ -324,9 +324,9 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns of keyword patterns that match a sentence meant for an intent flow.
+    /// Warns about keyword patterns that match an example of an intent flow.
     fn caught_examples(&mut self, patterns: &[Pattern]) {
-        // The catchers are an automaton, which costs more to build than a route that is compiled alone.
+        // The automaton costs more to build than a single route, so it is built only if needed.
         if patterns.is_empty() {
             return;
         }

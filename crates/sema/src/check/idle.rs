@@ -1,5 +1,6 @@
-//! The parts of the main file that nothing uses, which an analysis tells: fields of `input` that no rule reads, and imports of which
-//! nothing is used. Only the checker knows both the text and the names; what it cannot be sure of it leaves out.
+//! Unused parts of the main file, for the analysis report: fields of `input` that no rule reads,
+//! and imports of which nothing is used. Only the checker knows both the source text and the
+//! resolved names. Uncertain cases are not reported.
 
 use super::Checker;
 use super::fields::find_declared;
@@ -10,7 +11,7 @@ use rulec_base::diag::Diagnostic;
 use rulec_syntax::ast::StatementKind as Kind;
 use std::sync::Arc;
 
-/// Paths, and all above them.
+/// A set of paths, and all their prefixes.
 struct Touched<'p> {
     own: HashSet<&'p [Arc<str>]>,
     above: HashSet<&'p [Arc<str>]>,
@@ -22,14 +23,14 @@ impl<'p> Touched<'p> {
         Touched { own: paths.into_iter().map(|path| &path[..]).collect(), above }
     }
 
-    /// True when a path is one of them, or lies above or below one.
+    /// True if a path is in the set, or is a prefix or an extension of a path in the set.
     fn touches(&self, path: &[Arc<str>]) -> bool {
         self.above.contains(path) || (0..=path.len()).any(|end| self.own.contains(&path[..end]))
     }
 }
 
 impl Checker<'_> {
-    /// Notes what is idle, once all fields are known.
+    /// Collects the unused parts. Requires that all fields are known.
     pub(super) fn idle(&mut self) {
         let kinds = [TableKind::Routes, TableKind::Choice, TableKind::Router];
         let tables = &self.program.tables;
@@ -41,7 +42,8 @@ impl Checker<'_> {
         self.idle_imports();
     }
 
-    /// The outermost fields of which nothing is read. Payloads and workflows read messages in ways of their own.
+    /// Returns the outermost `input` fields of which nothing is read. Empty if there are payloads
+    /// or workflows, because they read messages in other ways.
     fn idle_fields(&self) -> Vec<Idle> {
         let Some(input) = &self.fields.input else { return Vec::new() };
         let program = &self.program;
@@ -54,7 +56,7 @@ impl Checker<'_> {
         let read: Vec<&Path> =
             program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| &slot.path).collect();
         let (read, text): (_, Path) = (Touched::by(read), vec!["text".into()]);
-        // A private field may be declared so that logs mask it.
+        // A private field may be declared only so that logs redact it.
         let is_private = |path: &&Path| find_declared(&input.ty, path).is_ok_and(|found| found.private);
         let private = Touched::by(input.places.keys().filter(is_private).collect());
         let is_idle =
@@ -71,7 +73,7 @@ impl Checker<'_> {
         idle.into_iter().map(|(_, idle)| idle).collect()
     }
 
-    /// Imports of files that only define, where no definition of theirs is used.
+    /// Finds imports of files that only define names, where no rule uses any of the names.
     fn idle_imports(&mut self) {
         let Some(main) = self.loaded.units.last() else { return };
         let imports = main.statements.iter().filter_map(|statement| match &statement.kind {

@@ -1,5 +1,5 @@
-//! Constant texts that must be of a known make: time zones, versions, networks, hashes. What a message brings and is
-//! none makes what asks for it missing or unknown; what an author writes is said to be none.
+//! Constant texts that must be valid: time zones, versions, networks, hashes. An invalid text in a
+//! message makes the result missing or unknown; an invalid constant is an error.
 
 use super::{Checked, Checker};
 use crate::hir::Expr;
@@ -10,7 +10,8 @@ use rulec_base::text::{self, Hash, network, version, zone};
 use rulec_lang::builtins::Function;
 
 impl Checker<'_> {
-    /// Looks at an argument of a function. Returns true when it may be a text that the function does not know.
+    /// Checks an argument of a function. Returns true if it is not constant and may be an invalid
+    /// text.
     pub(super) fn known_argument(&mut self, function: Function, param: &str, arg: &Expr) -> Checked<bool> {
         let text = arg.as_const().and_then(|constant| constant.value().as_str());
         let (known, span) = (text.is_some(), arg.span);

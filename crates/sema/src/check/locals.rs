@@ -1,5 +1,5 @@
-//! The names that one rule gives to conditions and values behind `where`: definitions like those by `let`, which only
-//! this rule sees.
+//! The names that one rule defines after `where`: definitions like `let`, visible only in this
+//! rule.
 
 use super::names::is_text;
 use super::{Binding, Checked, Checker, Reported};
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Defines each behind those it uses, in whatever order they stand.
+    /// Defines the names in dependency order, whatever their order in the source.
     fn define_locals(&mut self, locals: &'a Locals) -> Checked<()> {
         let once = self.each_once(message!("name"), locals, |(name, _)| name);
         let mut result = if once.len() == locals.len() { Ok(()) } else { Err(Reported) };
@@ -69,7 +69,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// The finding on a name that stands for something else already.
+    /// Returns the diagnostic for a name that is already in use.
     fn shadowed(&self, name: &Ident) -> Option<Diagnostic> {
         let declared = self.symbols.definition(name.span.file, &name.node).map(|symbol| symbol.name.span);
         let path = [name.node.as_str()];

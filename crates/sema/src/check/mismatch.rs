@@ -1,5 +1,5 @@
-//! Messages on an operator of which no form takes its operands: both sides' types, where each comes
-//! from, and what was probably meant.
+//! Diagnostics for operand types that an operator does not accept: the types of both operands,
+//! their origin, and the probable intention.
 
 use super::Checker;
 use super::read::union;
@@ -12,7 +12,7 @@ use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_syntax::ast;
 
 impl<'a> Checker<'a> {
-    /// The diagnostic on an operator of which no form takes these operands.
+    /// Builds the diagnostic for operands that no form of the operator accepts.
     pub(super) fn mismatch(
         &self,
         row: &OpInfo,
@@ -22,7 +22,8 @@ impl<'a> Checker<'a> {
     ) -> Diagnostic {
         let quantity = binary.modifiers.quantity;
         let lefts = union(row.forms.iter().map(|form| form.left));
-        // The author's own word: the ends of a range are compared by another row than `in`.
+        // Use the author's operator: bounds of a range are checked with the row of `<`, not of
+        // `in`.
         let spelling = binary.op.node.info().spelling;
         let written = format!("{}{spelling}", if binary.negated { "not " } else { "" });
         let (this, other) = (left.ty.with_article(), right.ty.with_article());
@@ -70,7 +71,8 @@ impl<'a> Checker<'a> {
         self.with_origin(diagnostic, right)
     }
 
-    /// In a choice a mismatch is a warning: the condition can be used and never holds.
+    /// Reports a mismatch as a warning. In a choice it is no error: the condition is only never
+    /// true.
     pub(super) fn never_holds(&mut self, mut mismatch: Diagnostic) {
         mismatch.code = Code::OtherFamily;
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
@@ -78,7 +80,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The message on two operands of which each alone would do.
+/// Builds the message for two operands that are valid alone but not together.
 fn pair_message(
     row: &OpInfo,
     written: &str,
@@ -108,7 +110,7 @@ fn finds_elements(row: &OpInfo) -> bool {
     row.search.is_some_and(Search::finds_elements)
 }
 
-/// "numbers and datetimes" for a sentence about what an operator works on.
+/// Lists kinds for a sentence about what an operator accepts, such as "numbers and datetimes".
 fn expected(kinds: KindSet) -> Message {
     let number = KindSet::NUMBER.is_subset(kinds);
     let plural = |kind: Kind| {

@@ -1,17 +1,17 @@
-//! Paths of names, kept or looked up without being made.
+//! Paths of names, with lookup by borrowed names.
 
 use hashbrown::{Equivalent, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// A path to keep.
+/// An owned path.
 pub(super) type Path = Vec<Arc<str>>;
 
-/// A name of a path, kept or still in the syntax tree.
+/// A path segment, owned or borrowed from the AST.
 pub(super) trait Name: AsRef<str> + Hash {}
 impl<T: AsRef<str> + Hash> Name for T {}
 
-/// Looks a path up without making one.
+/// A borrowed path, for lookups in a map of owned paths.
 #[derive(Hash)]
 pub(super) struct Names<'p, N>(pub(super) &'p [N]);
 
@@ -21,28 +21,28 @@ impl<N: Name> Equivalent<Path> for Names<'_, N> {
     }
 }
 
-/// True when both are the same names.
+/// True if both paths have the same names.
 pub(super) fn same_path(path: &[Arc<str>], names: &[impl Name]) -> bool {
     path.len() == names.len() && path.iter().zip(names).all(|(a, b)| **a == *b.as_ref())
 }
 
-/// The names of paths that are kept, each made once: most paths have them in common.
+/// Interned names of stored paths, because most paths share names.
 #[derive(Default)]
 pub(super) struct KeptNames(HashSet<Arc<str>, foldhash::fast::FixedState>);
 
 impl KeptNames {
-    /// A name to keep.
+    /// Returns the interned name.
     pub(super) fn name(&mut self, name: &str) -> Arc<str> {
         self.0.get_or_insert_with(name, |name| name.into()).clone()
     }
 
-    /// A path to keep.
+    /// Converts a path to an owned path of interned names.
     pub(super) fn path(&mut self, path: &[impl Name]) -> Path {
         path.iter().map(|name| self.name(name.as_ref())).collect()
     }
 }
 
-/// True for the path `text`, which is a string where nothing is declared.
+/// True for the path `text`, which is a string unless declared otherwise.
 pub(super) fn is_text(path: &[impl Name]) -> bool {
     matches!(path, [name] if name.as_ref() == "text")
 }

@@ -1,5 +1,5 @@
-//! Undeclared fields whose type one statement decides for the others: a warning for the author, and for messages that
-//! have another type the place that decided it.
+//! Undeclared fields whose type one statement narrows for the others. The author gets a warning.
+//! For messages with another type, the program keeps the span of the narrowing use.
 
 use super::Checker;
 use super::fields::Narrowed;
@@ -9,7 +9,8 @@ use rulec_base::message;
 use rulec_lang::ty::{KindSet, Ty};
 
 impl Checker<'_> {
-    /// Warns of uses that other statements narrow, and keeps the types for the messages that have another one.
+    /// Warns about uses that other statements narrow, and stores the inferred types as input
+    /// contract.
     pub(super) fn narrowed(&mut self) {
         for Narrowed { path, kinds, used, by } in self.fields.narrowed() {
             let name = path.join(".");
@@ -22,7 +23,8 @@ impl Checker<'_> {
             let help = message!(
                 "declare `{name}` in an `input` block, or read it at a type of its own, as in `{name} as list`"
             );
-            // A route that joins others comes without their text, and without a report of its own.
+            // A route that is added alone has no source of the other rules, so only the contract is
+            // stored.
             let Some((by, file)) = by.and_then(|by| Some((by, self.loaded.sources.get(by.place.file)?)))
             else {
                 let hint = format!("another rule uses it as {this}").into();

@@ -1,5 +1,5 @@
-//! Operators: which form of a row of [`rulec_lang::operators::TABLE`] a use takes, and what to say when none
-//! fits.
+//! Checks operators: selects the forms of a row of [`rulec_lang::operators::TABLE`] that accept the
+//! operands, and reports a mismatch if there are none.
 
 use super::constant::NULL_HELP;
 use super::fields::Reason;
@@ -18,7 +18,7 @@ use rulec_syntax::ast;
 use smallvec::SmallVec;
 
 impl<'a> Checker<'a> {
-    /// `a OP b`
+    /// Checks `a OP b`.
     pub(super) fn binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
         let row = binary.op.node.info();
         if !row.forms.iter().any(|form| form.result == Outcome::Condition) {
@@ -40,7 +40,7 @@ impl<'a> Checker<'a> {
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..plain }.at(span)))
     }
 
-    /// An operand, which must be a value and no condition.
+    /// Checks an operand, which must be a value and not a condition.
     fn operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
             let spelling = row.spelling;
@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// The file's settings and the written modifiers, as far as they make a difference.
+    /// Combines the file's settings and the written modifiers, where they affect the operator.
     fn mode(&self, row: &OpInfo, written: &Modifiers, left: &Expr, right: &Expr, span: Span) -> TestMode {
         let settings = self.settings_of(span.file);
         let texts = |ty: &Ty| ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST));
@@ -153,8 +153,8 @@ impl<'a> Checker<'a> {
         Ok(Term::Cond(test.at(span)))
     }
 
-    /// Finds the forms of the row that the operands can take, and lets the use narrow undeclared
-    /// fields to them.
+    /// Selects the forms of the row that accept the operands, and narrows undeclared fields to
+    /// them.
     fn fit(&mut self, row: &OpInfo, binary: &ast::Binary, left: Expr, right: Expr) -> Checked<(Expr, Expr)> {
         let quantity = binary.modifiers.quantity;
         let lefts = union(row.forms.iter().map(|form| form.left));
@@ -162,10 +162,11 @@ impl<'a> Checker<'a> {
         let (left, right) = (self.as_version(left, rights_kinds)?, self.as_version(right, lefts_kinds)?);
         let among_elements =
             row.forms.iter().any(|form| matches!(form.right, Right::Element | Right::Members));
-        // A constant text beside a time is a time.
+        // A constant text that is compared with a date-time becomes a date-time.
         let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
             _ if among_elements => (left, right),
-            // Of what has an order a text that can be read as a time is one, but beside a text.
+            // For an ordering operator, a constant text becomes a date-time unless the other
+            // operand is a text.
             (_, l, _) if lefts.has(Kind::DateTime) && !lefts.has(Kind::List) => {
                 let ordered = KindSet::NUMBER.union(KindSet::DATETIME);
                 let right = self.as_datetime(right, l.intersect(ordered))?;
@@ -204,12 +205,12 @@ impl<'a> Checker<'a> {
             self.constrain(&left, left_kinds, &Reason::Side(left_kinds, message!("left"), operator));
             self.constrain(&right, right_kinds, &Reason::Side(right_kinds, message!("right"), operator));
         }
-        // An element of a list is looked for only among values of its own family.
+        // `in` looks for an element only among values of the same family of kinds.
         let left = if row.op == Op::In { read(left, &Ty::plain(left_kinds)) } else { left };
         Ok((left, right))
     }
 
-    /// `a + b`, `a ?? b`, `-a`
+    /// Checks `a + b`, `a ?? b` or `-a`.
     pub(super) fn arithmetic(
         &mut self,
         op: &Spanned<Op>,
@@ -218,7 +219,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Checked<Expr> {
         let row = op.node.info();
-        // A condition may be unknown, so `(x > 3) ?? false` is a bool that is always there.
+        // A condition may be unknown, so it is allowed here: `(x > 3) ?? false` is always present.
         let mut operand =
             |expr| if op.node == Op::Coalesce { self.value(expr) } else { self.operand(expr, row) };
         let left = operand(left);
@@ -264,7 +265,7 @@ impl<'a> Checker<'a> {
         let right_optional = right.as_ref().is_some_and(|right| right.optional);
         let optional = match op.node {
             Op::Coalesce => right_optional,
-            // Division by a constant other than zero is always there.
+            // Division by a nonzero constant never gives missing by itself.
             Op::Div | Op::Rem => {
                 let divisor = right.as_ref().and_then(Expr::as_const);
                 let number = divisor.and_then(|constant| constant.value().to_json().as_f64());
@@ -296,7 +297,8 @@ fn outcome(outcome: Outcome, left: &Ty, right: Option<&Ty>) -> Ty {
     }
 }
 
-/// The kinds both sides may have under a form; `None` when the right side does not fit.
+/// Returns the kinds that both operands may have under a form; `None` if the right operand does not
+/// fit.
 fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -> Option<(KindSet, KindSet)> {
     let pair =
         |left: KindSet, right: KindSet| (!left.is_empty() && !right.is_empty()).then_some((left, right));
@@ -322,7 +324,7 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
             match quantity {
                 Some(_) => (right.kinds.overlaps(KindSet::LIST) && elements(right).overlaps(wanted))
                     .then_some((form.left, KindSet::LIST)),
-                // A list inside a list is looked for only where the left side is known to hold lists.
+                // A list is an element only if the left operand is known to contain lists.
                 None if right.kinds == KindSet::LIST && wanted == KindSet::ALL => None,
                 None => pair(form.left, wanted.intersect(right.kinds)).map(|(left, _)| (left, wanted)),
             }
@@ -334,7 +336,7 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
             let members = elements(right).families();
             let mixed = members.iter().filter(|kind| *kind != Kind::Float).count() > 1;
             let members = if mixed { KindSet::ALL } else { members };
-            // Times are looked for among texts, which is how JSON writes them.
+            // A date-time may be an element of a list of texts, because JSON writes it as text.
             let times = members == KindSet::STRING && left.kinds == KindSet::DATETIME;
             let members = if times { KindSet::DATETIME } else { members };
             pair(members.intersect(left.kinds.families()), KindSet::LIST)
@@ -342,7 +344,7 @@ fn right_kinds(form: &Form, left: &Ty, right: &Ty, quantity: Option<Quantity>) -
     }
 }
 
-/// The kinds that elements of a value may have, should it be a list.
+/// Returns the kinds that elements of a value may have if it is a list.
 fn elements(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
 }

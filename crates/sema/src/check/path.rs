@@ -1,4 +1,4 @@
-//! Ways into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
+//! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::as_json;
 use super::fields::{Found, Lost, Reason, field_of, function_meant};
@@ -14,11 +14,12 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// The names of a way into the message.
+/// The names of a path into the message.
 pub(super) type Names<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
-    /// `a.b`, `a["b"]`, `a[0]`: read at once where it leads into the message by constant names.
+    /// Checks `a.b`, `a["b"]` or `a[0]`. A path of constant names into the message becomes one
+    /// slot.
     pub(super) fn path(&mut self, expr: &'a ast::Expr) -> Checked<Expr> {
         if let Some(path) = self.constant_path(expr) {
             return self.message_path(&path, expr.span);
@@ -36,7 +37,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The path, when the expression is a field of the message reached by constant names.
+    /// Returns the path if the expression is a message field with constant names only.
     fn constant_path(&self, expr: &'a ast::Expr) -> Option<Path<'a>> {
         let mut path = Path::default();
         let mut at = expr;
@@ -72,7 +73,7 @@ impl<'a> Checker<'a> {
             return self.request_path(path, span);
         }
         let names = path.names.as_slice();
-        // What is read there then depends on the names alone.
+        // True if the result depends only on the names, so that it can be cached.
         let lasting = !self.fields.narrows() && self.fields.implicit.is_none();
         if let Some((slot, ty, optional)) = self.reads.get(names).filter(|_| lasting) {
             return Ok(Expr { kind: ExprKind::Slot(*slot), ty: ty.clone(), optional: *optional, span });
@@ -172,7 +173,7 @@ impl<'a> Checker<'a> {
     }
 
     fn warn_of_near_name(&mut self, name: &str, span: Span) {
-        // Once a name: looking through all definitions at every use would cost their product.
+        // Only once per name: a search through all definitions at every use would be quadratic.
         if !self.fields.first_look(name) {
             return;
         }
@@ -202,7 +203,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A field of a value that is no message path: an element's, say.
+    /// Checks a field of a value that is not a message path, such as a quantifier's element.
     pub(super) fn field(&mut self, base: Expr, name: &Ident, span: Span) -> Checked<Expr> {
         let Found { ty, optional, .. } = match field_of(&base.ty, &name.node) {
             Ok(found) => found,
@@ -220,7 +221,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { optional, ..self.field_at(&base, &name.node, ty, span) })
     }
 
-    /// A field of a value, read at a type.
+    /// Builds a read of a field, with the given type.
     pub(super) fn field_at(&mut self, base: &Expr, name: &str, ty: Ty, span: Span) -> Expr {
         if let Some(slot) = self.slot_inside(base, name, &ty) {
             return Expr { kind: ExprKind::Slot(slot), ty, optional: true, span };
@@ -229,7 +230,7 @@ impl<'a> Checker<'a> {
         checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// The field that a slot reads, read at another type.
+    /// Builds a read of the same slot, with another type.
     fn read_anew(&mut self, id: SlotId, wanted: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.path(id).clone();
         let slot = self.fields.rooted_slot(slot.root.as_ref(), &slot.path, wanted.kinds, slot.private);
@@ -237,7 +238,8 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: wanted, optional, span }
     }
 
-    /// The slot of a field of what is itself read from a binding: one look instead of two.
+    /// Returns a slot for a field of a value that is itself read from a binding. One slot saves a
+    /// lookup.
     fn slot_inside(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.path(id);
@@ -247,7 +249,7 @@ impl<'a> Checker<'a> {
         Some(self.fields.rooted_slot(Some(&root), &path, ty.kinds, private))
     }
 
-    /// `list[i]`, `dict[key]`
+    /// Checks `list[i]` or `dict[key]`.
     fn index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
         let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
         let fitting = forms
@@ -281,7 +283,8 @@ impl<'a> Checker<'a> {
         Ok(checked_at(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
 
-    /// `x as T`: a read of its own, which neither needs nor narrows the type other uses read at.
+    /// Checks `x as T`: a separate read that neither depends on the field's inferred type nor
+    /// narrows it.
     pub(super) fn typed_read(
         &mut self,
         operand: &'a ast::Expr,
@@ -298,11 +301,11 @@ impl<'a> Checker<'a> {
             span,
         };
         if let Some(path) = undeclared {
-            // Finding the path notes that what is above it is a record.
+            // The lookup notes that the parents of the path are records.
             let private = matches!(self.fields.find(&path.names, operand.span), Ok(found) if found.private);
             let slot = self.fields.rooted_slot(None, &path.names, wanted.kinds, private);
             let value = Expr { kind: ExprKind::Slot(slot), ty: wanted.clone(), optional: true, span };
-            // Inside the read, the slot is out of reach for what other uses narrow.
+            // Inside a read, other uses cannot narrow this slot.
             return Ok(typed(value, wanted));
         }
         let value = self.value(operand)?;
@@ -317,8 +320,8 @@ impl<'a> Checker<'a> {
             return self.report_type(diagnostic, &value);
         }
         Ok(match value.kind {
-            // One slot that reads at the wanted type, rather than a read of a read. What a payload declares
-            // may be looked at as what it is instead.
+            // One slot with the wanted type instead of a read of a read. A payload field may be
+            // read as its actual kind instead of its declared type.
             ExprKind::Slot(id)
                 if wanted.kinds.is_subset(value.ty.kinds)
                     || (value.ty.kinds == KindSet::STRING && wanted.kinds == KindSet::DATETIME)
@@ -332,7 +335,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A way into the message: each part's name, and where it stands with whether it is a plain name.
+/// A path into the message: the names, and for each its span and whether it is a plain name.
 #[derive(Default)]
 pub(super) struct Path<'p> {
     pub(super) names: Names<'p>,
@@ -346,7 +349,7 @@ impl<'p> Path<'p> {
         path
     }
 
-    /// The name at an index and where it stands.
+    /// Returns the name at an index, and its span.
     pub(super) fn part(&self, at: usize) -> Option<(&str, Span)> {
         self.names.get(at).zip(self.places.get(at)).map(|(name, (place, _))| (*name, *place))
     }
@@ -357,7 +360,7 @@ impl<'p> Path<'p> {
     }
 }
 
-/// The remedy for a constant of another language, and the word that stands for it where there is one.
+/// Returns a help text for a constant of another language, and the equivalent word if there is one.
 fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
     Some(match name {
         "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
@@ -372,7 +375,7 @@ fn constant_meant(name: &str) -> Option<(Message, Option<&'static str>)> {
     })
 }
 
-/// A value read from inside another, at its declared type.
+/// Wraps a value that was read from inside another in a read of its declared type.
 pub(super) fn checked_at(expr: Expr, ty: Ty) -> Expr {
     if ty.kinds == KindSet::ALL { expr } else { Expr { optional: expr.optional, ..read(expr, &ty) } }
 }

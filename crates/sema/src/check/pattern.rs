@@ -1,5 +1,5 @@
-//! The constant right sides of text operators: regular expressions must be valid, keywords able to
-//! match.
+//! Checks constant right operands of text operators: regular expressions must be valid, and
+//! keywords must be able to match.
 
 use super::{Checked, Checker, reason};
 use crate::hir::{Const, Expr, ExprKind, Part, Pattern};
@@ -14,8 +14,9 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Looks at the constant on the right of a text operator: regular expressions must be valid,
-    /// keywords able to match. Parameters of a `def` are looked at when a call puts something in.
+    /// Checks the constant right operand of a text operator: regular expressions must be valid, and
+    /// keywords must be able to match. Operands with parameters of a `def` are checked when a call
+    /// substitutes the arguments.
     pub(super) fn keywords_fit(&mut self, op: Op, mode: TestMode, right: &Expr) -> Checked<()> {
         let Some(constant) = right.as_const() else {
             return self.pattern_is_constant(op, right);
@@ -47,8 +48,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Refuses a regular expression that is not constant. In a choice the message may bring one, which is compiled
-    /// when it is asked; an invalid one is unknown.
+    /// Rejects a regular expression that is not constant. In a choice it may come from the message
+    /// and is compiled at run time; an invalid one makes the condition unknown.
     fn pattern_is_constant(&mut self, op: Op, right: &Expr) -> Checked<()> {
         if op.info().search != Some(Search::Regex) || self.lenient || has_parameter(Part::Expr(right)) {
             return Ok(());
@@ -60,8 +61,8 @@ impl<'a> Checker<'a> {
         self.fail(Code::RegexNotConstant, right.span, message, help)
     }
 
-    /// Warns of a constant right side that is surely not what its author means: an empty text, which is in every
-    /// text, the wildcards of SQL, and null, which is never equal to what is looked for.
+    /// Warns about a constant right operand that is surely a mistake. Examples are an empty text,
+    /// which every text contains; SQL wildcards; and null, which never equals anything.
     pub(super) fn vain_constants(&mut self, op: Op, mode: TestMode, left: &Expr, right: &Expr) {
         self.number_in_quotes(op, left, right);
         let Some(value) = right.as_const().map(Const::value) else { return };
@@ -101,7 +102,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns of a number in quotes beside a text that is ordered.
+    /// Warns about a number in quotes that is compared with a text by order.
     fn number_in_quotes(&mut self, op: Op, left: &Expr, right: &Expr) {
         if !op.info().forms.iter().any(|form| form.right == Right::SomeText) {
             return;
@@ -119,12 +120,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns of a text that looks as if values of the message were to be put into it.
+    /// Warns about a text with `${…}`, which looks like a template but is taken literally.
     pub(super) fn no_template(&mut self, text: &str, span: Span) {
         if !text.contains("${") {
             return;
         }
-        // A route that is compiled alone brings no text along.
+        // A route that is compiled alone has no source text.
         let Some(file) = self.loaded.sources.get(span.file) else { return };
         let written = file.text.get(span.range()).unwrap_or_default();
         let named = |inside: &str| {
@@ -132,7 +133,7 @@ impl<'a> Checker<'a> {
             name.starts_with(|c: char| c.is_alphabetic() || c == '_')
                 && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'))
         };
-        // A raw string is meant as it stands.
+        // A raw string is meant literally.
         if !written.starts_with('r') && text.split("${").skip(1).any(named) {
             let message = message!("nothing is put in the place of `${{…}}`: this text stands for itself");
             let help = message!(
@@ -142,7 +143,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Bounds what the regular expressions of all files take together, before any of them is compiled.
+    /// Limits the total memory of all regular expressions, before any of them is compiled.
     pub(super) fn patterns_fit(&mut self) {
         let patterns = &self.program.patterns;
         let (all, most) =
@@ -169,8 +170,8 @@ impl<'a> Checker<'a> {
         ));
     }
 
-    /// Compiles those expressions of entities whose syntax does not show that they compile; the others are
-    /// compiled with the conditions they stand in.
+    /// Compiles the entity expressions whose syntax does not prove that they compile. Other
+    /// expressions are compiled with the conditions that use them.
     fn entities_compile(&mut self) {
         let mut failed = Vec::new();
         for entity in &self.program.analysis.entities {
@@ -231,7 +232,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The finding about a regular expression that needs too much memory.
+/// Builds the diagnostic for a regular expression that needs too much memory.
 pub fn regex_too_large(place: Span) -> Diagnostic {
     Diagnostic::new(
         Code::RegexTooLarge,
@@ -243,13 +244,13 @@ pub fn regex_too_large(place: Span) -> Diagnostic {
     ))
 }
 
-/// True when a part still has parameters of a `def` in it.
+/// True if a node contains a parameter of a `def`.
 fn has_parameter(part: Part<'_>) -> bool {
     matches!(part, Part::Expr(Expr { kind: ExprKind::Param(_), .. }))
         || part.parts().into_iter().any(has_parameter)
 }
 
-/// A size for a message.
+/// Formats a size in KiB or MiB for a message.
 fn mebibytes(bytes: usize) -> String {
     match bytes >> 20 {
         0 => format!("{} KiB", bytes >> 10),
@@ -257,7 +258,7 @@ fn mebibytes(bytes: usize) -> String {
     }
 }
 
-/// A regular expression for a message, cut if it is long.
+/// Shortens a regular expression for a message.
 fn shown(pattern: &str) -> String {
     let mut short: String = pattern.chars().take(40).collect();
     if short.len() < pattern.len() {

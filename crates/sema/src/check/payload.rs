@@ -1,5 +1,5 @@
-//! Payloads: each requirement becomes a rule of a table, whose condition says when it is violated.
-//! Groups are put in where they are included, like a `def` where it is called.
+//! Lowers payloads: each requirement becomes a rule of a table, whose condition is true if the
+//! requirement is violated. A group is inlined where it is included.
 
 mod each;
 mod field;
@@ -23,44 +23,44 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The surroundings of items: the object their fields are of, and the way their rules report.
+/// The context of the current items: the object that has their fields, and how their rules report.
 #[derive(Clone)]
 struct Site {
-    /// Stands before the names of fields in rule ids.
+    /// The name of the payload or group, which prefixes the ids of field rules.
     owner: Arc<str>,
     object: Expr,
     place: Place,
-    /// True when the object may be something else, which is reported by a rule of its own.
+    /// Whether the object may have another type. A separate rule reports that case.
     may_differ: bool,
-    /// The one id that all rules report under, without corrections.
+    /// The id under which all rules report, without corrections; set by `include … as`.
     renamed: Option<Arc<str>>,
-    /// The names of all fields the object may have.
+    /// The names of all declared fields of the object.
     known: Arc<[Arc<str>]>,
 }
 
-/// The state of the way through a payload.
+/// The state while one payload is lowered.
 #[derive(Default)]
 pub(super) struct State {
     bindings: u32,
-    /// The rules at hand: of the payload, or of the innermost `each`.
+    /// The block that rules are added to: the payload's, or the innermost `each`'s.
     block: Block,
-    /// The conditions asked before any rule at hand.
+    /// The conditions that precede the condition of every current rule.
     guards: Vec<Cond>,
-    /// The groups being put in.
+    /// The groups that are being inlined, outermost first.
     groups: Vec<Arc<str>>,
-    /// The names of the judged object's fields, those of included groups among them.
+    /// The names of the validated object's fields, fields of included groups among them.
     pub(super) fields: Arc<[Arc<str>]>,
-    /// The `each` blocks that the items at hand stand in.
+    /// The number of enclosing `each` blocks.
     each: usize,
-    /// The items met so far, those of groups as often as they are put in.
+    /// The number of items so far; items of a group count each time the group is inlined.
     items: usize,
-    /// It has been said that this is too much.
+    /// Whether the payload was already reported as too large.
     too_large: bool,
 }
 
-/// The most groups and `each` blocks inside one another: each is walked inside the one around it.
+/// The greatest nesting depth of groups and `each` blocks, which are lowered recursively.
 const MAX_NESTED: usize = 64;
-/// The most items a payload may have with its groups put in.
+/// The greatest number of items of a payload with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
 
 /// A violation, as its rule reports it.
@@ -69,24 +69,24 @@ struct Violation<'a> {
     /// The clause of the rule.
     span: Span,
     message: Message,
-    /// The advice; empty where it follows from the correction or the message.
+    /// The suggested repair; empty if it follows from the correction or the message.
     repair: Message,
     shows_value: bool,
     correction: Option<hir::Correction>,
     notice: &'a Notice,
 }
 
-/// The statement that items stand in.
+/// The kind of statement that contains the items.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Body {
     /// A payload or group, which declares fields.
     Object,
-    /// An `each`, which declares none.
+    /// An `each`, which declares no fields.
     Each,
 }
 
 impl<'a> Checker<'a> {
-    /// Every payload kind, and every group that none includes.
+    /// Lowers every payload kind, and checks groups that no payload includes.
     pub(super) fn payloads(&mut self) {
         let symbols = self.symbols;
         let mut ranks: HashMap<i64, Span> = HashMap::new();
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
             self.payload(payload, docs);
         }
         for symbol in symbols.groups.iter() {
-            // Where groups nest too deep, those that were not reached are no faults of their own.
+            // If groups nest too deep, the groups that were not reached are not reported.
             if !self.used.contains(symbol.name.node.as_str()) && !self.payload.too_large {
                 self.lone_group(symbol.node);
             }
@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Checks a group that nothing includes, for its faults only.
+    /// Checks a group that no payload includes. Only its diagnostics are kept.
     fn lone_group(&mut self, group: &'a ast::Group) {
         let kept = (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
         self.judged(&group.name, &group.body, Some(group));
@@ -149,7 +149,7 @@ impl<'a> Checker<'a> {
         self.program.tables.truncate(kept.2);
     }
 
-    /// Checks the body of a payload or of a group alone, with `payload` and `decision` in scope.
+    /// Lowers the body of a payload, or of a group alone, with `payload` and `decision` in scope.
     fn judged(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
         self.payload = State { too_large: self.payload.too_large, ..State::default() };
@@ -183,12 +183,12 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Brings a name into scope whose value stands at a place.
+    /// Adds a binding for a value at a path in the validated object.
     fn bind_at(&mut self, place: Place, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
 
-    /// A new binding, and the expression that reads it.
+    /// Allocates a binding, and returns it with the expression that reads it.
     fn binding(&mut self, name: &str, ty: Ty, span: Span) -> (BindingId, Expr) {
         let id = BindingId(self.payload.bindings);
         self.payload.bindings += 1;
@@ -197,13 +197,13 @@ impl<'a> Checker<'a> {
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
     }
 
-    /// A block with an empty table.
+    /// Returns a block with a new, empty table.
     fn block(&mut self, name: &str, span: Span) -> Block {
         let table = self.push_table(TableKind::Requirements, name, Some(span), "");
         Block { lets: Vec::new(), table, each: Vec::new() }
     }
 
-    /// The items of a payload, a group or an `each`, in their order.
+    /// Lowers the items of a payload, a group or an `each`, in order.
     fn items(&mut self, items: &'a [Item], body: Body, site: &Site) {
         let scope = self.scope.len();
         self.payload.items += items.len();
@@ -212,7 +212,7 @@ impl<'a> Checker<'a> {
         }
         let mut rules: HashMap<(&str, &str), Span> = HashMap::new();
         for item in items {
-            // A fault in one item is no reason to say nothing of the others.
+            // An error in one item does not stop the others.
             let _: Checked<()> = match &item.kind {
                 ItemKind::Field(field) if body == Body::Each => self.fail(
                     Code::Unexpected,
@@ -236,7 +236,7 @@ impl<'a> Checker<'a> {
         self.scope.truncate(scope);
     }
 
-    /// Reports a rule of a name and place that another rule before it has.
+    /// Reports a rule with the same name and path as an earlier rule.
     fn rule_twice(&mut self, rule: &'a ast::RuleItem, rules: &mut HashMap<(&'a str, &'a str), Span>) {
         let sources = &self.loaded.sources;
         let place = rule.place.as_ref().map_or("", |place| sources.slice(place.path.span));
@@ -253,7 +253,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// `require "id" at PATH when COND: COND` and its like.
+    /// Lowers `require "id" at PATH when COND: COND`, and `forbid` and `compiles`.
     fn rule(&mut self, rule: &'a ast::RuleItem, site: &Site) -> Checked<()> {
         self.noted.clear();
         let guard = rule.guard.as_ref().map(|guard| self.cond(guard)).transpose();
@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
         let condition = match (&rule.test, written) {
             (RuleTest::Require(condition), _) => self.cond(condition).map(not),
             (RuleTest::Forbid(condition), _) => self.cond(condition),
-            // The text is compiled when the payload is judged.
+            // The text is compiled when the payload is validated.
             (RuleTest::Compiles, Some(path)) => self.value(path).map(|text| {
                 let kind = ExprKind::Read(Box::new(text), KindSet::STRING);
                 present(&Expr { kind, ty: Ty::STRING, optional: true, span }, span)
@@ -312,7 +312,7 @@ impl<'a> Checker<'a> {
         }))
     }
 
-    /// Adds a requirement: a rule that holds when every part does.
+    /// Adds a requirement: a rule that is violated if all `parts` are true.
     fn require(
         &mut self,
         id: &str,
@@ -334,7 +334,7 @@ impl<'a> Checker<'a> {
             (None, repair) if !repair.is_empty() => repair,
             (None, _) => match &correction {
                 Some(hir::Correction::Remove) => message!("remove it"),
-                // What is not known yet is computed with the violation.
+                // A value that is not constant is computed at the violation.
                 Some(hir::Correction::Default(value) | hir::Correction::Clamp(value)) => {
                     as_json(self.program.value(*value))
                         .map_or_else(Message::default, |value| message!("write {value}"))
@@ -355,11 +355,11 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// `let name = value`
+    /// Lowers `let name = value`.
     fn local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.noted.clear();
         let Ok(expr) = self.value(value) else {
-            // What uses it is no further fault.
+            // Uses of the name are not reported again.
             let (_, expr) = self.binding(&name.node, Ty::ANY, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));
             return Err(Reported);
@@ -371,13 +371,13 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// The condition under which the names met since the last time are of their declared types.
+    /// Returns the condition that the names used since the last call have their declared types.
     fn noted_guard(&mut self, span: Span) -> Option<Cond> {
         let noted = std::mem::take(&mut self.noted);
         (!noted.is_empty()).then(|| and(noted, span))
     }
 
-    /// Gives a value a binding of its own, unless it is as good as one.
+    /// Gives a value its own binding, unless the value is a slot or a constant.
     fn held(&mut self, name: &str, value: Expr, span: Span) -> Expr {
         if matches!(value.kind, ExprKind::Slot(_) | ExprKind::Const(_)) {
             return value;
@@ -401,7 +401,7 @@ fn and(mut parts: Vec<Cond>, span: Span) -> Cond {
     }
 }
 
-/// A predicate without modifiers.
+/// Builds a test without modifiers.
 fn test(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
     Predicate::plain(op, left, right).at(span)
 }

@@ -1,19 +1,19 @@
-//! Typed reads: holding a value that may be of other kinds against the type that is wanted.
+//! Typed reads: convert a value of several possible kinds to the wanted type.
 
 use crate::hir::{Expr, ExprKind};
 use rulec_lang::ty::{KindSet, Ty};
 
-/// Kinds accepted where these are wanted: an int does for a float.
+/// Returns the kinds that a read accepts: an int is also accepted as a float.
 pub(super) fn accepted(kinds: KindSet) -> KindSet {
     if kinds.overlaps(KindSet::FLOAT) { kinds.union(KindSet::INT) } else { kinds }
 }
 
-/// All kinds of some sets.
+/// Returns the union of all sets.
 pub(super) fn union(kinds: impl Iterator<Item = KindSet>) -> KindSet {
     kinds.fold(KindSet::EMPTY, KindSet::union)
 }
 
-/// Reads a value at a type unless it certainly has it already.
+/// Wraps a value in a typed read, unless its type is already a subset of the wanted one.
 pub(super) fn read(expr: Expr, wanted: &Ty) -> Expr {
     if expr.ty.kinds.is_subset(wanted.kinds) {
         return expr;

@@ -1,10 +1,10 @@
-//! The reasons for which `regex-syntax` refuses an expression. It words them in English alone, so each that an author is
-//! likely to meet is a message here; whatever is not listed stays in its words.
+//! Translatable reasons for invalid regular expressions. `regex-syntax` reports only in English, so
+//! the likely errors have a message here; others keep the library's words.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
 
-/// The reason that the library words so.
+/// Returns the message for an error text of the library.
 pub(super) fn of(words: &str) -> Message {
     let known = [
         message!("invalid escape sequence found in character class"),

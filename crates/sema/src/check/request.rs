@@ -1,6 +1,6 @@
-//! Request analysis: the declarations `intent`, `entity` and `lexicon`, and the values of `request.…`. Each
-//! use becomes a call of a function that the engine offers, with the message's text as argument, so
-//! that it costs, is remembered and is explained as any host function is.
+//! Request analysis: the declarations `intent`, `entity` and `lexicon`, and the values of
+//! `request.…`. Each use becomes a call of a built-in function with the message text as its
+//! argument. Cost, caching and explanation then work as for host functions.
 
 mod fields;
 
@@ -23,22 +23,22 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
-/// The field of the message that is analysed.
+/// The message field that is analysed.
 const TEXT: &str = "text";
-/// The `let` behind `request.context_score`.
+/// The name of the `let` that defines `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
-/// The result of one pass of the checker.
+/// The state of the request analysis in one pass of the checker.
 pub(super) struct Analysed<'a> {
-    /// The place at which each setting is given.
+    /// The span of each setting.
     pub(super) settings: HashMap<&'static str, Span>,
-    /// The list of further stop words.
+    /// The list of additional stop words.
     pub(super) stop_words: Option<&'a ast::Expr>,
-    /// The functions that are used.
+    /// The built-in functions that are used.
     externs: HashMap<Feature, ExternId>,
-    /// It has been said that there is no text.
+    /// Whether the missing text field was already reported.
     no_text: bool,
-    /// The memory that all regular expressions may take together, in bytes.
+    /// The memory limit for all regular expressions together, in bytes.
     pub(super) regex_memory: usize,
 }
 
@@ -55,11 +55,11 @@ impl Default for Analysed<'_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Declares what expressions may ask for. Runs before definitions are checked.
+    /// Declares the entities and lexicons. Runs before definitions are checked.
     pub(super) fn declare_analysis(&mut self) {
         self.request_is_free();
         for symbol in self.symbols.entities.iter() {
-            // One with a fault keeps its place and finds nothing.
+            // An invalid entity keeps its index and finds nothing.
             let entity = self.entity(symbol.node);
             self.program.analysis.entities.push(entity);
         }
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
             self.program.analysis.lexicons.push(lexicon);
         }
         if self.symbols.lexicons.get(URGENCY).is_none() {
-            /// Shared by all programs: routes that come later are checked one by one.
+            /// Shared by all programs, because later routes are checked one by one.
             static BUILT_IN: LazyLock<Lexicon> = LazyLock::new(|| {
                 let entries = URGENCY_WORDS.map(|word| (word.into(), 1.0)).to_vec();
                 Lexicon { name: URGENCY.into(), entries }
@@ -77,7 +77,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds the intents, whose words may stand in lists. Runs after definitions are checked.
+    /// Adds the intents, whose words may be in `list`s. Runs after definitions are checked.
     pub(super) fn fill_analysis(&mut self) {
         for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;
@@ -100,7 +100,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// `request` must not mean two things.
+    /// Reports a field or definition named `request` if the analysis is used.
     fn request_is_free(&mut self) {
         let symbols = self.symbols;
         let intent = symbols.intents.iter().next().map(|symbol| symbol.name.span);
@@ -207,10 +207,10 @@ impl<'a> Checker<'a> {
         Ok(lists.into_iter().collect::<Checked<Vec<_>>>()?.concat())
     }
 
-    /// A list of texts, known when the rules are loaded.
+    /// Evaluates a list of texts, which must be constant.
     fn words(&mut self, owner: &str, what: &str, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
         let value = self.value(list)?;
-        // An empty list has no element type to hold against the wanted one.
+        // An empty list has no element type to check.
         if value.as_const().is_some_and(|constant| constant.value().list_len() == Some(0)) {
             let help = message!("add an element, or remove `{what}`");
             self.emit(Code::EmptyList, list.span, message!("nothing is in an empty list"), help);
@@ -235,12 +235,12 @@ impl<'a> Checker<'a> {
         Ok(words)
     }
 
-    /// True when the path leads into the analysis: unless `input` declares a field `request`.
+    /// True if a path refers to the analysis, unless `input` declares a field `request`.
     pub(super) fn is_request(&self, path: &Path<'_>) -> bool {
         path.names[0] == REQUEST && self.fields.declared_at(&[REQUEST]).is_none()
     }
 
-    /// Warns when an intent is compared with a name that no intent has.
+    /// Warns if an intent is compared with a name that no intent has.
     pub(super) fn intents_exist(&mut self, left: &Expr, right: &Expr) {
         for (asked, constant) in [(left, right), (right, left)] {
             if !self.gives_intent(asked) {
@@ -281,10 +281,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns of what is declared in the main file and never asked for.
+    /// Warns about unused declarations of the main file.
     pub(super) fn unused_analysis(&mut self) {
         let symbols = self.symbols;
-        // One finding is enough for all intents: they are asked for together.
+        // One warning is enough for all intents, because they are used together.
         if let Some(symbol) = symbols.intents.iter().next() {
             self.unasked(Feature::Intent, message!("intent"), symbol.name, "intent");
         }

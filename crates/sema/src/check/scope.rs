@@ -1,4 +1,4 @@
-//! The names bound around the expression at hand: by a quantifier, a `def` or a payload.
+//! The names bound around the current expression by a quantifier, a `def` or a payload.
 
 use crate::hir::{Cond, Expr, Place};
 use hashbrown::HashMap;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Binding {
     pub(super) name: Arc<str>,
-    /// Its value, at the place of its declaration.
+    /// The value, with the span of the declaration.
     pub(super) expr: Expr,
-    /// The place of the value in the judged object.
+    /// The path of the value in the validated object, if it has one.
     pub(super) place: Option<Place>,
-    /// The test that it is of its type, where that says more than its kind.
+    /// A test that the value has its declared type, if the kind alone does not show it.
     pub(super) guard: Option<Cond>,
-    /// True once something has used it.
+    /// Whether an expression has used the name.
     pub(super) used: Cell<bool>,
 }
 
@@ -27,27 +27,27 @@ impl Binding {
     }
 }
 
-/// The bindings, innermost last. A payload may bind thousands of names.
+/// The bindings, innermost last. Indexed by name, because a payload may bind thousands.
 #[derive(Default)]
 pub(super) struct Scope {
     bindings: Vec<Binding>,
-    /// The places of the bindings of each name, innermost last.
+    /// The indexes of the bindings of each name, innermost last.
     by_name: HashMap<Arc<str>, Vec<usize>>,
 }
 
 impl Scope {
-    /// The innermost binding of that name.
+    /// Returns the innermost binding with this name.
     pub(super) fn get(&self, name: &str) -> Option<&Binding> {
         let at = self.by_name.get(name)?.last()?;
         self.bindings.get(*at)
     }
 
-    /// All of them, outermost first.
+    /// Returns all bindings, outermost first.
     pub(super) fn bindings(&self) -> &[Binding] {
         &self.bindings
     }
 
-    /// The innermost binding that has a field of that name.
+    /// Returns the name of the innermost binding whose type has this field.
     pub(super) fn element_with(&self, field: &str) -> Option<&str> {
         let has =
             |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());
@@ -67,7 +67,7 @@ impl Scope {
         self.truncate(self.len().saturating_sub(1));
     }
 
-    /// Forgets all but the outermost ones.
+    /// Removes all but the `kept` outermost bindings.
     pub(super) fn truncate(&mut self, kept: usize) {
         for binding in self.bindings.drain(kept.min(self.bindings.len())..).rev() {
             if let Some(places) = self.by_name.get_mut(&binding.name) {

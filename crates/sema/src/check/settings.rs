@@ -1,4 +1,4 @@
-//! Settings: the table of them, and how `settings` blocks are read.
+//! Settings: the table of all settings except limits, and how `settings` blocks are read.
 
 use super::{Checker, Settings};
 use crate::resolve::duplicate;
@@ -10,21 +10,21 @@ use rulec_lang::limits::{self, Limit};
 use rulec_lang::operators::Case;
 use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
 
-/// A setting that is no limit of a decision (those are rows of `limits::TABLE`).
+/// A setting that is not a limit of decisions. Limits are rows of `limits::TABLE`.
 pub struct Setting {
     /// The name as written.
     pub name: &'static str,
-    /// Its values in words, for messages and pages.
+    /// The allowed values in words, for messages and documentation.
     pub values: Message,
-    /// The value that holds without it, in words.
+    /// The default value in words.
     pub default: &'static str,
-    /// True when it holds for the file it stands in, false when for all rules.
+    /// Whether the setting applies to its own file only; otherwise to all rules.
     pub of_file: bool,
-    /// A sentence that says its effect.
+    /// A sentence that describes the effect.
     pub doc: &'static str,
 }
 
-/// Every setting but the limits; the pages of the language and of E0211 are written from it.
+/// All settings except limits. Documentation pages are generated from this table.
 pub static SETTINGS: [Setting; 8] = [
     Setting {
         name: "case",
@@ -93,7 +93,8 @@ impl<'a> Checker<'a> {
                     continue;
                 }
                 match SETTINGS.iter().find(|setting| *setting.name == *name.node) {
-                    // An edit may keep a statement under another number of its file than its words have.
+                    // After an edit, the statement's span has the current file id; the spans of its
+                    // words may not.
                     Some(setting) => self.read_setting(setting, statement.span.file, name, value),
                     None => self.unknown_setting(name),
                 }
@@ -153,8 +154,8 @@ impl<'a> Checker<'a> {
         self.settings.insert(file, settings);
     }
 
-    /// Reads a limit of decisions; `false` when the setting is none. Limits hold for the whole rule set, so
-    /// that what is imported cannot lower its guard.
+    /// Reads a limit of decisions; returns false if the setting is not a limit. Only the main file
+    /// may set limits, so that an import cannot weaken them.
     fn limit_setting(&mut self, name: &Ident, value: &ast::Expr) -> bool {
         let Some(limit) = Limit::named(&name.node) else { return false };
         if Some(name.span.file) != self.main_file() {
@@ -187,7 +188,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The word that a setting's value is, bare or as a text; an empty one when it is none.
+/// Returns the word that is the value, bare or as a text; empty if the value is not a word.
 fn word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,

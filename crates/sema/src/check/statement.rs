@@ -1,4 +1,4 @@
-//! Routes, tables and their targets.
+//! Checks routes, tables and their targets.
 
 use super::{Checked, Checker, Reported, listed};
 use crate::hir::{self, Argument, MAX_JUMPS, Outcome, ROUTES, TableId, TableKind};
@@ -12,7 +12,7 @@ use rulec_syntax::ast::{self, Ident, Statement, StatementKind, Target};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Every table with its routes. The first holds the main file's routes outside any table.
+    /// Checks every table. The first table has the main file's routes outside any table.
     pub(super) fn tables(&mut self) {
         let symbols = self.symbols;
         self.push_table(TableKind::Routes, ROUTES, None, "");
@@ -146,7 +146,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The word of the statement that decides under a name, where it is no table.
+    /// Returns the keyword of the statement with this name, if it is not a table.
     fn other_entry(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),
@@ -158,11 +158,12 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// A handler's parameters and where it is declared; `None` where none is declared.
+    /// Returns a handler's parameters and the span of its declaration; `None` if no handler is
+    /// declared.
     fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<Record>, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let symbols = self.symbols;
-        // Handlers stand in the order of their symbols.
+        // Handlers are in the order of their symbols.
         let known = symbols.handlers.position(&name.node).and_then(|at| handlers.get(at));
         if let Some(handler) = known.filter(|handler| symbols.sees(name.span.file, handler.span)) {
             return Ok(Some((handler.params.clone(), handler.span)));
@@ -187,7 +188,7 @@ impl<'a> Checker<'a> {
                 Err(Reported) => result = Err(Reported),
             }
         }
-        // After a misspelt argument the one it stands for is not missing as well.
+        // If an argument is misspelt, the intended one is not reported as missing too.
         if let (Some((params, declared)), Ok(())) = (params, &result) {
             let given: HashSet<&str> = written.iter().map(|(name, _)| name.node.as_str()).collect();
             for param in params.fields.iter().filter(|param| !param.optional) {
@@ -246,7 +247,7 @@ impl<'a> Checker<'a> {
         Ok(Argument { name: name.node.as_str().into(), value, optional: param.optional })
     }
 
-    /// Jumps must end, and not too deep.
+    /// Checks that `goto`s form no cycle and that no chain of them is too long.
     fn jumps_end(&mut self) {
         if self.jumps.is_empty() {
             return;
@@ -293,7 +294,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A text that many share when it is empty.
+/// Converts a text to a shared one, without an allocation if it is empty.
 fn shared(text: &str) -> Arc<str> {
     if text.is_empty() { Arc::default() } else { text.into() }
 }

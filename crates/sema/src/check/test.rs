@@ -1,4 +1,4 @@
-//! `test` blocks: the message they give, held against the declared input, and what they expect.
+//! Checks `test` blocks: the given message against the declared input, and the expectation.
 
 mod then;
 
@@ -15,17 +15,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// The tests of the main file.
+    /// Checks the tests of the main file.
     pub(super) fn tests(&mut self) {
         let mut known = Known::default();
         for statement in self.main_statements() {
             let StatementKind::Test(test) = &statement.kind else { continue };
-            // What is wrong has been reported.
+            // The error has been reported.
             let _ = self.test(test, &mut known);
         }
     }
 
-    /// A test, or one for each of its cases: one that is wrong leaves the others alone.
+    /// Checks a test, or one test per case; an invalid case does not affect the others.
     fn test(&mut self, test: &'a ast::Test, known: &mut Known) -> Checked<()> {
         self.cases(test)?;
         let is_judged = test.expects.iter().any(|expect| self.judged_kind(expect).is_some());
@@ -55,7 +55,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Holds the values of the cases against the fields that they are of.
+    /// Checks that every case gives one value for each column.
     fn cases(&mut self, test: &'a ast::Test) -> Checked<()> {
         for (at, expect) in test.expects.iter().enumerate() {
             let (fields, values) = (test.columns.len(), expect.values.len());
@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// The declared type of a field that a test gives; none where nothing is declared.
+    /// Returns the declared type of a field that a test gives; `None` if it has no declared type.
     fn given_type(&mut self, path: &'a [Ident], is_judged: bool) -> Checked<Option<Ty>> {
         let names: Vec<Arc<str>> = path.iter().map(|part| part.node.as_str().into()).collect();
         let Some(first) = path.first() else { return Err(Reported) };
@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Puts a value of that type into a message.
+    /// Writes a value into a message, after a check against the field's type.
     fn give(
         &mut self,
         message: &mut Map<String, Json>,
@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Reads what a test expects: the table that decides, its choice, and the outcome of that.
+    /// Reads an expectation: the table that decides, its expected choice, and further expectations.
     fn expectation(
         &mut self,
         expect: &'a Expectation,
@@ -150,14 +150,14 @@ impl<'a> Checker<'a> {
         Ok((entry, expected, then))
     }
 
-    /// The payload kind that an expectation is about.
+    /// Returns the index of the payload kind that an expectation is about.
     fn judged_kind(&self, expect: &Expectation) -> Option<usize> {
         let kind = expect.path.first()?;
-        // Payloads stand in the order of their symbols.
+        // Payloads are in the order of their symbols.
         self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
     }
 
-    /// The judgement that a test expects of a payload.
+    /// Reads the expected verdict on a payload.
     fn judgement(&mut self, expect: &'a Expectation, kind: usize, known: &mut Known) -> Checked<Expect> {
         const OUTCOMES: [&str; 3] = ["accept", "accept_corrected", "reject"];
         let place = expect.path.iter().fold(expect.span, |_, part| part.span);
@@ -224,7 +224,7 @@ impl<'a> Checker<'a> {
         let of_routes = |table: TableId| self.program.tables[table.index()].kind == TableKind::Routes;
         let entry = |table: TableId| if has_main && of_routes(table) { main } else { table };
         let (table, name) = match path {
-            // Only what it comes to is expected, of the routes outside any table or of the entry named.
+            // Only the outcome is expected, of the routes outside any table or of the named entry.
             [] => return Ok((main, Expect::Any)),
             [name] if expect.then.is_some() && !self.names_rule(name) => {
                 match self.entries.get(name.node.as_str()) {
@@ -332,7 +332,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// `ctx.count`
+/// Joins a path with dots, such as `ctx.count`.
 fn dotted(path: &[Ident]) -> String {
     path.iter().map(|part| part.node.as_str()).collect::<Vec<_>>().join(".")
 }
@@ -341,16 +341,16 @@ fn plural(count: usize, thing: &str) -> Message {
     message!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The names that tests ask for, collected once.
+/// Name lookups for tests, computed once.
 #[derive(Default)]
 struct Known {
-    /// The rules of each name.
+    /// The rules by name.
     rules: Option<HashMap<Arc<str>, Vec<RuleId>>>,
-    /// The names of the rules of each payload kind.
+    /// The names of the rules of each payload kind, by the kind's index.
     judged: HashMap<usize, BTreeSet<Arc<str>>>,
 }
 
-/// Puts a value at a path; false when something else stands there.
+/// Writes a value at a path; returns false if the path already has a value or is not an object.
 fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
     match path {
         [] => false,
@@ -365,8 +365,8 @@ fn put(message: &mut Map<String, Json>, path: &[Ident], value: Json) -> bool {
     }
 }
 
-/// The message on the first place where a value is not of a type. Null is how a test says that a field is
-/// missing, which is for the rules to see.
+/// Returns the message for the first part of a value that does not fit the type. Null always fits,
+/// because tests use null for a missing field.
 fn mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     let value = Value::from_json(json);
     let wrong = |found: Message| Some(message!("`{path}` is declared as {ty}, and this is {found}"));

@@ -1,4 +1,4 @@
-//! Types as written: named types, the `input` blocks taken together, declared handlers.
+//! Declared types: named types, the merged `input` blocks, declared handlers.
 
 use super::names::Path;
 use super::{Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure, Reported};
@@ -13,11 +13,11 @@ use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Reads every `type`, each behind those it uses.
+    /// Declares every `type`, in dependency order.
     pub(super) fn declare_types(&mut self) {
         let symbols: Vec<_> = self.symbols.types.iter().collect();
         let mut uses: Vec<Vec<usize>> = Vec::new();
-        // The number of parts and of levels of each type, at last with the named ones put in.
+        // The size of each type: first alone, later with the named types expanded.
         let mut sizes: Vec<Measure> = Vec::new();
         for symbol in &symbols {
             let mut names = Vec::new();
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
             let ty = match nodes <= MAX_NODES && depth <= MAX_DEPTH {
                 true => self.ty(node).ok(),
                 false => {
-                    // Those that use it are no findings of their own.
+                    // Types that use this one are not reported too.
                     sizes[at] = Measure::default();
                     self.too_large(name.span, nodes > MAX_NODES).ok()
                 }
@@ -100,8 +100,8 @@ impl<'a> Checker<'a> {
         element.map_or(Ok(Ty::ANY), |element| self.ty(element))
     }
 
-    /// The fields of a record type, an `input` block or a parameter list. A field with a fault is
-    /// reported and read as `any`, so that one slip is one finding.
+    /// Reads the fields of a record type, an `input` block or a parameter list. A field with an
+    /// error is reported once and then has type `any`.
     pub(super) fn record(&mut self, fields: &[ast::Field]) -> Record {
         let mut record = Record::default();
         for field in self.each_once(message!("field"), fields, |field| &field.name) {
@@ -115,9 +115,9 @@ impl<'a> Checker<'a> {
         record
     }
 
-    /// Takes the `input` blocks of all files together.
+    /// Merges the `input` blocks of all files.
     pub(super) fn declare_input(&mut self) {
-        // A route that is checked alone is given the input it joins.
+        // A route that is checked alone already has the input of its program.
         if !self.fields.inferred() {
             return;
         }
@@ -187,7 +187,7 @@ impl<'a> Checker<'a> {
         self.program.handlers = Some(handlers);
     }
 
-    /// The permissions that a handler requires, each once.
+    /// Returns the permissions that a handler requires, without duplicates.
     fn permissions(&mut self, requires: &[Spanned<String>]) -> Vec<Arc<str>> {
         let mut permissions: Vec<Arc<str>> = Vec::with_capacity(requires.len());
         for Spanned { node: permission, span } in requires {
@@ -205,7 +205,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Collects the names in a type, and measures it without what they stand for.
+/// Collects the names in a type, and measures the type without expanding them.
 fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
     let inner = match &written.kind {
         TypeKind::Name(name) => {
@@ -223,7 +223,7 @@ fn type_names<'t>(written: &'t TypeExpr, names: &mut Vec<&'t str>) -> Measure {
     Measure { nodes: inner.nodes + 1, depth: inner.depth + 1 }
 }
 
-/// The place of each declared field.
+/// The span of each declared field.
 pub(super) type Places = HashMap<Path, Span>;
 
 fn field_places(fields: &[ast::Field], path: &mut Path, places: &mut Places) {

@@ -1,5 +1,5 @@
-//! The uses of the message's fields by each statement, where no `input` declares them. They are kept
-//! to check a further route later, and to see what the removal of one changes.
+//! Uses of undeclared message fields, per route. The uses are kept to check later routes against
+//! them, and to find the types that change if a route is removed.
 
 use super::DeclaredInput;
 use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
@@ -9,21 +9,21 @@ use rulec_lang::ty::KindSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The message's fields as a program has them: declared, or as they are used.
+/// The message's fields: a declared input, or the inferred uses.
 #[derive(Clone)]
 pub enum Known {
     Input(Arc<DeclaredInput>),
     Uses(Arc<FieldUses>),
 }
 
-/// The same of rules whose routes may change, where uses are counted.
+/// Like [`Known`], for rules whose routes may be added and removed.
 pub enum Counted {
     Input(Arc<DeclaredInput>),
     Uses(CountedUses),
 }
 
 impl Counted {
-    /// The fields as they are now.
+    /// Returns a snapshot of the current fields.
     pub fn known(&self) -> Known {
         match self {
             Counted::Input(input) => Known::Input(Arc::clone(input)),
@@ -32,7 +32,7 @@ impl Counted {
     }
 }
 
-/// The uses of fields in one route: for each the kinds for which all its uses work.
+/// The fields that one route uses, each with the kinds that all its uses accept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RouteUses(Vec<(Path, KindSet)>);
 
@@ -45,7 +45,7 @@ impl RouteUses {
     }
 }
 
-/// The uses of each of many routes, by where the route stands.
+/// The uses of each route, by the route's span.
 #[derive(Debug, Default)]
 pub struct UsesByRoute(HashMap<Span, Arc<RouteUses>>);
 
@@ -54,14 +54,14 @@ impl UsesByRoute {
         self.0.insert(route, uses);
     }
 
-    /// The uses of the route that stands there; `None` where its rules count none.
+    /// Returns the uses of the route with this span; `None` if the uses are not counted.
     pub fn of(&self, route: Span) -> Option<Arc<RouteUses>> {
         self.0.get(&route).cloned()
     }
 }
 
-/// The uses of fields in all rules, with the number of routes that have each: what edits of routes change. Most routes
-/// use the same fields in the same way as some other, so that an edit hardly ever changes more than such a number.
+/// The uses of fields in all rules. Equal [`RouteUses`] are stored once with a count. Most routes
+/// use the same fields in the same way, so most edits change only a count.
 #[derive(Debug, Default)]
 pub struct CountedUses {
     fields: Arc<FieldUses>,
@@ -69,17 +69,17 @@ pub struct CountedUses {
 }
 
 impl CountedUses {
-    /// The fields, as routes are checked with them.
+    /// Returns the merged uses, against which new routes are checked.
     pub fn fields(&self) -> &Arc<FieldUses> {
         &self.fields
     }
 
-    /// A use that is none of a route.
+    /// Adds a use outside routes, which is never removed.
     pub(super) fn fix(&mut self, path: &[impl Name], kinds: KindSet, names: &mut KeptNames) {
         Arc::make_mut(&mut self.fields).fix(path, kinds, names);
     }
 
-    /// Adds the uses of a route, and returns those of all routes that have the same.
+    /// Adds the uses of a route; returns the shared copy of equal uses.
     pub fn add(&mut self, uses: Arc<RouteUses>) -> Arc<RouteUses> {
         if let Some((kept, count)) = self.routes.get_key_value_mut(&uses) {
             *count += 1;
@@ -90,8 +90,9 @@ impl CountedUses {
         uses
     }
 
-    /// Takes out the uses of a route. False when what is left reads a field at more kinds than
-    /// before: rules that were made with the route in place then mean something else without it.
+    /// Removes the uses of a route. Returns false if the remaining rules now accept more kinds for
+    /// a field. Rules that were compiled together with the route then have a different meaning
+    /// without it.
     pub fn remove(&mut self, uses: &Arc<RouteUses>) -> bool {
         match self.routes.get_mut(uses) {
             Some(count) if *count > 1 => *count -= 1,
@@ -105,7 +106,7 @@ impl CountedUses {
     }
 }
 
-/// The uses of fields in all rules, in whatever number of routes.
+/// The merged uses of fields in all rules.
 #[derive(Clone, Debug, Default)]
 pub struct FieldUses {
     fields: HashMap<Path, FieldUse>,
@@ -113,9 +114,9 @@ pub struct FieldUses {
 
 #[derive(Clone, Debug, Default)]
 struct FieldUse {
-    /// The kinds that everything but routes leaves over, where it reads the field.
+    /// The kinds that uses outside routes accept; `None` if there are no such uses.
     fixed: Option<KindSet>,
-    /// The number of different [`RouteUses`] that have the field at each set of kinds.
+    /// The number of distinct [`RouteUses`] with each set of kinds for this field.
     routes: SmallVec<[(KindSet, u32); 2]>,
 }
 
@@ -128,7 +129,7 @@ impl FieldUse {
 }
 
 impl FieldUses {
-    /// The kinds that a field is read at; `None` when nothing uses it.
+    /// Returns the kinds that a field is read as; `None` if it is unused.
     pub(super) fn kinds(&self, path: &[impl Name]) -> Option<KindSet> {
         Some(self.fields.get(&Names(path))?.kinds(path))
     }
@@ -152,7 +153,7 @@ impl FieldUses {
         }
     }
 
-    /// Takes out uses; false when a field is read at more kinds without them.
+    /// Removes uses; returns false if a remaining field now accepts more kinds.
     fn remove(&mut self, route: &RouteUses) -> bool {
         let mut same = true;
         for (path, kinds) in &route.0 {

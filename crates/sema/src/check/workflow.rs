@@ -1,4 +1,4 @@
-//! Workflows: each node with its router, and then the graph as a whole.
+//! Workflows: checks each node with its router, then the whole graph.
 
 use super::{Checked, Checker, listed};
 use crate::hir::{MAX_GRAPH, Node, PARALLEL, TableId, TableKind, Workflow};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Every workflow of the main file and of what it imports.
+    /// Checks every workflow of the main file and its imports.
     pub(super) fn workflows(&mut self) {
         let mut places: HashMap<&str, Span> = HashMap::new();
         for statement in self.statements() {
@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
         let passthrough = keys.into_iter().map(|key| key.node.as_str().into()).collect();
         let nodes = self.each_once(message!("node"), &workflow.nodes, |node| &node.id);
         let nodes: Vec<Checked<Node>> = nodes.into_iter().map(|node| self.node(node)).collect();
-        // Without one of its nodes nothing can be said of the others.
+        // If one node is invalid, the graph cannot be checked.
         let Ok(nodes) = nodes.into_iter().collect::<Checked<Vec<Node>>>() else { return };
         self.program.workflows.push(Workflow {
             name: name.node.as_str().into(),
@@ -71,14 +71,14 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// A time in milliseconds, at least one.
+    /// Converts a time limit to milliseconds; at least 1, at most a year.
     fn time_limit(&mut self, limit: &Spanned<Literal>) -> Checked<u64> {
         let seconds = match limit.node {
             Literal::Int(seconds) => seconds as f64,
             Literal::Float(seconds) => seconds,
             _ => 0.0,
         };
-        // A year: far more than anybody waits, and far from the end of the numbers.
+        // The upper bound is a year, far below the range of the integer type.
         let millis = (seconds * 1000.0).round();
         if (1.0..=31_536_000_000.0).contains(&millis) {
             return Ok(millis as u64);
@@ -109,8 +109,8 @@ impl<'a> Checker<'a> {
         self.unknown(Code::WorkflowNode, name, message, routers.iter().map(|router| &**router), help)
     }
 
-    /// Holds the graphs against the rules, once all routers are known and nothing else is wrong: a route that is
-    /// missing for a fault of its own would be found missing here again.
+    /// Checks the workflow graphs. Runs after all routers are known, and only without errors: an
+    /// invalid route would also be reported as missing here.
     pub(super) fn graphs(&mut self) {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return;

@@ -1,5 +1,5 @@
-//! The form in which a program is written to a file. Numbers are held against what they number when they are
-//! read, so that whoever follows one finds what it numbers.
+//! The binary encoding of a program. Ids are checked against the table that they index when they
+//! are read, so that later lookups cannot fail.
 
 use super::*;
 use rulec_base::codec::{Codec, DecodeError, Numbered, Reader, Writer, impl_codec};
@@ -24,13 +24,13 @@ ids! {
     RuleId Reader::id, Numbered::Rule;
     FlowId Reader::id, Numbered::Flow;
     ValueId Reader::id, Numbered::Value;
-    // Compared only with others, so that any number does.
+    // Only compared with each other, so any number is valid.
     VarId u32::read;
     BindingId u32::read;
 }
 
-/// The counts of what numbers refer to must be known to the reader. Whether they are true shows when all is read, so that until then
-/// nothing is looked up by such a number.
+/// The reader must know the counts of the tables before it reads. The counts can be confirmed only
+/// after the whole program is read, so no id is dereferenced before that.
 macro_rules! program {
     ($($part:ident)*) => {
         impl Codec for Program {
@@ -39,7 +39,7 @@ macro_rules! program {
             }
             fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 from.counts = from.counts.with(Numbered::Let, 0);
-                // Where an expression was first written matters to the compiler alone.
+                // The span of a pattern's first use matters only to the compiler.
                 let (patterns, idle) = (HashMap::new(), Vec::new());
                 Ok(Program { $($part: Codec::read(from)?,)* patterns, idle })
             }
@@ -51,8 +51,8 @@ program!(
     requirements analysis limits zones
 );
 
-/// It may use earlier ones only, so it counts when it has been read: whoever followed a circle would never
-/// come back.
+/// A `let` is counted only after it is read, so its body may refer only to earlier `let`s. A cycle
+/// of `let`s would make evaluators loop forever.
 impl Codec for Let {
     fn write(&self, to: &mut Writer) {
         let Let { name, body, span } = self;
@@ -68,7 +68,7 @@ impl Codec for Let {
     }
 }
 
-/// The order of its rules follows from them, and is made by whoever has read them all.
+/// The order of the rules is not written. The caller computes it after all rules are read.
 impl Codec for Table {
     fn write(&self, to: &mut Writer) {
         let Table { name, kind, order: _, default, to_user, span, docs } = self;

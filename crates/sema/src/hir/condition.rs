@@ -1,5 +1,5 @@
-//! The conditions of rules, kept as bytes until somebody asks. A decision by the machine needs none
-//! of them, and as trees they would be most of what a large rule set takes.
+//! Rule conditions, stored as encoded bytes and decoded on first use. The VM does not need the
+//! trees, which would take most of the memory of a large rule set.
 
 use super::{Cond, CondKind, Program};
 use rulec_base::codec::{Codec, Counts, DecodeError, Numbered, Parts, Reader, Writer};
@@ -7,16 +7,16 @@ use rulec_base::span::{FileId, Span};
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
-/// A rule's condition, which can be used like the [`Cond`] it is.
+/// A rule's condition, which dereferences to a [`Cond`].
 #[derive(Clone, Debug)]
 pub struct Condition {
     tree: OnceLock<Box<Cond>>,
-    /// The place of its bytes; `None` while it is but a tree.
+    /// The encoded bytes and their range; `None` if the condition exists only as a tree.
     packed: Option<(Arc<Parts>, Range<u32>)>,
 }
 
 impl Condition {
-    /// Reads the tree, to find out whether it can be read, and keeps it.
+    /// Decodes the condition and caches the tree.
     pub(super) fn unpack(&self) -> Result<&Cond, DecodeError> {
         if let (None, Some((parts, place))) = (self.tree.get(), &self.packed) {
             let tree = Box::new(parts.part(place)?);
@@ -38,14 +38,14 @@ impl Deref for Condition {
     fn deref(&self) -> &Cond {
         self.tree.get_or_init(|| {
             let read = self.packed.as_ref().and_then(|(parts, place)| parts.part(place).ok());
-            // All were read when the rules were loaded, so that none is unreadable.
+            // Verification decoded every condition at load, so the fallback is unreachable.
             let nowhere = Span { file: FileId(0), start: 0, end: 0 };
             Box::new(read.unwrap_or(Cond { kind: CondKind::Const(false), span: nowhere }))
         })
     }
 }
 
-/// Put aside by the writer, so that it can be read alone.
+/// The condition is written into a separate part of the file, so that it can be decoded alone.
 impl Codec for Condition {
     fn write(&self, to: &mut Writer) {
         match &self.packed {
@@ -60,7 +60,8 @@ impl Codec for Condition {
 }
 
 impl Program {
-    /// The counts of all that numbers refer to, in a program of so many files.
+    /// Returns the number of entries in each table of the program, which bounds the ids that refer
+    /// to it. `files` is the number of source files.
     pub fn counts(&self, files: usize) -> Counts {
         Counts::default()
             .with(Numbered::File, files)
@@ -73,7 +74,8 @@ impl Program {
             .with(Numbered::Value, self.values.len())
     }
 
-    /// Keeps the conditions of the rules as bytes from now on.
+    /// Encodes the conditions of all rules and drops their trees. `files` is the number of source
+    /// files.
     pub fn pack(&mut self, files: usize) {
         let mut writer = Writer::new();
         let mut places: Vec<Range<u32>> = Vec::with_capacity(self.rules.len());

@@ -1,22 +1,22 @@
-//! The size and depth of a condition once every `let` and `def` is put in: evaluators walk it
-//! recursively, and definitions that use each other grow quickly.
+//! The size and depth of a condition after every `let` and `def` is expanded. The depth is limited
+//! because evaluators are recursive, the size because nested definitions grow exponentially.
 
 use super::Part;
 
-/// The size of an expanded expression: its nodes, and its depth.
+/// The size of an expanded expression: the number of its nodes, and its depth.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measure {
     pub nodes: u64,
     pub depth: u32,
 }
 
-/// The most nodes one expanded condition may have.
+/// The greatest number of nodes of an expanded condition.
 pub const MAX_NODES: u64 = 100_000;
-/// The most levels one expanded condition may have: evaluators walk it recursively.
+/// The greatest depth of an expanded condition; limited because evaluators are recursive.
 pub const MAX_DEPTH: u32 = 256;
 
 impl Measure {
-    /// The size of a part with every `let` put in.
+    /// Measures a node with every `let` expanded. `lets` has the measures of the `let` bodies.
     pub fn of(part: Part<'_>, lets: &[Measure]) -> Measure {
         let mut whole = Measure::default();
         whole.add(part, 1, lets);

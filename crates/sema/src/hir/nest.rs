@@ -1,43 +1,47 @@
-//! The nesting of quantifiers. A part of a quantifier's body that does not depend on its element is computed once, by every
-//! engine, and counts as if it stood outside; the others form chains, whose length bounds the lists they read.
+//! The nesting depth of quantifiers. A subexpression of a quantifier's body that does not read the
+//! element is loop-invariant: every engine computes it once, so it counts as if it were outside.
+//! Quantifiers that do depend on each other form chains. The length of a chain bounds the work as a
+//! power of the list length.
 
 use super::{Block, Cond, CondKind, Correction, Each, Expr, ExprKind, Part, Program, Step, ValueId, VarId};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// The facts found out about parts of a program, by their addresses.
+/// A cache of facts about nodes of a program, keyed by their addresses.
 #[derive(Debug, Default)]
 pub struct Nests {
     known: HashMap<(usize, bool), Facts>,
 }
 
-/// The facts about a part.
+/// The facts about one node.
 #[derive(Clone, Debug, Default)]
 struct Facts {
-    /// The elements of quantifiers around it that it reads.
+    /// The variables of enclosing quantifiers that the node reads.
     free: SmallVec<[VarId; 2]>,
-    /// The longest chain of quantifiers in it that read elements of others around them.
+    /// The number of quantifiers in the longest chain inside the node where each reads the element
+    /// of an enclosing one.
     chain: u32,
 }
 
 impl Nests {
-    /// True when a part reads no element of a quantifier around it.
+    /// True if a node reads no element of an enclosing quantifier.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
         self.facts(part).free.is_empty()
     }
 
-    /// The elements of quantifiers around it that a part reads.
+    /// Returns the variables of enclosing quantifiers that a node reads.
     pub fn free(&mut self, part: Part<'_>) -> SmallVec<[VarId; 2]> {
         self.facts(part).free
     }
 
-    /// The depth of the nest that a quantifier stands in, when so many that it depends on stand around it.
+    /// Returns the length of the longest chain through a quantifier with this body. `around` is the
+    /// number of enclosing quantifiers that it depends on.
     pub fn depth(&mut self, around: u32, body: &Cond) -> u32 {
         around.saturating_add(1).saturating_add(self.facts(Part::Cond(body)).chain)
     }
 
     fn facts(&mut self, part: Part<'_>) -> Facts {
-        // It stands outside every quantifier.
+        // A `let` body is outside every quantifier.
         let Some(key) = part.address() else { return Facts::default() };
         if let Some(known) = self.known.get(&key) {
             return known.clone();
@@ -77,7 +81,7 @@ impl Nests {
 }
 
 impl Program {
-    /// Notes for each `each` of the payloads how deep others nest in it.
+    /// Computes [`Each::nest`] for every `each` of all payloads.
     pub fn nest_blocks(&mut self) {
         fn nest(block: &mut Block, nested: &Nested) {
             for each in &mut block.each {
@@ -93,7 +97,7 @@ impl Program {
         self.payloads = payloads;
     }
 
-    /// True when every `each` has noted how deep others nest in it.
+    /// True if [`Each::nest`] of every `each` is right.
     pub(super) fn blocks_nest(&self) -> bool {
         fn fit(block: &Block, nested: &Nested) -> bool {
             block.each.iter().all(|each| each.nest == nested.each(each) && fit(&each.block, nested))
@@ -107,8 +111,9 @@ impl Program {
     }
 }
 
-/// The depth to which quantifiers nest in each table of requirements and in each value of a program. Unlike in a
-/// quantifier, nothing in an `each` is computed once, so all of them count.
+/// The nesting depth of quantifiers in each table of requirements and in each value of a program.
+/// In an `each`, unlike in a quantifier, loop-invariant parts are not hoisted, so every level
+/// counts.
 struct Nested {
     tables: Vec<u32>,
     values: Vec<u32>,
@@ -143,7 +148,7 @@ impl Nested {
         self.values[id.index()]
     }
 
-    /// The depth of an `each`, when those in it are known.
+    /// Returns the depth of an `each`. The `nest` of each nested `each` must be known.
     fn each(&self, each: &Each) -> u32 {
         let Block { lets, table, each: inner } = &each.block;
         let lets = lets.iter().map(|(_, value)| self.value(*value));
@@ -152,7 +157,7 @@ impl Nested {
     }
 }
 
-/// The depth to which quantifiers nest in a part, with what its `let`s stand for.
+/// Returns the nesting depth of quantifiers in a node, the bodies of its `let`s included.
 fn deepest(nests: &mut Nests, lets: &[u32], part: Part<'_>) -> u32 {
     let own = match part {
         Part::Let(id) => lets.get(id.index()).copied().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The direct parts of conditions and values, for all that look through whole trees.
+//! Direct children of conditions and values, for code that traverses whole trees.
 
 use super::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Program, SlotId, Term};
 use rulec_base::span::Span;
@@ -8,15 +8,15 @@ use smallvec::{SmallVec, smallvec};
 pub enum Part<'a> {
     Cond(&'a Cond),
     Expr(&'a Expr),
-    /// A use of a `let`, which stands for [`Program::let_body`](super::Program::let_body).
+    /// A use of a `let`, whose body is [`Program::let_body`](super::Program::let_body).
     Let(LetId),
 }
 
-/// Parts in the author's order.
+/// Children in source order.
 pub type Parts<'a> = SmallVec<[Part<'a>; 4]>;
 
 impl<'a> Part<'a> {
-    /// The parts of the part; a `let` has none, since its body stands elsewhere.
+    /// Returns the direct children. A `let` has none, because its body is stored in the program.
     pub fn parts(self) -> Parts<'a> {
         match self {
             Part::Cond(cond) => cond.parts(),
@@ -25,8 +25,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The address of a condition or value, and which of both it is: it stands for the part as long as the program
-    /// stays where it is. A use of a `let` has none.
+    /// Returns an identity for the node: its address, and whether it is a condition. The identity
+    /// is valid until the program moves. `None` for a use of a `let`.
     pub fn address(self) -> Option<(usize, bool)> {
         match self {
             Part::Cond(cond) => Some((std::ptr::from_ref(cond) as usize, true)),
@@ -46,7 +46,7 @@ impl Term {
 }
 
 impl Predicate {
-    /// The operands, the left one first; of a range both ends.
+    /// Returns the operands, the left one first; a range contributes both bounds.
     pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let (second, third) = match &self.right {
             Operand::Nothing => (None, None),
@@ -98,7 +98,7 @@ impl Expr {
 }
 
 impl Program {
-    /// The fields of the message that a part reads, each with the place where it stands first.
+    /// Returns the fields that a node reads, `let`s included, each with the span of its first use.
     pub fn reads(&self, part: Part<'_>) -> Vec<(SlotId, Span)> {
         let mut found = Vec::new();
         self.add_reads(part, &mut found);

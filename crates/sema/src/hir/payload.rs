@@ -1,6 +1,6 @@
-//! Payloads, checked: each requirement is a rule of a table whose condition says when it is
-//! violated; what stands here says over which objects the tables are asked, where a violation is
-//! reported, and what is done about it.
+//! Checked payloads. Each requirement is a rule of a table; its condition is true when the
+//! requirement is violated. The types here describe which objects each table is evaluated for, and
+//! how a violation is reported and corrected.
 
 use super::{Program, RuleId, TableId, ValueId, ids};
 use rulec_base::codec::impl_codec;
@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 ids! {
-    /// The root of a slot that reads no message: the judged object, an element, a `let`.
-    /// Numbered from 0, the judged object, within each payload kind.
+    /// A binding from which slots read instead of the message: the validated object, an element or
+    /// key of an `each`, or a `let`. Numbered within each payload kind; 0 is the validated object.
     BindingId;
 }
 
@@ -26,22 +26,22 @@ pub struct Root {
 #[derive(Clone, Debug)]
 pub struct Payload {
     pub name: Arc<str>,
-    /// The least runs first; kinds without one come last.
+    /// The execution rank, lowest first; payload kinds without a rank come last.
     pub rank: Option<i64>,
-    /// True when payloads of other kinds are dropped if it runs first.
+    /// Whether payloads of other kinds are dropped if this one is executed first.
     pub interrupts: bool,
-    /// True when the others wait for an answer from outside if it runs first.
+    /// Whether the other payloads wait for an external answer if this one is executed first.
     pub suspends: bool,
     pub internal: bool,
-    /// The kind to turn to when it is rejected.
+    /// The payload kind to use instead when this one is rejected.
     pub fallback: Option<Arc<str>>,
-    /// Its fields, as a schema tells them.
+    /// The fields, as a schema describes them.
     pub object: Object,
     pub block: Block,
     pub bindings: u32,
     pub span: Span,
     pub docs: Arc<str>,
-    /// The version of its file.
+    /// The version of the file that declares the payload.
     pub version: Option<Arc<str>>,
 }
 
@@ -53,53 +53,54 @@ impl Payload {
     }
 }
 
-/// Requirements that are asked of the same bindings.
+/// Requirements that are evaluated with the same bindings.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// The values computed first, in this order.
+    /// The `let`s, computed in this order before the requirements.
     pub lets: Vec<(BindingId, ValueId)>,
     pub table: TableId,
     pub each: Vec<Each>,
 }
 
 impl Block {
-    /// Its table and those of the blocks inside it.
+    /// Returns the table of this block and the tables of all nested blocks.
     pub fn tables(&self) -> Vec<TableId> {
         let inner = self.each.iter().flat_map(|each| each.block.tables());
         std::iter::once(self.table).chain(inner).collect()
     }
 }
 
-/// Requirements asked of each element of a list or entry of a dict.
+/// Requirements that are evaluated for each element of a list or each entry of a dict.
 #[derive(Clone, Debug)]
 pub struct Each {
-    /// The list or dict; nothing is asked when it is missing.
+    /// The list or dict; if it is missing, no requirement is evaluated.
     pub list: ValueId,
-    /// The list's place in the object, when it has one.
+    /// The path of the list in the validated object; `None` if the list is computed.
     pub place: Option<Place>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// The condition under which anything is asked of an element: nothing where it is false.
+    /// A condition on the element; if it is false, the requirements are not evaluated for that
+    /// element.
     pub when: Option<ValueId>,
     pub block: Block,
-    /// The depth to which `each` blocks and quantifiers nest in it, itself counted.
+    /// The nesting depth of `each` blocks and quantifiers in this block, this block included.
     pub nest: u32,
 }
 
-/// A place in the judged object: a binding's place and steps from there.
+/// A path in the validated object: the path of a binding, then further steps.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub root: BindingId,
     pub steps: Vec<Step>,
-    /// The object at `root` and `steps` holds dotted keys: a place in what they change is the key
-    /// that changes it.
+    /// Set if the object at `root` and `steps` has dotted keys, such as `a.b`, which each set a
+    /// nested field. A violation in such a nested field is then reported at the dotted key.
     pub dotted: Option<Dotted>,
 }
 
-/// A place in what dotted keys change.
+/// A path inside the nested fields that dotted keys set.
 #[derive(Clone, Debug)]
 pub struct Dotted {
-    /// The beginning of the keys.
+    /// The prefix of the dotted keys.
     pub prefix: Arc<str>,
     pub steps: Vec<Step>,
 }
@@ -107,7 +108,7 @@ pub struct Dotted {
 #[derive(Clone, Debug)]
 pub enum Step {
     Key(Arc<str>),
-    /// A key or index that is computed.
+    /// A computed key or index.
     At(ValueId),
 }
 
@@ -129,35 +130,37 @@ impl Place {
 
 #[derive(Clone, Debug)]
 pub struct Requirement {
-    /// The rule whose condition says when it is violated; its name is the requirement's id.
+    /// The rule whose condition is true when the requirement is violated. The name of the rule is
+    /// the requirement's id.
     pub rule: RuleId,
     pub place: Place,
     pub message: Message,
-    /// The advice that would repair it; empty where it is the value that the correction computes.
+    /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
     pub repair: Message,
-    /// True when the message ends with the value found at the place.
+    /// Whether the message ends with the value found at `place`.
     pub shows_value: bool,
     pub correction: Option<Correction>,
-    /// True when a breach is told beside the verdict, and changes nothing in it.
+    /// Whether a violation is only a warning, which does not change the verdict.
     pub warning: bool,
-    /// True when the condition only says whether there is a text, which is a breach if it is no condition.
+    /// Whether the value must be the source of a valid condition. `rule` tests only that it is a
+    /// text; a text that does not compile is the violation.
     pub compiles: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum Correction {
-    /// The value is put at the place, unless it is missing itself.
+    /// Writes the value at the path, unless the value itself is missing.
     Default(ValueId),
-    /// The same, for a value that was out of range.
+    /// Like `Default`, for a value that was out of range.
     Clamp(ValueId),
     Remove,
 }
 
-/// The fields of an object, as a schema tells them.
+/// The fields of an object, as a schema describes them.
 #[derive(Clone, Debug, Default)]
 pub struct Object {
     pub fields: Vec<Field>,
-    /// True when there may be no other.
+    /// Whether other fields are forbidden.
     pub closed: bool,
 }
 
@@ -169,9 +172,9 @@ pub struct Field {
     pub shape: Shape,
     pub not_blank: bool,
     pub limits: Option<Limits>,
-    /// The one value it may have.
+    /// The only allowed value.
     pub exactly: Option<Json>,
-    /// The constant put in its place when it is missing.
+    /// The constant that replaces a missing value.
     pub default: Option<Json>,
     pub docs: Arc<str>,
 }
@@ -183,15 +186,15 @@ pub enum Shape {
     Objects(Object),
 }
 
-/// The values a field may have, where they are constants.
+/// The allowed values of a field, if they are constants.
 #[derive(Clone, Debug)]
 pub enum Limits {
     OneOf(Vec<Json>),
     Range {
         least: Json,
-        /// The greatest, or the first past it.
+        /// The upper bound, itself allowed if `inclusive`.
         most: Json,
-        /// True when `most` itself is allowed.
+        /// Whether `most` itself is allowed.
         inclusive: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! The promises that a program takes for granted of its messages, and their breaches.
+//! The input contract that a program relies on, and how messages violate it.
 
 use super::Program;
 use rulec_base::codec::impl_codec;
@@ -8,17 +8,18 @@ use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The type of an undeclared field that one statement decides for the others.
+/// The type of an undeclared field, inferred from the statement that restricts it most.
 #[derive(Clone, Debug)]
 pub struct Inferred {
     pub path: Vec<Arc<str>>,
     pub kinds: KindSet,
-    /// The statement that decides it, in words.
+    /// The statement that determined the type, in words.
     pub hint: Arc<str>,
 }
 
 impl Program {
-    /// The declared input; without one the inferred types that are worth a report, as optional fields.
+    /// Returns the input contract: the declared `input`, or else the inferred fields, all optional.
+    /// `None` if there are neither.
     pub fn promised(&self) -> Option<Cow<'_, Record>> {
         if let Some(input) = &self.input {
             return Some(Cow::Borrowed(input));
@@ -30,7 +31,8 @@ impl Program {
         (!self.inferred.is_empty()).then_some(Cow::Owned(record))
     }
 
-    /// The fields of a message: the declared input; without one those that the rules read, as optional fields.
+    /// Returns the fields of a message: the declared `input`, or else all fields that the rules
+    /// read, all optional.
     pub fn fields(&self) -> Cow<'_, Record> {
         if let Some(input) = &self.input {
             return Cow::Borrowed(input);
@@ -42,7 +44,7 @@ impl Program {
         Cow::Owned(record)
     }
 
-    /// The promises that a message breaks.
+    /// Returns the violations of the input contract by a message.
     pub fn breaches(&self, message: &Json) -> Vec<Breach> {
         let Some(promised) = self.promised() else { return Vec::new() };
         let mut found = schema::breaches(&promised, message);

@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// A condition or a value: what a `let` or an expression may turn out to be.
+/// A condition or a value: the body of a `let`, or any expression whose type decides which one.
 #[derive(Clone, Debug)]
 pub enum Term {
-    /// True, false or unknown.
+    /// A three-valued condition: true, false or unknown.
     Cond(Cond),
     Expr(Expr),
 }
@@ -26,32 +26,32 @@ pub struct Cond {
 
 #[derive(Clone, Debug)]
 pub enum CondKind {
-    /// `true`, `false`.
+    /// `true`, `false`
     Const(bool),
     /// `not C`
     Not(Box<Cond>),
-    /// Every one holds.
+    /// `and`: all of the conditions.
     And(Vec<Cond>),
-    /// One holds.
+    /// `or`: at least one of the conditions.
     Or(Vec<Cond>),
-    /// The condition is not true: false, or unknown. It is never unknown itself.
+    /// True if the condition is false or unknown; never unknown itself.
     NotTrue(Box<Cond>),
     Test(Box<Predicate>),
     /// `any x in L: C` and `all x in L: C`
     Quantifier {
-        /// True when every element must do.
+        /// True for `all`, false for `any`.
         all: bool,
         list: Box<Expr>,
         var: Var,
         body: Box<Cond>,
     },
     Let(LetId),
-    /// A call of a `def` with the arguments put in.
+    /// A call of a `def`: its name, and its body with the arguments substituted.
     Call(Arc<str>, Box<Cond>),
-    /// The conditions of a choice's branch: those that can be used are joined, and one at least
-    /// must be.
+    /// The conditions of a choice's branch. A condition is usable if the values it reads are
+    /// present. Unusable conditions are skipped, and at least one condition must be usable.
     Branch {
-        /// True when every one must hold, or one.
+        /// Whether all usable conditions must be true, or only one.
         all: bool,
         conditions: Vec<Guarded>,
     },
@@ -59,7 +59,7 @@ pub enum CondKind {
 
 #[derive(Clone, Debug)]
 pub struct Guarded {
-    /// The test that every value it reads is present: a [`CondKind::And`] of presence tests.
+    /// Whether all values that `cond` reads are present: a [`CondKind::And`] of presence tests.
     pub usable: Cond,
     pub cond: Cond,
 }
@@ -67,14 +67,14 @@ pub struct Guarded {
 /// A predicate over one or two values.
 #[derive(Clone, Debug)]
 pub struct Predicate {
-    /// A comparison, text or presence operator; `None` for a bool as a condition.
+    /// A comparison, text or presence operator; `None` if a bool value is the condition.
     pub op: Option<Op>,
-    /// True when `not` was written before the operator.
+    /// Whether `not` precedes the operator.
     pub negated: bool,
-    /// Its modifiers, the file's settings applied.
+    /// The modifiers, with the file's settings applied.
     pub mode: TestMode,
     pub left: Expr,
-    /// The right operand; for a range its two ends.
+    /// The right operand; for `in` with a range, the two bounds.
     pub right: Operand,
 }
 
@@ -85,9 +85,9 @@ pub enum Operand {
     /// `start..end` or `start..=end`
     Range {
         start: Expr,
-        /// The last, or the first past it.
+        /// The upper bound, itself part of the range if `inclusive`.
         end: Expr,
-        /// True when `end` is the last.
+        /// Whether `end` is part of the range.
         inclusive: bool,
     },
 }
@@ -96,7 +96,7 @@ pub enum Operand {
 pub struct Var {
     pub id: VarId,
     pub name: Arc<str>,
-    /// The kinds its elements are read at.
+    /// The kinds that elements are read as.
     pub kinds: KindSet,
 }
 
@@ -104,7 +104,7 @@ pub struct Var {
 pub struct Expr {
     pub kind: ExprKind,
     pub ty: Ty,
-    /// True when it may be missing even when the message keeps every promise of `input`.
+    /// Whether the value may be missing even if the message satisfies the `input` contract.
     pub optional: bool,
     pub span: Span,
 }
@@ -114,17 +114,18 @@ pub enum ExprKind {
     Const(Const),
     Slot(SlotId),
     Var(VarId),
-    /// A parameter, inside a `def` only; calls put the argument in its place.
+    /// A parameter, only inside the body of a `def`; calls substitute the argument.
     Param(u32),
-    /// A field of a value that is no slot.
+    /// A field of a value that is not a slot.
     Field(Box<Expr>, Arc<str>),
     /// `list[i]`, `dict[key]`
     Index(Box<Expr>, Box<Expr>),
-    /// `[a, b]` with an element that is no constant.
+    /// `[a, b]` with an element that is not constant.
     List(Vec<Expr>),
-    /// Arithmetic, `??` or a sign.
+    /// Arithmetic, `??`, or a sign (without a second operand).
     Op(Op, Box<Expr>, Option<Box<Expr>>),
-    /// A typed read: `x as number`, or a parameter's or field's declared type.
+    /// A typed read, where another kind counts as missing: `x as number`, or the declared type of a
+    /// parameter or field.
     Read(Box<Expr>, KindSet),
     Call(Function, Vec<Expr>),
     Extern(ExternId, Vec<Expr>),
@@ -134,9 +135,9 @@ pub enum ExprKind {
         var: Var,
         body: Box<Cond>,
     },
-    /// A condition as a value: true, false or missing.
+    /// A condition as a value: true, false, or missing if the condition is unknown.
     Cond(Box<Cond>),
-    /// `if C then a else b`; only the value that is wanted is computed.
+    /// `if C then a else b`; only the selected value is computed.
     If {
         cond: Box<Cond>,
         then: Box<Expr>,
@@ -147,14 +148,14 @@ pub enum ExprKind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Const {
-    /// Anything JSON can say.
+    /// Any value that JSON can represent.
     Json(Arc<Json>),
     DateTime(OffsetDateTime),
     Version(Arc<str>),
 }
 
 impl Const {
-    /// The constant of a value; `None` for a list that JSON cannot say.
+    /// Converts a value to a constant; `None` for a list that JSON cannot represent exactly.
     pub fn of(value: Value<'_>) -> Option<Const> {
         match value {
             Value::DateTime(at) => Some(Const::DateTime(at)),
@@ -167,7 +168,8 @@ impl Const {
     pub fn value(&self) -> Value<'_> {
         match self {
             Const::Json(json) => match &**json {
-                // In a message `-0.0` is the integer 0; an author who writes a float means one.
+                // In a message `-0.0` is the integer 0, but an author who writes a float means a
+                // float.
                 Json::Number(number) if number.is_f64() => {
                     number.as_f64().map_or(Value::Missing, Value::Float)
                 }
@@ -179,8 +181,8 @@ impl Const {
     }
 }
 
-/// True when a value in a list stays what it is as JSON: times and versions have none of their own, and `-0.0` would be read
-/// as an integer there.
+/// True if a value in a list survives a round trip through JSON. Date-times and versions have no
+/// JSON form, and `-0.0` would be read back as an integer.
 fn is_json(value: Value<'_>) -> bool {
     match value {
         Value::DateTime(_) | Value::Version(_) => false,
@@ -201,7 +203,7 @@ impl Predicate {
 }
 
 impl Expr {
-    /// A call, which may be missing.
+    /// Builds a call whose result may be missing.
     pub fn call(function: Function, args: Vec<Expr>, ty: Ty, span: Span) -> Expr {
         Expr { kind: ExprKind::Call(function, args), ty, optional: true, span }
     }

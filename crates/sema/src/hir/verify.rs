@@ -1,5 +1,5 @@
-//! The verifier of programs that were read from a file. It checks all that the checker guarantees and engines rely on:
-//! where it holds, they agree on what the program decides.
+//! Verifies programs that were read from a file. The verifier checks every guarantee of the checker
+//! that engines rely on. Engines agree on the decisions of a verified program.
 
 use super::*;
 use rulec_base::codec::DecodeError;
@@ -16,7 +16,7 @@ fn require(holds: bool, what: &'static str) -> Verified {
 }
 
 impl Program {
-    /// Verifies it. The conditions of its rules are trees from then on.
+    /// Verifies the program. The conditions of its rules are decoded to trees by this call.
     pub fn verify(&self) -> Result<(), DecodeError> {
         let verifier = Verifier::of(self)?;
         let part = self.rules.len().div_ceil(Threads::All.for_statements(self.rules.len())).max(1);
@@ -26,8 +26,8 @@ impl Program {
     }
 }
 
-/// The facts about the whole program. A number of bindings says how many of them something may read: none where
-/// only the message is there.
+/// Facts about the whole program. A number of bindings `n` means that only bindings with ids below
+/// `n` may be read; 0 means that only the message is available.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
@@ -36,7 +36,7 @@ struct Verifier<'p> {
 }
 
 impl<'p> Verifier<'p> {
-    /// Verifies all but the rules.
+    /// Verifies everything except the rules.
     fn of(program: &'p Program) -> Result<Verifier<'p>, DecodeError> {
         let Program { tables, values, externs, tests, analysis, .. } = program;
         let of_table = |table: &Table| if table.kind == TableKind::Requirements { u32::MAX } else { 0 };
@@ -84,7 +84,7 @@ impl<'p> Verifier<'p> {
         Ok(verifier)
     }
 
-    /// The bindings of what each payload is judged by.
+    /// Verifies the payloads and computes how many bindings their tables and values may read.
     fn payloads(&mut self) -> Verified {
         let requirements = &self.program.requirements;
         require(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
@@ -105,7 +105,7 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
-    /// The number of bindings that a block defines.
+    /// Verifies a block, whose values may read `bindings` bindings; returns how many it defines.
     fn block(&mut self, block: &Block, bindings: u32) -> Result<u32, DecodeError> {
         let kind = self.program.tables[block.table.index()].kind;
         require(kind == TableKind::Requirements, "a payload is judged by no requirements")?;
@@ -151,21 +151,23 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    /// A whole condition or value of so many nodes at most, which may read so many bindings.
+    /// Verifies a whole condition or value, which may have at most `most` nodes and may read
+    /// `bindings` bindings.
     fn part(&self, part: Part<'_>, bindings: u32, most: u64) -> Result<Measure, DecodeError> {
         let measure = Measure::of(part, &self.lets);
-        // A value may be twice as deep: as deep as expressions are, with a definition inside.
+        // A value may be twice as deep: an expression of the greatest depth, with a definition in
+        // it.
         require(measure.nodes <= most && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
         Walk { program: self.program, bindings, scope: Vec::new() }.part(part)?;
         Ok(measure)
     }
 }
 
-/// A walk through a condition or value.
+/// A traversal of a condition or value.
 struct Walk<'p> {
     program: &'p Program,
     bindings: u32,
-    /// The variables of the quantifiers around.
+    /// The variables of the enclosing quantifiers.
     scope: Vec<VarId>,
 }
 
@@ -178,7 +180,7 @@ impl Walk<'_> {
         };
         let mut parts = part.parts().into_iter();
         if let Some(var) = var {
-            // The list stands outside.
+            // The list is outside the scope of the variable.
             parts.next().map_or(Ok(()), |list| self.part(list))?;
             self.scope.push(var.id);
         }
@@ -189,7 +191,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Verifies a condition but for its parts; returns the variable that it binds.
+    /// Verifies a condition without its children; returns the variable that the condition binds.
     fn cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
         match &cond.kind {
             CondKind::Test(test) => require(test_fits(test), "a test does not fit its operator")?,
@@ -200,7 +202,7 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// The same for a value.
+    /// Verifies a value without its children; returns the variable that the value binds.
     fn expr<'c>(&self, expr: &'c Expr) -> Result<Option<&'c Var>, DecodeError> {
         let holds = match &expr.kind {
             ExprKind::Slot(id) => {
@@ -222,7 +224,7 @@ impl Walk<'_> {
     }
 }
 
-/// True when the operands and modifiers are such as the operator takes.
+/// True if the operands and modifiers are valid for the operator.
 fn test_fits(test: &Predicate) -> bool {
     let Some(op) = test.op else { return matches!(test.right, Operand::Nothing) };
     let OpInfo { meaning, fixity, accepts, search, .. } = op.info();
@@ -239,13 +241,13 @@ fn test_fits(test: &Predicate) -> bool {
         && (text.form == Form::None || search.is_none_or(|search| search.prepares_texts()))
 }
 
-/// True for `and` over tests of presence, which are never unknown.
+/// True for an `and` of presence tests, which is never unknown.
 fn is_presence(cond: &Cond) -> bool {
     let tests = |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
     matches!(&cond.kind, CondKind::And(parts) if parts.iter().all(tests))
 }
 
-/// Verifies that a table may lead there.
+/// Verifies that a rule of this table may have this outcome.
 fn outcome_fits(program: &Program, table: &Table, outcome: &Outcome) -> Verified {
     let fits = match (outcome, table.kind) {
         (Outcome::Goto(to), TableKind::Routes) => program.tables[to.index()].kind == TableKind::Routes,
@@ -258,7 +260,7 @@ fn outcome_fits(program: &Program, table: &Table, outcome: &Outcome) -> Verified
     require(fits, "a rule leads where its table does not")
 }
 
-/// Calls with the values of an outcome.
+/// Calls `visit` with each value of an outcome.
 fn of_outcome(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     match outcome {
         Outcome::Handler { args, .. } => args.iter().for_each(|argument| visit(argument.value)),
@@ -274,13 +276,14 @@ fn of_outcome(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     }
 }
 
-/// Limits a value, which may be used in several places, to the bindings that are there in all of them.
+/// Lowers the number of bindings that a value may read to `bindings`. A value with several uses
+/// gets the minimum over all of them.
 fn limit(values: &mut [u32], value: ValueId, bindings: u32) {
     let known = &mut values[value.index()];
     *known = bindings.min(*known);
 }
 
-/// Verifies that no field is declared twice: ways of reading a message count them.
+/// Verifies that no field is declared twice, because the message reader counts required fields.
 fn fields_differ(record: &Record) -> Verified {
     let mut names = HashSet::new();
     require(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;

@@ -1,5 +1,5 @@
-//! Workflows as the rules declare them: nodes, what each leads to, and the routers between them. The engines know
-//! nothing of them; whoever runs or draws one reads it here.
+//! Declared workflows: nodes, their successors, and the routers between them. Decision engines do
+//! not use workflows; programs that run or draw a workflow read it here.
 
 use super::{Destination, ExprKind, Outcome, Program, TableId};
 use rulec_base::codec::impl_codec;
@@ -9,12 +9,12 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A `workflow NAME { … }`. It begins at its first node.
+/// A `workflow NAME { … }`, which starts at its first node.
 #[derive(Clone, Debug)]
 pub struct Workflow {
     pub name: Arc<str>,
     pub nodes: Vec<Node>,
-    /// The fields that every node hands on from its input to its output.
+    /// The fields that every node copies from its input to its output.
     pub passthrough: Vec<Arc<str>>,
     pub span: Span,
     pub docs: Arc<str>,
@@ -24,21 +24,22 @@ pub struct Workflow {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub id: Arc<str>,
-    /// The name under which its processor is registered; [`PARALLEL`] runs the next nodes side by side.
+    /// The name of the registered processor that runs the node. [`PARALLEL`] has no processor: the
+    /// next nodes run in parallel.
     pub kind: Arc<str>,
     pub config: Arc<Map<String, Json>>,
-    /// The longest one run of its processor may take, in milliseconds.
+    /// The time limit of one run of the processor, in milliseconds.
     pub time_limit: Option<u64>,
     pub next: Vec<Arc<str>>,
-    /// The router that decides which of them an output goes to.
+    /// The router that selects among `next`.
     pub router: Option<TableId>,
     pub span: Span,
 }
 
-/// The largest workflow that is checked, in nodes, next nodes and targets: some checks take time in proportion to the
-/// square of it.
+/// The largest size of a workflow that is checked, as [`Workflow::size`] counts it. Some checks
+/// take time quadratic in the size.
 pub const MAX_GRAPH: usize = 10_000;
-/// The kind of the nodes that have no processor.
+/// The kind of nodes without a processor.
 pub const PARALLEL: &str = "parallel";
 
 impl_codec!(struct Workflow { name, nodes, passthrough, span, docs });
@@ -51,7 +52,8 @@ impl Node {
 }
 
 impl Workflow {
-    /// The number of nodes, next nodes, and targets that routers name for them, each counted as often as it is written.
+    /// Counts the nodes, the next nodes, and the router targets for each next node. Every mention
+    /// counts.
     pub fn size(&self, program: &Program) -> usize {
         let targets =
             |table: TableId| -> usize {
@@ -71,9 +73,9 @@ impl Workflow {
         sizes.fold(0, usize::saturating_add)
     }
 
-    /// Its nodes as a graph.
+    /// Returns the nodes as a graph.
     pub fn vertices(&self, program: &Program) -> Vec<Vertex> {
-        // Many nodes may share a router.
+        // Cached, because many nodes may share a router.
         let mut known: HashMap<TableId, Arc<[Route]>> = HashMap::new();
         let vertices = self.nodes.iter().map(|node| {
             let routes = node
@@ -91,7 +93,7 @@ impl Program {
         self.workflows.iter().find(|workflow| &*workflow.name == name)
     }
 
-    /// Every answer that a router can give, in the order it tries them.
+    /// Returns every outcome of a router, in evaluation order.
     pub fn routes_of(&self, router: TableId) -> Vec<Route> {
         let rules = self.tables[router.index()].order.iter().map(|id| &self.rules[id.index()]);
         rules

@@ -1,5 +1,5 @@
-//! From the typed program to its normal form: negations pushed down, `let`s put in, equal parts
-//! shared, constants folded, operands ordered by cost.
+//! Lowers the HIR to the normal form: pushes negations down, expands `let`s, shares equal nodes,
+//! folds constants, and orders operands by cost.
 
 mod join;
 
@@ -23,8 +23,8 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Brings a checked program into normal form. The diagnostics are warnings about what turned out
-/// to be constant.
+/// Lowers a checked program to the normal form. The diagnostics are warnings about conditions that
+/// folded to constants.
 pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
     let mut builder = Builder::new(program);
     for table in &program.tables {
@@ -34,12 +34,13 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
             let route = &program.rules[id.index()];
             let found = builder.diagnostics.len();
             let cond = builder.cond(&route.condition, true);
-            // What is always missing never holds: one cause, one warning.
+            // An always-missing operand already has its own warning; one cause, one warning.
             let explained = builder.diagnostics.len() > found;
             let place = route.condition.span;
             let literal = matches!(route.condition.kind, CondKind::Const(_));
             match builder.normal.cond(cond) {
-                // What a field's type rules out makes many a requirement constant: no news.
+                // A field's type often makes a requirement constant, so requirements are not
+                // reported.
                 NCond::Const(false) => {
                     if !literal && !explained && table.kind != TableKind::Requirements {
                         let message = message!("the condition of `{}` can never hold", route.name);
@@ -57,7 +58,7 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
                     }
                     continue;
                 }
-                // What a choice's default hides is known to the checker; a router ends in `otherwise`.
+                // The checker reports what a choice's default hides; a router ends in `otherwise`.
                 _ if table.kind != TableKind::Routes => {}
                 NCond::Const(true) if hiding.is_none() && !matches!(route.outcome, Outcome::Goto(_)) => {
                     hiding = Some(place);
@@ -80,14 +81,15 @@ pub fn build(program: &Program) -> (Normal, Vec<Diagnostic>) {
         }
         builder.normal.tables.push(routes);
     }
-    // A value may be missing, so nothing is said of one that always is.
+    // A value may be missing, so an always-missing value gets no warning.
     let found = builder.diagnostics.len();
     builder.normal.values = program.values.iter().map(|value| builder.expr(value)).collect();
     builder.diagnostics.truncate(found);
     (builder.normal, builder.diagnostics)
 }
 
-/// A builder of normal forms, one condition after the other: equal parts have one number.
+/// A builder of normal forms, which lowers one condition after another. Equal nodes get the same
+/// id.
 pub struct Builder<'a> {
     program: &'a Program,
     normal: Normal,
@@ -95,25 +97,25 @@ pub struct Builder<'a> {
     preds: Ids,
     conds: Ids,
     costs: Costs,
-    /// Constants seen by address, so that a long list is hashed once.
+    /// Ids of constants by address, so that a long list is hashed only once.
     constants: HashMap<*const Json, ExprId, foldhash::fast::RandomState>,
     conds_of_lets: HashMap<(LetId, u32, bool), CondId, foldhash::fast::RandomState>,
     exprs_of_lets: HashMap<(LetId, u32), ExprId, foldhash::fast::RandomState>,
-    /// Conditions as values, by their address.
+    /// Both polarities of a condition, by its address and the quantifier depth.
     cond_values: HashMap<(*const Cond, u32), (CondId, CondId), foldhash::fast::RandomState>,
     /// The level of each quantifier variable in scope.
     levels: HashMap<VarId, u32>,
     depth: u32,
     nests: Nests,
-    /// The quantifiers around that what is built may depend on.
+    /// The number of enclosing quantifiers that the current node may depend on.
     around: u32,
-    /// True when what is built is asked both whether it holds and whether it fails.
+    /// True if both polarities of the current node are needed.
     is_value: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Builder<'a> {
-    /// A builder that has seen no condition.
+    /// Returns a builder without any conditions.
     pub fn new(program: &'a Program) -> Builder<'a> {
         Builder {
             program,
@@ -135,13 +137,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The normal form so far; it has no tables.
+    /// Returns the normal form so far, without tables.
     pub fn normal(&self) -> &Normal {
         &self.normal
     }
 
-    /// The condition "`cond` is definitely `want`". What it is made of must stay where it is as long as the
-    /// builder lives, which knows it by its address.
+    /// Builds the condition "`cond` is definitely `want`". The tree must not move while the builder
+    /// lives, because the builder caches nodes by address.
     pub fn cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
@@ -172,8 +174,8 @@ impl<'a> Builder<'a> {
                     (both, body)
                 });
                 match (self.normal.cond(body), *all == want, both) {
-                    // No element does. (`all` still holds over no element, and neither holds over a
-                    // missing list, so nothing else is constant.)
+                    // No element satisfies the body. Nothing else is constant: `all` is true over
+                    // an empty list, and both are false over a missing list.
                     (NCond::Const(false), false, _) => body,
                     (_, all, None) => self.add_cond(NCond::Each { all, list, kinds, body, level, nest }),
                     (.., Some((holds, fails))) => {
@@ -228,7 +230,8 @@ impl<'a> Builder<'a> {
                 );
             }
         }
-        // Each comparison has one form; the others ask whether it is definitely false.
+        // `!=`, `>`, `>=` and `is present` become negated tests of their opposites, so that equal
+        // comparisons are shared.
         let (op, want) = match op {
             Op::Ne => (Op::Eq, !want),
             Op::Gt => (Op::Le, !want),
@@ -254,7 +257,7 @@ impl<'a> Builder<'a> {
         if let (Some(left), Some(right)) = (self.constant(Some(left)), self.constant(right)) {
             let arena = Arena::new(&self.program.limits);
             let tri = budget::test(op, left, right, mode, How { arena: &arena, constant: true });
-            // What goes beyond a limit is left to the engines, which report it.
+            // If a limit is exceeded, the engines evaluate the test at run time and report it.
             if !arena.is_exceeded() {
                 return self.constant_cond(tri == Tri::from(want));
             }
@@ -262,7 +265,8 @@ impl<'a> Builder<'a> {
         self.add_test(NPred { ask: Ask::Op(op), mode, left, right }, want)
     }
 
-    /// The value of a constant operand; missing where there is no operand.
+    /// Returns the value of a constant operand; missing if there is no operand, `None` if not
+    /// constant.
     fn constant(&self, operand: Option<ExprId>) -> Option<Value<'_>> {
         operand.map_or(Some(Value::Missing), |id| self.normal.constant(id).map(Const::value))
     }
@@ -271,7 +275,7 @@ impl<'a> Builder<'a> {
         if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
-        // Each way is a condition of its own, by which rules are found.
+        // Each case becomes a condition of its own, so that the index can find the rule by either.
         if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
             let (then, other) = (self.truth(then, want), self.truth(other, want));
             let fails = self.complement(cond);
@@ -285,7 +289,7 @@ impl<'a> Builder<'a> {
         self.add_test(NPred { ask: Ask::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
-    /// Builds with a quantifier's variable in scope.
+    /// Builds a node with a quantifier's variable in scope.
     fn inside<T>(
         &mut self,
         var: &Var,
@@ -310,7 +314,7 @@ impl<'a> Builder<'a> {
         (level, nest, made)
     }
 
-    /// Builds what stands outside every quantifier.
+    /// Builds a node that is outside every quantifier.
     fn outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
         let around = std::mem::take(&mut self.around);
         let made = build(self);
@@ -331,7 +335,7 @@ impl<'a> Builder<'a> {
             ExprKind::Const(constant) => NExpr::Const(NConst(constant.clone())),
             ExprKind::Slot(id) => NExpr::Slot(*id),
             ExprKind::Var(id) => NExpr::Var(self.levels.get(id).copied().unwrap_or(0)),
-            // Parameters are gone once calls are put in; a left-over one has no value.
+            // Calls substitute all parameters, so none is left here; null is a placeholder.
             ExprKind::Param(_) => NExpr::Const(NConst(Const::Json(Arc::new(Json::Null)))),
             ExprKind::Field(base, name) => NExpr::Field(self.expr(base), name.clone()),
             ExprKind::Index(base, index) => NExpr::Index(self.expr(base), self.expr(index)),
@@ -385,17 +389,18 @@ impl<'a> Builder<'a> {
         NExpr::Cond { holds, fails, reads: self.reads(Part::Cond(cond)) }
     }
 
-    /// The quantifiers around whose elements a part reads.
+    /// Returns the levels of the enclosing quantifiers whose elements a node reads.
     fn reads(&mut self, part: Part<'_>) -> Levels {
         let free = self.nests.free(part);
         let levels = free.iter().filter_map(|id| self.levels.get(id));
         levels.fold(Levels::NONE, |levels, level| levels.with(Levels::of(*level)))
     }
 
-    /// The conditions that one holds, and that it fails.
+    /// Builds two conditions: that `cond` is true, and that it is false.
     fn both_ways(&mut self, cond: &Cond) -> (CondId, CondId) {
         let key = (std::ptr::from_ref(cond), self.depth);
-        // Both ask for the values within, so without this each level of nesting would double the work.
+        // Both polarities visit the values inside; without this cache, every nesting level would
+        // double the work.
         if let Some(known) = self.cond_values.get(&key) {
             return *known;
         }
@@ -404,7 +409,7 @@ impl<'a> Builder<'a> {
         made
     }
 
-    /// Builds what is asked for as a value, or only whether it holds.
+    /// Builds a node with `is_value` set: true if both polarities of the node are needed.
     fn asked<T>(&mut self, is_value: bool, build: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.is_value, is_value);
         let made = build(self);
@@ -424,7 +429,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Computes what has only constant operands.
+    /// Evaluates a value if all its operands are constant.
     fn folded(&self, expr: NExpr) -> NExpr {
         let arena = Arena::new(&self.program.limits);
         let constant = |id: ExprId| self.constant(Some(id));
@@ -449,7 +454,7 @@ impl<'a> Builder<'a> {
             }
             _ => None,
         };
-        // What goes beyond a limit is left to the engines, which report it.
+        // If a limit is exceeded, the engines compute the value at run time and report it.
         match value.filter(|_| !arena.is_exceeded()).and_then(Const::of) {
             Some(constant) => NExpr::Const(NConst(constant)),
             None => expr,

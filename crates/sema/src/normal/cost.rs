@@ -3,7 +3,7 @@
 use super::{Ask, CondId, ExprId, NCond, NExpr, Normal};
 use rulec_lang::operators::Cost;
 
-/// The cost of each condition and value so far: that of its dearest part.
+/// The cost of each condition and value so far: the highest cost of its parts.
 #[derive(Default)]
 pub(super) struct Costs {
     exprs: Vec<Cost>,
@@ -11,7 +11,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// The cost of a condition.
+    /// Returns the cost of a condition.
     pub(super) fn of_cond(&self, id: CondId) -> Cost {
         self.conds[id.index()]
     }
@@ -24,7 +24,7 @@ impl Costs {
         ids.into_iter().map(|id| self.conds[id.index()]).max().unwrap_or(Cost::Scalar)
     }
 
-    /// Adds the next value.
+    /// Records the cost of the next value.
     pub(super) fn add_expr(&mut self, expr: &NExpr) {
         let cost = match expr {
             NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
@@ -47,7 +47,7 @@ impl Costs {
         self.exprs.push(cost);
     }
 
-    /// Adds the next condition.
+    /// Records the cost of the next condition.
     pub(super) fn add_cond(&mut self, cond: &NCond, normal: &Normal) {
         let cost = match cond {
             NCond::Const(_) => Cost::Scalar,

@@ -1,18 +1,18 @@
-//! Numbers for distinct parts, so that equal ones are one.
+//! Interning: equal nodes get the same id.
 
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
 
-/// Numbers for distinct values: their places in the vector that holds them.
+/// Ids of distinct values: their indexes in the vector that stores them.
 #[derive(Default)]
 pub(super) struct Ids {
-    /// The hash of each value, which may be a long list, and its number.
+    /// The hash of each value and its id. The hash is kept because a value may be a long list.
     table: HashTable<(u64, u32)>,
     hasher: foldhash::fast::RandomState,
 }
 
 impl Ids {
-    /// The place of a value, and whether it is new there.
+    /// Returns the id of a value, and whether the value was added to `values`.
     pub(super) fn intern<T: Hash + Eq>(&mut self, value: T, values: &mut Vec<T>) -> (u32, bool) {
         let Ids { table, hasher } = self;
         let hash = hasher.hash_one(&value);

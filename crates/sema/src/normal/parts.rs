@@ -1,8 +1,8 @@
-//! The direct parts of what a normal form is made of, for all that look through it.
+//! Direct children of the nodes of a normal form, for code that traverses it.
 
 use super::{CondId, ExprId, NCond, NExpr, Normal};
 
-/// A part of the normal form, by its number.
+/// A node of the normal form, by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Expr(u32),
@@ -11,7 +11,7 @@ pub enum Part {
 }
 
 impl Normal {
-    /// Calls with every direct part of a part; `None` for a part that the normal form does not have.
+    /// Calls `visit` with every direct child of a node; returns `None` if the node does not exist.
     pub fn each_part(&self, part: Part, visit: &mut dyn FnMut(Part)) -> Option<()> {
         let mut exprs = |ids: &[ExprId]| ids.iter().for_each(|id| visit(Part::Expr(id.0)));
         match part {

@@ -1,4 +1,4 @@
-//! Rules for elements: `each`, and `closed`, which asks for each key that nothing declares.
+//! Rules for elements: `each`, and `closed`, which reports every undeclared key.
 
 use super::super::constant::constant;
 use super::super::decide::always;
@@ -14,7 +14,7 @@ use rulec_syntax::ast::{self, Notice};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// `closed`: one violation for each key that nothing declares.
+    /// Lowers `closed`: one violation for each undeclared key.
     pub(super) fn closed(
         &mut self,
         id: Option<&'a Spanned<String>>,
@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Puts the rules that `fill` adds into a block of their own, which is asked of each element.
+    /// Puts the rules that `fill` adds into a separate block, which is evaluated for each element.
     pub(super) fn for_each(
         &mut self,
         elements: Elements,
@@ -64,7 +64,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// `each KEY, VALUE in LIST { … }`
+    /// Lowers `each KEY, VALUE in LIST { … }`.
     pub(super) fn each(&mut self, each: &'a ast::EachItem, site: &Site) -> Checked<()> {
         self.fits(each.list.span)?;
         self.noted.clear();
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A list or dict whose elements have rules, as [`Each`] has them.
+/// The header of an [`Each`]: a list or dict whose elements have rules.
 pub(super) struct Elements {
     pub(super) list: Expr,
     pub(super) place: Option<Place>,

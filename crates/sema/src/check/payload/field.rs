@@ -1,4 +1,4 @@
-//! Fields: the rules that a declaration stands for.
+//! Lowers payload fields: the rules that a field declaration implies.
 
 use super::super::constant::{as_json, constant};
 use super::super::read::accepted;
@@ -18,17 +18,17 @@ use rulec_lang::ty::{Inner, KindSet, Ty};
 use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
 use serde_json::Value as Json;
 
-/// A declared field, for the rules about it.
+/// A declared field, with the parts that its rules share.
 struct Declared<'a, 's> {
     field: &'a FieldItem,
     site: &'s Site,
-    /// The field's value at any type.
+    /// The field's value, read as any type.
     any: Expr,
-    /// The field's value at its declared type.
+    /// The field's value, read as its declared type.
     typed: Expr,
     place: Place,
     repair: Message,
-    /// The correction `remove`, when the author wrote it.
+    /// The correction `remove`, if the author wrote it.
     removal: Option<Correction>,
 }
 
@@ -37,7 +37,8 @@ impl<'a> Declared<'a, '_> {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
-    /// The condition that the object is one, where that is a rule of its own.
+    /// Returns the test that the enclosing object is an object, if a separate rule reports that
+    /// case.
     fn object(&self) -> Option<Cond> {
         self.site.may_differ.then(|| present(&self.site.object, self.field.name.span))
     }
@@ -58,7 +59,7 @@ impl<'a> Declared<'a, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Brings the fields that a body declares into scope.
+    /// Adds the fields that a body declares to the scope.
     pub(super) fn bring_fields(&mut self, items: &'a [Item], site: &Site) {
         let before = self.diagnostics.len();
         let mut seen: HashMap<&str, Span> = HashMap::new();
@@ -83,10 +84,11 @@ impl<'a> Checker<'a> {
         self.diagnostics.extend(twice);
     }
 
-    /// The condition that every element of a list or dict is of the element type, where that says anything.
+    /// Builds the condition that all elements of a list or dict have the element type. `None` if
+    /// the condition would always be true or if other rules check the elements.
     fn elements_fit(&mut self, value: &Expr, ty: &Ty, span: Span) -> Option<Cond> {
         let Inner::Element(element) = &ty.inner else { return None };
-        // Objects have rules of their own, element by element.
+        // Objects have their own rules, element by element.
         if element.kinds == KindSet::ALL || element.fields().is_some() {
             return None;
         }
@@ -104,7 +106,7 @@ impl<'a> Checker<'a> {
         Some(Cond { kind, span })
     }
 
-    /// The rules that a field's declaration stands for.
+    /// Adds the rules that a field declaration implies.
     pub(super) fn field_rules(&mut self, field: &'a FieldItem, site: &Site) -> Checked<()> {
         let shape = self.shape(&field.ty, &mut self.payload.groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
@@ -150,13 +152,14 @@ impl<'a> Checker<'a> {
         self.inner_rules(declared, &shape)
     }
 
-    /// The condition that a field is there and not of its type.
+    /// Returns the parts of the condition that a field is present with a wrong type.
     fn of_another_type(&mut self, declared: &Declared<'a, '_>) -> Vec<Cond> {
         let Declared { field, site, typed, .. } = declared;
         let span = field.name.span;
         let there = if field.optional && !field.nullable {
             let key = constant(Json::from(field.name.node.as_str()), span);
-            // Of a dict: each condition would be hashed with all fields of the record.
+            // Read as a dict: with the record type, every condition would be hashed with all its
+            // fields.
             let object = Expr { ty: Ty::plain(KindSet::DICT), ..site.object.clone() };
             test(Op::HasKey, object, Operand::Value(key), span)
         } else {
@@ -169,7 +172,7 @@ impl<'a> Checker<'a> {
         declared.object().into_iter().chain([there, other]).collect()
     }
 
-    /// The rule of `not blank`, which stands at `span`.
+    /// Adds the rule for `not blank`, with `span` as its clause.
     fn not_blank(&mut self, declared: &Declared<'a, '_>, span: Span) -> Checked<()> {
         let (name, typed) = (&declared.field.name.node, &declared.typed);
         if !typed.ty.kinds.overlaps(KindSet::STRING) {
@@ -185,7 +188,7 @@ impl<'a> Checker<'a> {
         self.require(&declared.id("empty"), parts, violation, declared.site)
     }
 
-    /// The rule of `const VALUE`.
+    /// Adds the rule for `const VALUE`.
     fn exactly(&mut self, declared: &Declared<'a, '_>, written: &'a ast::Expr) -> Checked<()> {
         let value = self.value(written)?;
         let (name, span, ty) = (&declared.field.name.node, written.span, &declared.typed.ty);
@@ -198,7 +201,7 @@ impl<'a> Checker<'a> {
         let wants = as_json(&value).map_or_else(|| self.one_line(span), Json::to_string);
         let other = not(test(Op::Eq, read.clone(), Operand::Value(value), span));
         let differs = Cond { kind: CondKind::Or(vec![missing(&read, span), other]), span };
-        // What is of another type than declared has been said to be.
+        // A value of a wrong type is already reported by another rule.
         let there = if ty.kinds == KindSet::ALL { &declared.any } else { &declared.typed };
         let parts = vec![present(there, span), differs];
         let violation = declared.violation(message!("`{name}` must be {wants}"), true, None);
@@ -206,7 +209,8 @@ impl<'a> Checker<'a> {
         self.require(&declared.id("match"), parts, violation, declared.site)
     }
 
-    /// The rules of the group that a field's type names, for the field or for each of its elements.
+    /// Adds the rules of the group that is the field's type, for the field or for each of its
+    /// elements.
     fn inner_rules(&mut self, declared: Declared<'a, '_>, shape: &Shape) -> Checked<()> {
         let field = declared.field;
         let (ty, inner) = match (&field.ty.kind, shape) {
@@ -235,7 +239,7 @@ impl<'a> Checker<'a> {
         done
     }
 
-    /// A group's rules for each element of a list, which is the object of `list`.
+    /// Adds a group's rules for each element of the list that is the object of `list`.
     fn elements(&mut self, group: &'a ast::Group, list: Site, field: &'a FieldItem) -> Checked<()> {
         let span = field.name.span;
         let name = format!("{}[]", field.name.node);
@@ -261,7 +265,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// A field's default, held against its type.
+    /// Checks a field's default against its type; returns the correction that writes it.
     fn default(
         &mut self,
         field: &FieldItem,
@@ -279,7 +283,7 @@ impl<'a> Checker<'a> {
                 .help(message!("give a value of the field's type"));
             return self.report(diagnostic);
         }
-        // A default that would break the next rule is none.
+        // A blank default would break the next rule, so it becomes missing.
         if field.not_blank.is_some() && value.as_const().is_none() {
             self.program.values[id.index()] =
                 Expr::call(Function::Nonblank, vec![value.clone()], Ty::STRING, value.span);
@@ -287,7 +291,8 @@ impl<'a> Checker<'a> {
         Ok(Some(Correction::Default(id)))
     }
 
-    /// The limits that `in` sets: the rule's name, the condition, and the correction that clamps to it.
+    /// Lowers the limits after `in`: the rule's name, its condition, and the correction that
+    /// clamps.
     fn limits(
         &mut self,
         field: &'a FieldItem,

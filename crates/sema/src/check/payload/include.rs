@@ -1,4 +1,4 @@
-//! `include`: a group's items, put in with its parameters bound.
+//! Lowers `include`: inlines a group with its parameters bound.
 
 use super::super::scope::Scope;
 use super::super::{Binding, Checked, Checker, Reported, listed};
@@ -10,7 +10,7 @@ use rulec_base::span::Span;
 use rulec_syntax::ast::{self, Ident};
 
 impl<'a> Checker<'a> {
-    /// `include NAME(param: value) as "id" when COND`
+    /// Lowers `include NAME(param: value) as "id" when COND`.
     pub(super) fn include(&mut self, include: &'a ast::IncludeItem, site: &Site) -> Checked<()> {
         let group = self.group(&include.group)?;
         self.enter_group(&include.group)?;
@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Notes that a group is being put in; in itself it cannot be, and not too deep.
+    /// Starts to inline a group; reports cycles and too deep nesting.
     pub(super) fn enter_group(&mut self, name: &Ident) -> Checked<()> {
         self.fits(name.span)?;
         let open = self.payload.groups.iter().any(|open| **open == *name.node);
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Reports that too much is put in here: rules that stand in others too deep, or too many of them.
+    /// Reports an error if the payload is too large: too deep nesting, or too many items.
     pub(super) fn fits(&mut self, span: Span) -> Checked<()> {
         let state = &mut self.payload;
         let deep = state.groups.len() + state.each >= MAX_NESTED;
@@ -95,7 +95,7 @@ impl<'a> Checker<'a> {
         self.fail(Code::ExpansionTooLarge, span, message, help)
     }
 
-    /// A group's items with nothing else in scope than its own names.
+    /// Lowers a group's items. Only `payload`, `decision` and the group's own names are in scope.
     pub(super) fn group_items(&mut self, group: &'a ast::Group, bound: Vec<Binding>, site: &Site) {
         let judged: Scope = self.scope.bindings().iter().take(2).cloned().collect();
         let outer = std::mem::replace(&mut self.scope, judged);

@@ -1,4 +1,4 @@
-//! Places: where in the judged object something stands, as `at` says or as a value's path shows.
+//! Paths in the validated object, from an `at` clause or from the expression of a value.
 
 use super::super::constant::as_json;
 use super::super::{Checked, Checker, Reported};
@@ -9,11 +9,11 @@ use rulec_syntax::ast::{self, ExprKind};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// The place after `at`.
+    /// Lowers the path after `at`.
     pub(super) fn place(&mut self, written: &'a ast::Place) -> Checked<Place> {
         let span = written.path.span;
         let Some(place) = self.place_of(&written.path) else {
-            // What is wrong with the path has been said already.
+            // An error in the path was already reported.
             let last = self.diagnostics.last().filter(|diagnostic| diagnostic.is_error());
             if last.and_then(Diagnostic::span).is_some_and(|place| span.contains(place)) {
                 return Err(Reported);
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The place of an expression's value, when it is a path in the judged object.
+    /// Returns the path of an expression's value, if it is a path in the validated object.
     pub(super) fn place_of(&mut self, expr: &'a ast::Expr) -> Option<Place> {
         match &expr.kind {
             ExprKind::Name(name) => {

@@ -1,4 +1,4 @@
-//! The schema of an object: its fields, those of included groups among them, with their shapes.
+//! The schema of an object: its fields and their shapes, fields of included groups among them.
 
 use super::super::constant::as_json;
 use super::super::{Checked, Checker};
@@ -12,12 +12,12 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The name that stands for the kind's own.
+/// The name bound to the name of the payload kind.
 pub(super) const DECISION: &str = "decision";
 
 impl<'a> Checker<'a> {
-    /// The fields of an object, those of included groups among them. Reports nothing: the rules'
-    /// own pass does.
+    /// Collects the fields of an object, fields of included groups among them. Reports nothing,
+    /// because the pass that adds rules reports the errors.
     pub(super) fn object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
         let before = self.diagnostics.len();
         let mut object = Object::default();
@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
         object: &mut Object,
     ) {
         self.payload.items += items.len();
-        // The rules' own pass says so.
+        // The pass that adds rules reports this.
         if groups.len() > MAX_NESTED || self.payload.items > MAX_ITEMS {
             return;
         }
@@ -83,8 +83,8 @@ impl<'a> Checker<'a> {
         as_json(&self.value(value).ok()?).cloned()
     }
 
-    /// True when no name in an expression can be one of the message or of the payload: names that are
-    /// looked up before they are in scope would be taken for fields of the message.
+    /// True if no name in an expression can refer to the message or the payload. Payload names are
+    /// not in scope yet, so they would be taken for message fields.
     fn looks_constant(&self, value: &ast::Expr) -> bool {
         match &value.kind {
             ast::ExprKind::Literal(_) => true,
@@ -157,14 +157,14 @@ impl Shape {
         match self {
             Shape::Plain(ty) => ty.clone(),
             Shape::Object(object) => object.record(),
-            // Each element has rules of its own, so what it is says nothing of the list.
+            // Each element has its own rules, so a wrong element does not make the list wrong.
             Shape::Objects(object) => Ty::list(object.record()),
         }
     }
 }
 
 impl Object {
-    /// The type an object with these fields is read at.
+    /// Returns the type that an object with these fields is read as.
     pub(super) fn record(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),
@@ -176,7 +176,7 @@ impl Object {
     }
 }
 
-/// The value that a field wants, in words.
+/// Describes the value that a field accepts.
 pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
     let mut words = match limits {
         Some(Limits::OneOf(values)) => {
@@ -204,7 +204,7 @@ pub(super) fn wants(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -
     words
 }
 
-/// The name of a field's type, in words.
+/// Describes the type of a field.
 pub(super) fn kind_of(shape: &Shape, nullable: bool) -> Message {
     let words = match shape {
         Shape::Object(_) => message!("an object"),

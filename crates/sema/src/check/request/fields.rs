@@ -1,4 +1,4 @@
-//! The fields of `request`: each use becomes a call of a function of the engine.
+//! The fields of `request`: each use becomes a call of a built-in analysis function.
 
 use super::super::fields::Reason;
 use super::super::path::Path;
@@ -15,7 +15,7 @@ use rulec_lang::ty::{Field, KindSet, Ty};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// `request.intent`, `request.entities.order.id`
+    /// Checks a path such as `request.intent` or `request.entities.order.id`.
     pub fn request_path(&mut self, path: &Path<'_>, span: Span) -> Checked<Expr> {
         let Some((name, place)) = path.part(1) else {
             let help = message!("its fields are {}", self.request_fields(span).join(", "));
@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
         FIELDS.into_iter().chain(names).collect()
     }
 
-    /// A call of one of the engine's functions.
+    /// Builds a call of a built-in analysis function.
     fn feature(&mut self, feature: Feature, of: &str, name: &str, ty: Ty, span: Span) -> Checked<Expr> {
         let text = self.analysed_text(span)?;
         let externs = &mut self.program.externs;
@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
             externs.push(hir::Extern { name, params, result: ty.clone(), feature: Some(feature), span });
             ExternId(externs.len() as u32 - 1)
         });
-        // Words and scores are there for every text.
+        // Keywords and scores are present for every text.
         let optional = text.optional || matches!(feature, Feature::Intent | Feature::Entity(_));
         Ok(Expr { kind: ExprKind::Extern(id, vec![text]), ty, optional, span })
     }
@@ -138,7 +138,7 @@ impl<'a> Checker<'a> {
     }
 
     fn lexicon_score(&mut self, name: &str, place: Span, span: Span) -> Checked<Expr> {
-        // They stand in the order of their symbols; the built-in one is the last.
+        // Lexicons are in the order of their symbols; the built-in one is the last.
         let lexicons = &self.program.analysis.lexicons;
         let built_in = || lexicons.last().filter(|last| *last.name == *name).map(|_| lexicons.len() - 1);
         let at = self.symbols.lexicons.position(name).or_else(built_in);
@@ -177,7 +177,7 @@ impl<'a> Checker<'a> {
         self.report_unknown(name, diagnostic)
     }
 
-    /// `request.context_score`: the author's own expression.
+    /// Checks `request.context_score`, which the author defines with `let context_score`.
     fn context_score(&mut self, span: Span) -> Checked<Expr> {
         let symbol = self.symbols.definition(span.file, CONTEXT_SCORE);
         let Some(symbol) = symbol.filter(|symbol| matches!(symbol.node, Definition::Let { .. })) else {
@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A record whose fields may be missing.
+/// Returns a record type whose fields may be missing.
 fn record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
     let field = |(name, ty): (&str, Ty)| Field { name: name.into(), ty, optional: true, private: false };
     Ty::record(fields.into_iter().map(field).collect())

@@ -1,5 +1,5 @@
-//! The expectations of a test besides the rule that is chosen: its handler with arguments and metadata, the next
-//! nodes of a router, the score of an intent flow. What no rule could ever give is a mistake of the test.
+//! Further expectations of a test: the handler with arguments and metadata, the next nodes of a
+//! router, the score of an intent flow. An expectation that no rule can satisfy is an error.
 
 use crate::check::{Checked, Checker, Reported, listed};
 use crate::hir::{Expect, Outcome, TableId, TableKind, Then};
@@ -99,7 +99,8 @@ impl<'a> Checker<'a> {
         Ok((then.names.iter().map(|name| name.node.as_str().into()).collect(), then.loopback.is_some()))
     }
 
-    /// A handler to which some route leads, with arguments and metadata that some such route has.
+    /// Checks that some route leads to the handler, and that such routes have the arguments and
+    /// metadata.
     fn handled(&mut self, then: &'a ExpectedThen) -> Checked<Then> {
         let [name] = then.names.as_slice() else {
             let place = then.names.iter().map(|name| name.span).reduce(Span::to).ok_or(Reported)?;
@@ -145,12 +146,12 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Reports a name that is none of those there are.
+    /// Reports a name that is not in the set.
     fn known(&mut self, name: &Ident, names: &BTreeSet<String>, message: Message) -> Checked<()> {
         if names.contains(&name.node) {
             return Ok(());
         }
-        // A route with a fault in it might have had it.
+        // A route with an error might have had this name.
         if !self.failed_routes.is_empty() {
             return Err(Reported);
         }

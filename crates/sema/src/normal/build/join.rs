@@ -1,4 +1,4 @@
-//! Conditions joined by `and` and `or`, and turned round.
+//! Builds conjunctions, disjunctions and complements of conditions.
 
 use super::Builder;
 use crate::hir::{Cond, Expr, Guarded};
@@ -7,8 +7,8 @@ use hashbrown::HashSet;
 use rulec_lang::operators::{Op, TestMode};
 
 impl Builder<'_> {
-    /// A branch holds when a condition can be used and, joined by `and`, each that can be used
-    /// holds; joined by `or`, one that can be used holds.
+    /// Builds a branch of a choice, which requires at least one usable condition. With `all`, every
+    /// usable condition must be true; otherwise one usable condition must be true.
     pub(super) fn branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
         let parts = conditions.iter().map(|Guarded { usable, cond }| {
             let (usable, skipped) = (self.cond(usable, want), self.cond(usable, !want));
@@ -25,13 +25,13 @@ impl Builder<'_> {
         self.join(parts, all == want)
     }
 
-    /// `and` where `conjunction`, else `or`, over the parts or their negations.
+    /// Joins `parts`, each compared with `want`: by `and` if `conjunction`, otherwise by `or`.
     pub(super) fn junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
         let parts: Vec<CondId> = parts.iter().map(|part| self.cond(part, want)).collect();
         self.join(parts, conjunction)
     }
 
-    /// `and` where `conjunction`, else `or`, over parts.
+    /// Joins the parts: by `and` if `conjunction`, otherwise by `or`.
     pub fn join(&mut self, parts: impl IntoIterator<Item = CondId>, conjunction: bool) -> CondId {
         let mut flat: Vec<CondId> = Vec::new();
         for id in parts {
@@ -54,7 +54,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The condition that holds where another does not.
+    /// Builds the condition that is true exactly where `id` is not.
     pub fn complement(&mut self, id: CondId) -> CondId {
         match *self.normal.cond(id) {
             NCond::Const(value) => self.constant_cond(!value),
@@ -63,12 +63,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The value that an expression stands for, outside any quantifier.
+    /// Builds the normal form of an expression outside any quantifier.
     pub fn value(&mut self, expr: &Expr) -> ExprId {
         self.expr(expr)
     }
 
-    /// The condition that two values are the same: equal, or both missing.
+    /// Builds the condition that two values are the same: equal, or both missing.
     pub fn alike(&mut self, left: ExprId, right: ExprId) -> CondId {
         if left == right {
             return self.constant_cond(true);
@@ -77,7 +77,7 @@ impl Builder<'_> {
             (self.normal.expr(left), self.normal.expr(right))
             && one == two
         {
-            // Only where the first value is missing does the other count.
+            // The second operand matters only if the first is missing.
             let (first, a, b) = (*one, *a, *b);
             let present = self.present(first);
             let rest = self.alike(a, b);
@@ -90,7 +90,7 @@ impl Builder<'_> {
         self.join([equal, neither], false)
     }
 
-    /// The condition that a value is there.
+    /// Builds the condition that a value is present.
     pub fn present(&mut self, value: ExprId) -> CondId {
         self.comparison(Op::IsMissing, value, None, TestMode::default(), false)
     }
