@@ -1,4 +1,4 @@
-//! The payload cases, run by the shipped rules on every engine.
+//! The payload cases, decided by the bundled rules on every engine.
 
 #[path = "../../../tests/support/decisions.rs"]
 mod decisions;
