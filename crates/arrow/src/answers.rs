@@ -1,4 +1,5 @@
-//! Answers as columns. They have the names and order of the keys in the JSON output of `rulec run`. A column that the rules can never fill is left out.
+//! Answers as columns. They have the names and order of the keys in the JSON output of `rulec run`.
+//! A column that the rules can never fill is left out.
 
 use crate::build::{Build, Names, Type};
 use crate::rows::RowError;
