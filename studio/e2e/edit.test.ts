@@ -146,7 +146,7 @@ test('the journey: it went to the wrong place; why; mend it; what else flips: un
   await click(page.getByRole('link', { name: 'Replay' }));
   await click(page.locator('.replay-setup button.primary'));
   await click(page.locator('.grid-row', { hasText: 'the shop is down' }));
-  // The explanation: one value was missing for the handler `pager`.
+  // The explanation: one value kept the message from the handler `pager`.
   await page.locator('.way-stop.handler', { hasText: 'inbox' }).waitFor();
   const near = page.locator('.near').filter({ has: page.getByText('urgent', { exact: true }) });
   await near.getByText('one value').waitFor();

@@ -306,7 +306,7 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Wr
     (text, never_holds.or(remark))
 }
 
-/// Writes a condition that is never true, and usable exactly if both sides are.
+/// Writes a condition that is never true. It is left out if the value of a side is missing.
 fn never(read: &str, right: &Right) -> String {
     match right {
         Right::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),

@@ -70,7 +70,8 @@ fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<Stri
     names
 }
 
-/// Collects the routes that were tried and failed, each with the number of its failed conditions.
+/// Collects the routes that were tried and failed, each with the number of its predicates that are
+/// false or unknown.
 fn failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {

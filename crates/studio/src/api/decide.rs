@@ -78,7 +78,7 @@ pub struct Decision {
     pub breaches: Vec<Breach>,
     /// Conditions that a choice left out.
     pub left_out: Vec<LeftOut>,
-    /// Prompt for a language model, if a choice asks one.
+    /// Question for a language model, if the model makes this choice.
     pub question: Option<String>,
     /// Reason why no answer of the model can be used.
     pub question_failure: Option<String>,

@@ -172,7 +172,7 @@ pub struct OutlineItem {
     pub inner: Vec<OutlineItem>,
 }
 
-/// A position in the editor's text. Requests completion, hover or the definition at this position.
+/// Requests completion, hover or the definition at a position in the editor's text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct At {

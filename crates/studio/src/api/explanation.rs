@@ -172,9 +172,9 @@ pub enum NodeKind {
     Let,
     /// A call of a `def`.
     Call,
-    /// All usable conditions of a branch must be true.
+    /// All conditions of a branch must be true; those that read missing values are left out.
     AllUsable,
-    /// One usable condition of a branch must be true.
+    /// One condition of a branch must be true; those that read missing values are left out.
     AnyUsable,
 }
 

@@ -88,7 +88,7 @@ pub struct ReplaySums {
     pub masked: usize,
     /// Number of logged decisions for which these rules choose another statement.
     pub otherwise: usize,
-    /// Counts of all statements, most often chosen first.
+    /// Counts of the statements in tables that messages reach, most often chosen first.
     pub counts: Vec<StatementCount>,
     /// Counts over time.
     pub timeline: Timeline,
