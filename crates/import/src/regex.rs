@@ -13,7 +13,6 @@
 //!
 //! Two Unicode differences remain. `\w` of the crate includes combining marks, and excludes numbers
 //! such as `²`. `\s` of the crate excludes the information separators U+001C to U+001F.
-//! numbers such as `²`, and `\s` holds no separators of information (U+001C to U+001F).
 
 mod class;
 
