@@ -1,4 +1,5 @@
-//! Looks for the built page where it is to be embedded, and says how it is made where it is not there.
+//! Checks that the built page exists if it should be embedded. If the page is missing, the build
+//! fails with a message that says how to build it.
 
 use std::path::Path;
 

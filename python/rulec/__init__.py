@@ -1,4 +1,4 @@
-"""Rules decide where messages go, and say why.
+"""Decide where messages are routed, by rules, with an explanation of each decision.
 
 >>> from rulec import Rules
 >>> rules = Rules.from_text('''
@@ -11,14 +11,15 @@
 >>> decision.target, decision.args, decision.metadata
 ('file_handler', {'limit': 20}, {'type': 'file_operation'})
 
-A field that is missing makes a condition unknown, and the explanation says so.
+A condition on a missing field is unknown, and the explanation names the field.
 
 >>> rules.decide({"text": "show my files"}).chosen
 'default'
 >>> "ctx.message_count is missing" in str(rules.explain({"text": "show my files"}))
 True
 
-What is wrong with rules is an exception, with the text as the command line shows it and as data.
+Rules with errors raise an exception. It has the error text that the command line prints, and the
+diagnostics as data.
 
 >>> from rulec import CompileError
 >>> try:
@@ -27,8 +28,9 @@ What is wrong with rules is an exception, with the text as the command line show
 ...     print(error.diagnostics[0].code, error.diagnostics[0].line)
 E0304 1
 
-``rulec.guard`` judges the tool calls of agents, ``rulec.tools`` defines tools by rules, ``rulec.batch`` decides record
-batches, ``rulec.spark`` and ``rulec.rays`` do on clusters. ``python -m rulec`` is the command line.
+``rulec.guard`` checks the tool calls of agents. ``rulec.tools`` defines tools from rules.
+``rulec.batch`` decides record batches; ``rulec.spark`` and ``rulec.rays`` decide them on clusters.
+``python -m rulec`` is the command line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: the program ``rulec`` itself, in this process."""
+"""The command line: runs the program ``rulec`` in this process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from ._rulec import command_line
 
 
 def main() -> None:
-    """Runs the command line and ends with its exit status."""
-    # Python only notes an interrupt while other code runs; the program ends at once, as it does by itself.
+    """Runs the command line and exits with its status."""
+    # Python delays an interrupt while native code runs. With the default action, the program ends
+    # at once, like the native program.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
     sys.exit(command_line(["rulec", *sys.argv[1:]]))

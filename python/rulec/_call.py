@@ -1,4 +1,4 @@
-"""One call of a handler on its event loop, which may be cancelled from any thread."""
+"""A call of a handler on its event loop, which can be cancelled from any thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Call:
-    """A handler with its request."""
+    """A handler and the request to call it with."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, function: Callable[[Any], Any], request: Any) -> None:
         self._loop = loop
@@ -19,7 +19,7 @@ class Call:
         self._cancelled = False
 
     async def run(self) -> Any:
-        """Calls the handler, and awaits what it returns when that can be awaited."""
+        """Calls the handler, and awaits the result if it is awaitable."""
         if self._cancelled:
             return None
         self._task = asyncio.current_task()
@@ -27,7 +27,7 @@ class Call:
         return await result if inspect.isawaitable(result) else result
 
     def cancel(self) -> None:
-        """Stops the handler at its next ``await``. May be called from any thread."""
+        """Cancels the handler at its next ``await``; may be called from any thread."""
         self._loop.call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:

@@ -1,6 +1,6 @@
-"""The part of a job that runs in the processes of a cluster: batches in, the same batches with their answers out."""
+"""The part of a job that runs in a cluster's processes: adds an answer column to each batch."""
 
-# PyArrow and the clusters say little of their types.
+# PyArrow and the cluster libraries have few type annotations.
 # pyright: basic
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from .batch import bind
 
 
 def plain(data_type: Any) -> Any:
-    """The type without dictionaries, extensions and numbers without a sign, which clusters do not exchange."""
+    """Returns the type without dictionaries, extensions and unsigned integers.
+
+    Clusters cannot exchange these types.
+    """
     import pyarrow as pa
 
     if isinstance(data_type, pa.BaseExtensionType):
@@ -32,7 +35,7 @@ def plain(data_type: Any) -> Any:
 
 
 def _decoded(array: Any, wanted: Any) -> Any:
-    """An array of the plain type."""
+    """Converts an array to the plain type ``wanted``."""
     import pyarrow as pa
 
     if array.type.equals(wanted):
@@ -52,7 +55,10 @@ def _decoded(array: Any, wanted: Any) -> Any:
 
 @dataclass(frozen=True)
 class Job:
-    """Rules that decide batches somewhere else. It is small: the artifact comes by what the cluster has for such."""
+    """A description of rules that decide batches in another process.
+
+    It is small to pickle, because ``artifact`` loads the rules over the cluster's own storage.
+    """
 
     name: str
     artifact: Callable[[], bytes]
@@ -63,7 +69,7 @@ class Job:
     fields: Sequence[str] = ()
 
     def schema(self, columns: Any) -> Any:
-        """The columns of batches with their answers."""
+        """Returns the schema of batches with the answer column."""
         import pyarrow as pa
 
         bound = self._bind(columns)
@@ -71,7 +77,7 @@ class Job:
         return columns.append(pa.field(self.into, answers, nullable=False))
 
     def _wanted(self, schema: Any) -> list[Any]:
-        """The parts of an answer that are asked for: all, or those that are named."""
+        """Returns the fields of the answer that are selected by ``fields``; all, if it is empty."""
         for name in self.fields:
             if name not in schema.names:
                 raise UnknownName(f"the answers have no `{name}`; they have {', '.join(schema.names)}")
@@ -82,7 +88,7 @@ class Job:
         return bind(rules, columns, entry=self.entry, json=self.json, allow_missing=self.allow_missing)
 
     def decide(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Decides batches of one schema."""
+        """Decides batches of one schema, and yields them with the answer column."""
         import pyarrow as pa
 
         bound: Any = None

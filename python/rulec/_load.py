@@ -1,4 +1,4 @@
-"""Loading rules that come from another process: a process compiles an artifact once, however often it comes."""
+"""Loads rules that another process sent. Each process compiles an artifact only once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Any
 
 from ._rulec import Rules
 
-# Few rule sets serve at a time; a process that is sent ever new ones shall not keep them all.
+# Maximum number of cached rule sets. Few are in use at a time; the limit bounds the memory of a
+# process that keeps receiving new ones.
 _MOST = 16
 _loaded: OrderedDict[str, Rules] = OrderedDict()
 _lock = threading.Lock()
 
 
 def digest(artifact: bytes) -> str:
-    """The name that an artifact goes by."""
+    """Returns the cache key of an artifact: its SHA-256 hash."""
     return hashlib.sha256(artifact).hexdigest()
 
 
 def once(name: str, artifact: Callable[[], bytes]) -> Rules:
-    """Returns the rules of that name: those of this process, when it has loaded them before."""
+    """Returns the cached rules of this name, or loads them from the artifact."""
     with _lock:
         rules = _loaded.get(name)
         if rules is None:
@@ -34,7 +35,7 @@ def once(name: str, artifact: Callable[[], bytes]) -> Rules:
 
 
 def load(artifact: bytes, functions: Mapping[str, Callable[..., Any]] | None = None) -> Rules:
-    """Returns the rules of an artifact, as pickled rules are loaded."""
+    """Returns the rules of an artifact; unpickling rules calls this function."""
     if functions:
         return Rules.from_artifact(artifact, functions=functions)
     return once(digest(artifact), lambda: artifact)

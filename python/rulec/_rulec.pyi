@@ -1,4 +1,4 @@
-"""The native half of the package. The types of JSON are `Any`: what a message holds is for the rules to say."""
+"""The native half of the package. JSON values are `Any`, because the rules define their types."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def json_lines(answers: Any, first: int = 1) -> bytes: ...
 
 @final
 class Columns:
-    """Rules, or a judge, bound to the columns of a schema. Schemas, batches and streams are PyArrow's."""
+    """Rules or a judge, bound to a schema. Schemas, batches and streams are PyArrow objects."""
 
     @staticmethod
     def of_rules(

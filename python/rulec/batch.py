@@ -1,7 +1,8 @@
-"""Rules over record batches: PyArrow tables, pandas and Polars frames, and streams of batches.
+"""Decide record batches: PyArrow tables, pandas and Polars frames, and streams of batches.
 
-A column is a field of the message, and a struct one whose fields are fields of it. Nothing is copied a row: the engine reads
-where the columns lie. Nulls, and values of other types than the rules ask for, count as missing, as in JSON.
+Each column is a field of the message; a struct column is an object with fields. The engine reads
+the column buffers directly, without copying rows. Nulls, and values of a type that the rules do not
+read, count as missing, as in JSON.
 
 >>> import pyarrow as pa
 >>> from rulec import Rules, batch
@@ -10,7 +11,7 @@ where the columns lie. Nulls, and values of other types than the rules ask for, 
 >>> answers.column("target").to_pylist()
 ['few', 'many', 'many']
 
-A column that is missing, or that the rules cannot read, is one error before the first row.
+Missing columns, and columns that the rules cannot read, raise one error before the first row.
 
 >>> from rulec import ColumnsMismatch
 >>> try:
@@ -20,7 +21,7 @@ A column that is missing, or that the rules cannot read, is one error before the
 the rules read `n`, and there is no such column
 """
 
-# PyArrow and the clusters say little of their types.
+# PyArrow and the cluster libraries have few type annotations.
 # pyright: basic
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def bind(
     allow_missing: bool = False,
     matched: bool = False,
 ) -> Columns:
-    """Binds rules, or a judge of payloads, to the columns of a schema, for batches that come one by one."""
+    """Binds rules or a judge to the columns of a schema, to answer batches one by one."""
     if isinstance(rules, Judge):
         return Columns.of_judge(rules, schema, json=json)
     return Columns.of_rules(rules, schema, entry=entry, json=json, allow_missing=allow_missing, matched=matched)
@@ -63,10 +64,11 @@ def decide(
     allow_missing: bool = False,
     matched: bool = False,
 ) -> Frame:
-    """Decides for each row: the answers are of the same kind as the data (a stream for a stream), a row for each row.
+    """Decides each row; returns one row of answers per row, in the same type as ``data``.
 
-    Texts in the columns ``json`` are read as JSON; with ``allow_missing`` the rules may read columns that are not there,
-    and with ``matched`` the answers name all routes that hold.
+    A stream gives a stream. Texts in the columns ``json`` are read as JSON. With ``allow_missing``,
+    columns that the rules read may be missing. With ``matched``, the answers list all matching
+    routes.
     """
 
     def bound(schema: Any) -> Columns:
@@ -76,12 +78,12 @@ def decide(
 
 
 def judge(judge: Judge, data: Frame, *, json: Sequence[str] = ()) -> Frame:
-    """Judges each row as a payload; the answers are of the same kind as the data."""
+    """Checks each row as a payload; the results have the same type as ``data``."""
     return cast(Frame, _answered(lambda schema: bind(judge, schema, json=json), data))
 
 
 def lines(answers: Any, *, first: int = 1) -> bytes:
-    """Writes answers as the JSON lines that ``rulec run`` prints for the same messages."""
+    """Returns answers as the JSON lines that ``rulec run`` prints for the same messages."""
     written: list[bytes] = []
     for batch in _table(answers).to_batches():
         written.append(json_lines(batch, first))
@@ -111,7 +113,7 @@ def _answered(bound: Callable[[Any], Columns], data: Any) -> Any:
 
 
 def _is(module: str, name: str, data: Any) -> bool:
-    """True for a value of a class of a module, which is not imported for the question."""
+    """True if ``data`` is an instance of a module's class; does not import the module."""
     found = sys.modules.get(module)
     return found is not None and isinstance(data, getattr(found, name))
 
@@ -126,7 +128,7 @@ def _table(data: Any) -> pa.Table:
     if _is("polars", "LazyFrame", data):
         data = data.collect()
     if _is("pandas", "DataFrame", data):
-        # The index is no column: what is of interest in it is made one by `reset_index`.
+        # The index is not a column; `reset_index` converts it to one if needed.
         return pa.Table.from_pandas(data, preserve_index=False)
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)

@@ -1,6 +1,7 @@
-"""Tool calls of language models, held against payload rules before anybody acts on them.
+"""Check tool calls of language models by payload rules before the calls are executed.
 
-A call that breaks the rules is answered with a text that the model can act on; what the rules can mend is mended.
+If a call violates the rules, the model receives a text that it can act on. Violations that the
+rules can correct are corrected.
 
 >>> from rulec import Rules
 >>> from rulec.guard import Guard
@@ -33,36 +34,37 @@ from ._rulec import Judgement, MessageError, Rules
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What came of judging a tool call."""
+    """The result of checking a tool call."""
 
     ok: bool
-    """True when it may be carried out, with ``arguments``."""
+    """Whether the call may be executed, with ``arguments``."""
     tool: str
-    """The tool that was called."""
+    """Name of the called tool."""
     arguments: dict[str, Any] | None
-    """What to act on: the arguments as given, or as the rules mended them; ``None`` where it may not be carried out."""
+    """Arguments to use: as given or as corrected by the rules; ``None`` if the call is rejected."""
     feedback: str
-    """What to answer the model; empty when nothing was wrong."""
+    """Text for the model; empty if there are no violations."""
     call_id: str | None = None
-    """The id that the model gave the call."""
+    """Id of the call, from the model."""
     fallback: str | None = None
-    """The tool to turn to instead, where the rules name one."""
+    """Tool to use instead, if the rules name one."""
     judgement: Judgement | None = None
-    """All that was found; ``None`` when there was nothing to judge."""
+    """The full result; ``None`` if the tool is unknown or the arguments are not valid JSON."""
     attempts: int = 1
-    """The calls that were judged on the way to this one."""
+    """Number of calls that were checked, this one included."""
 
     def message(self) -> dict[str, Any]:
-        """The answer to the model as a message of the chat interface."""
+        """Returns the answer to the model as a message of the chat API."""
         content = self.feedback or "accepted"
         return {"role": "tool", "tool_call_id": self.call_id, "name": self.tool, "content": content}
 
 
 class Guard:
-    """Judges tool calls: the name of a tool is a payload kind of the rules.
+    """Checks tool calls; each tool name is a payload kind of the rules.
 
-    ``inputs`` are the values of the rules' ``input`` (what the call is judged in the light of), ``tools`` names the kinds
-    of tools that are called otherwise, and ``strict`` makes violations of warnings.
+    ``inputs`` are the values of the rules' ``input``, which the payload rules can read. ``tools``
+    maps tool names to payload kinds where the two differ. With ``strict``, warnings count as
+    violations.
     """
 
     def __init__(
@@ -80,12 +82,15 @@ class Guard:
 
     @property
     def tools(self) -> list[str]:
-        """The tools that it knows."""
+        """Names of the known tools."""
         return list(self._judges)
 
     def check(self, call: Any, *, tool: str | None = None) -> Verdict:
-        """Judges a tool call as a model makes it, or, with ``tool``, its arguments alone: a dict, a dataclass, a pydantic
-        model or JSON text."""
+        """Checks a tool call in the form of a model's API.
+
+        With ``tool``, ``call`` is only the arguments: a dict, a dataclass, a pydantic model or JSON
+        text.
+        """
         if tool is None:
             name, arguments, call_id = _parts(call)
         else:
@@ -106,8 +111,10 @@ class Guard:
         return Verdict(True, name, acted_on, judgement.feedback(), call_id, None, judgement)
 
     def repair(self, call: Any, ask: Callable[[Verdict], Any], *, tries: int = 3, tool: str | None = None) -> Verdict:
-        """Judges a call, and has the model repair it so many times at most: ``ask`` is given the verdict and returns
-        the next call, or ``None`` to give up."""
+        """Checks a call, and lets the model repair it at most ``tries`` times.
+
+        ``ask`` receives the verdict, and returns the next call, or ``None`` to give up.
+        """
         verdict = self.check(call, tool=tool)
         for attempt in range(2, tries + 2):
             if verdict.ok:
@@ -121,7 +128,7 @@ class Guard:
     async def repair_async(
         self, call: Any, ask: Callable[[Verdict], Awaitable[Any]], *, tries: int = 3, tool: str | None = None
     ) -> Verdict:
-        """The same with an ``ask`` that is awaited."""
+        """Like ``repair``, with an ``ask`` that is awaited."""
         verdict = self.check(call, tool=tool)
         for attempt in range(2, tries + 2):
             if verdict.ok:
@@ -134,7 +141,7 @@ class Guard:
 
 
 def _field(call: Any, *names: str) -> Any:
-    """The first of some fields that a call has, be it a dict or an object."""
+    """Returns the first of these fields that a call, a dict or an object, has."""
     fields = cast("Mapping[str, Any]", call) if isinstance(call, Mapping) else None
     for name in names:
         value: Any = getattr(cast(Any, call), name, None) if fields is None else fields.get(name)
@@ -144,8 +151,11 @@ def _field(call: Any, *names: str) -> Any:
 
 
 def _parts(call: Any) -> tuple[str, Any, str | None]:
-    """Name, arguments and id of a tool call, in the forms that interfaces and frameworks have: OpenAI's
-    (``function`` with ``name`` and ``arguments``), Anthropic's (``name`` and ``input``), LangChain's (``name`` and ``args``)."""
+    """Returns the name, arguments and id of a tool call.
+
+    It accepts the forms of OpenAI (``function`` with ``name`` and ``arguments``), Anthropic
+    (``name`` and ``input``) and LangChain (``name`` and ``args``).
+    """
     inner = _field(call, "function") or call
     name = _field(inner, "name")
     if not isinstance(name, str):
@@ -156,7 +166,7 @@ def _parts(call: Any) -> tuple[str, Any, str | None]:
 
 
 def _plain(arguments: Any) -> dict[str, Any]:
-    """Arguments that were accepted, as a dict."""
+    """Returns accepted arguments as a dict."""
     if isinstance(arguments, str):
         return dict(json.loads(arguments))
     if hasattr(arguments, "model_dump"):

@@ -1,13 +1,14 @@
-"""Rules over Ray Data: each row of a data set with its answer, decided where the row lies.
+"""Decide the rows of a Ray data set, each in the process that stores the row.
 
-The rules lie as an artifact in Ray's object store: a worker process compiles it once, not a batch::
+The rules are stored as an artifact in Ray's object store. Each worker process compiles the artifact
+once, not once per batch::
 
     from rulec import Rules, rays
 
     answered = rays.decide(ray.data.read_parquet("messages"), Rules.from_path("support.rules"))
 """
 
-# PyArrow and the clusters say little of their types, and need not be there.
+# PyArrow and the cluster libraries have few type annotations, and may not be installed.
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ def decide(
     fields: Sequence[str] = (),
     **options: Any,
 ) -> Dataset:
-    """Decides for each row of a data set, and puts the answer into the column ``into``: all of it, or the parts that
-    ``fields`` names; ``options`` are those of ``map_batches``."""
+    """Decides each row of a data set, and stores the answer in the column ``into``.
+
+    ``fields`` selects parts of the answer; empty selects all. ``options`` are passed to
+    ``map_batches``.
+    """
     import pyarrow as pa
     import ray
 

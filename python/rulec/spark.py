@@ -1,7 +1,7 @@
-"""Rules over Spark: each row of a frame with its answer, decided where the row lies.
+"""Decide the rows of a Spark frame, each in the process that stores the row.
 
-The rules travel as an artifact that is broadcast: a worker process compiles it once, not a batch and not a task. The
-answers are one column more, a struct of the columns that `rulec run` would print::
+The rules are broadcast as an artifact. Each worker process compiles the artifact once, not once per
+batch or task. The answers are an added struct column, with the fields that `rulec run` prints::
 
     from rulec import Rules, spark
 
@@ -9,7 +9,7 @@ answers are one column more, a struct of the columns that `rulec run` would prin
     answered.groupBy("decision.target").count().show()
 """
 
-# PyArrow and the clusters say little of their types, and need not be there.
+# PyArrow and the cluster libraries have few type annotations, and may not be installed.
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ def decide(
     allow_missing: bool = False,
     fields: Sequence[str] = (),
 ) -> DataFrame:
-    """Decides for each row of a frame, and puts the answer into the column ``into``.
+    """Decides each row of a frame, and stores the answer in the column ``into``.
 
-    A column that is missing, or that the rules cannot read, is an error here and not on the executors. Rules with host
-    functions do not travel: give them to the executors' own program. ``fields`` names the parts of the answers that are
-    wanted; what is left out need not go from Python to Spark, which takes longer than to decide.
+    A column that is missing, or that the rules cannot read, raises an error here and not on the
+    executors. Rules with host functions cannot be broadcast; load them in the executors' own
+    program. ``fields`` selects parts of the answer. Fewer parts are faster, because the transfer
+    from Python to Spark takes longer than the decision.
     """
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 

@@ -1,7 +1,8 @@
-"""Definitions of tools for language models, made from rules.
+"""Tool definitions for language models, generated from rules.
 
-A payload kind is a tool whose parameters are its JSON Schema, so that a model is told what the rules will hold its
-calls against. A choice is a tool that answers with a branch, and intent flows are one that starts a flow.
+A payload kind becomes a tool whose parameters are its JSON Schema, so the model knows the structure
+that the rules check. A choice becomes a tool that answers with a branch. All intent flows together
+become one tool that starts a flow.
 
 >>> from rulec import Rules, tools
 >>> rules = Rules.from_text('''
@@ -26,17 +27,17 @@ Tool = dict[str, Any]
 
 
 def payloads(rules: Rules) -> list[Tool]:
-    """The payload kinds as tools, in the order of the rules."""
+    """Returns the payload kinds as tools, in the order of the rules."""
     return [_payload(rules, kind) for kind in rules.kinds]
 
 
 def choices(rules: Rules) -> list[Tool]:
-    """The choices as tools; one that a model makes is the tool by which it answers."""
+    """Returns the choices as tools. If the model makes the choice, it answers with the tool."""
     return [rules.choice_tool(name) for name in rules.choices]
 
 
 def flows(rules: Rules) -> list[Tool]:
-    """The tool that starts an intent flow; none, when the rules have no such flow."""
+    """Returns the tool that starts an intent flow; empty if there are no intent flows."""
     try:
         found = rules.flows()
     except RulecError:
@@ -45,20 +46,20 @@ def flows(rules: Rules) -> list[Tool]:
 
 
 def definitions(rules: Rules, *, style: Style = "openai") -> list[Tool]:
-    """Every tool of the rules: payload kinds, then choices, then flows, in the form that an interface takes."""
+    """Returns all tools of the rules in an API's format: payload kinds, choices, then flows."""
     tools = [*payloads(rules), *choices(rules), *flows(rules)]
     return tools if style == "openai" else [anthropic(tool) for tool in tools]
 
 
 def anthropic(tool: Tool) -> Tool:
-    """The same tool in the form of the messages interface: name, description and input schema."""
+    """Converts a tool to the format of Anthropic's Messages API."""
     function = tool["function"]
     return {"name": function["name"], "description": function["description"], "input_schema": function["parameters"]}
 
 
 def _payload(rules: Rules, kind: str) -> Tool:
     schema = rules.schema(kind)
-    # What says which schema it is, and not what a call is like.
+    # Keys that describe the schema itself and not a call.
     for about in ("$schema", "$comment", "title"):
         schema.pop(about, None)
     description = schema.pop("description", "") or f"Proposes a {kind}."

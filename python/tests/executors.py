@@ -1,4 +1,4 @@
-"""Spark in several executor processes on this machine, and one of them that dies on the way."""
+"""Spark with several local executor processes, one of which is killed during a job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ EXECUTORS = 4
 
 
 def session(**settings: str) -> Any:
-    """A session with four executors of one core each; ``settings`` are names without dots: ``sql__files__maxPartitionBytes``."""
+    """Returns a session with four executors of one core each.
+
+    In the names of ``settings``, ``__`` replaces the dot: ``sql__files__maxPartitionBytes``.
+    """
     from pyspark.sql import SparkSession
 
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -30,10 +33,14 @@ def session(**settings: str) -> Any:
 
 
 def killing(mark: Path) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Hands batches on, and kills the executor of whoever comes to a second batch first; ``mark`` is there from then on."""
+    """Returns a function that passes batches on, and kills the first executor with a second batch.
+
+    The file ``mark`` records the kill, so that only one executor is killed.
+    """
     path = str(mark)
 
-    # Spark sends a function inside a function as it is, and one of a module by its name, which its workers do not have.
+    # Spark pickles a nested function by value, but a module's function by name. The workers do not
+    # have this module.
     def kill_one(batches: Iterable[Any]) -> Iterator[Any]:
         for at, one in enumerate(batches):
             if at == 1:
@@ -42,7 +49,7 @@ def killing(mark: Path) -> Callable[[Iterable[Any]], Iterator[Any]]:
                 except FileExistsError:
                     pass
                 else:
-                    # The worker's parent is the daemon of the workers, and its parent the executor.
+                    # The parent of the worker is the worker daemon, whose parent is the executor.
                     status = Path(f"/proc/{os.getppid()}/status").read_text()
                     executor = next(line for line in status.splitlines() if line.startswith("PPid:"))
                     os.kill(int(executor.split()[1]), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Messages with fields that are missing, null or of another type, and rules that read them."""
+"""Random messages whose fields may be missing, null or of a wrong type, and rules for them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def _text(random: random.Random) -> str:
 
 
 def _scalar(random: random.Random) -> Any:
-    """A value of any type."""
+    """Returns a value of a random type."""
     kinds: list[Any] = [None, True, False, 0, -0.0, -1, 15, 2**53 + 1, 2**63, 2**70, 1e300, 0.1, "", "7", "admin", [], {}, [1, "red"], {"x": None}]
     return random.choice(kinds)
 
 
 def _maybe(random: random.Random, value: Any) -> Any:
-    """The value, or now and then one of another type."""
+    """Returns the value, or sometimes one of another type."""
     return _scalar(random) if random.random() < 0.15 else value
 
 
@@ -58,6 +58,6 @@ def message(random: random.Random) -> dict[str, Any]:
 
 
 def messages(count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """So many messages; the same for the same seed."""
+    """Returns ``count`` random messages; the same seed gives the same messages."""
     source = random.Random(seed)
     return (message(source) for _ in range(count))

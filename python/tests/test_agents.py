@@ -1,4 +1,4 @@
-"""Guards and tools: what a model may call, and what its calls are answered with."""
+"""Guards and tools: the tools that a model may call, and the answers to its calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record batches: PyArrow, pandas, Polars and streams, and the same answers as for JSON lines."""
+"""Record batches of PyArrow, pandas, Polars and streams, compared with JSON lines."""
 
 from __future__ import annotations
 
@@ -121,7 +121,10 @@ def test_functions_and_threads() -> None:
 
 
 def test_answers_are_those_of_json_lines() -> None:
-    """Dicts, JSON text and columns are answered alike, byte for byte, whatever is missing, null or of another type."""
+    """Dicts, JSON text and columns get the same answers, byte for byte.
+
+    Values may be missing, null or of another type.
+    """
     rules, seen = Rules.from_text(RULES), set[str]()
     source = messages(MESSAGES, seed=7)
     for first in range(1, MESSAGES + 1, 10_000):
@@ -129,7 +132,7 @@ def test_answers_are_those_of_json_lines() -> None:
         by_json = [rules.decide_json(json.dumps(row)).to_json() for row in rows]
         assert [decision.to_json() for decision in rules.decide_many(rows)] == by_json
         assert [rules.decide(rules.prepare(row)).to_json() for row in rows[:1000]] == by_json[:1000]
-        # A column holds one type, so what may be of several is JSON text in it.
+        # A column has one type, so fields of several types are JSON text.
         columns = {name: [json.dumps(row[name]) if name in row else None for row in rows] for name in ("text", "n", "ctx")}
         answers = batch.decide(rules, pa.table(columns), json=list(columns))
         lines = batch.lines(answers, first=first).decode().split("\n")[:-1]

@@ -1,4 +1,7 @@
-"""Spark with several executor processes, one of which dies, and Ray: the answers of a single process, each row once."""
+"""Spark with several executor processes, one of which is killed, and Ray.
+
+Each row must be answered once, with the answer of a single process.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def rules() -> Rules:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Messages as JSON text in a column each, with the numbers of their rows, in several files."""
+    """Writes messages to several files; each field is a JSON text column, and ``id`` is the row."""
     folder = tmp_path_factory.mktemp("messages")
     rows = list(messages(ROWS, seed=11))
     for part in range(8):
@@ -88,7 +91,7 @@ def test_an_executor_dies_and_nothing_is_lost_or_doubled(
 
 
 def test_rules_are_compiled_once_a_process(spark: Any, rules: Rules, data: Path, tmp_path: Path) -> None:
-    """Every load leaves a file behind: no process has two, however many tasks and batches it is given."""
+    """Every load creates a file; no process may create two, however many batches it gets."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
     from rulec._cluster import Job, digest

@@ -1,4 +1,4 @@
-"""``python -m rulec`` is the program."""
+"""``python -m rulec`` behaves like the program ``rulec``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     running.stdin.flush()
     time.sleep(1)
     os.kill(running.pid, signal.SIGINT)
-    # What was read is answered, and the status says which signal it was.
+    # The exit status names the signal.
     assert running.wait(30) == 128 + signal.SIGINT
     running.stdin.close()
     running.stdout.close()

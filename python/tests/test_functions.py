@@ -87,7 +87,7 @@ def test_a_function_may_decide_itself() -> None:
 
 
 def test_threads_decide_at_the_same_time() -> None:
-    """The lock is given away while a decision waits for a function, and every thread has its own answer."""
+    """The GIL is released while a decision waits for a function; threads do not mix answers."""
     barrier = threading.Barrier(4, timeout=30)
 
     def score(text: str) -> int:
@@ -105,7 +105,7 @@ def test_threads_decide_at_the_same_time() -> None:
 
 
 def test_the_lock_is_released_while_deciding() -> None:
-    """A long decision does not stop the other threads: they count on meanwhile."""
+    """Other threads run during a long decision."""
     rules = Rules.from_text('route a when similarity(text, other) >= 0.99 -> h\ndefault -> z')
     message = {"text": "ab" * 2000, "other": "ba" * 2000}
     counted, stop = [0], threading.Event()
@@ -115,7 +115,7 @@ def test_the_lock_is_released_while_deciding() -> None:
             counted[0] += 1
             time.sleep(0)
 
-    # So long a switch that a thread gets in only where the lock is given away.
+    # With such a long switch interval, another thread runs only when the GIL is released.
     interval = sys.getswitchinterval()
     sys.setswitchinterval(30)
     counter = threading.Thread(target=count)
@@ -157,7 +157,7 @@ print("fine")
 
 
 def test_a_sub_interpreter_is_served_or_told() -> None:
-    """The binding library does not serve sub-interpreters; importing there says so and harms nobody."""
+    """PyO3 does not support sub-interpreters; the import fails there with a clear message."""
     done = subprocess.run([sys.executable, "-c", SUBINTERPRETER], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stderr
 

@@ -1,6 +1,6 @@
-"""The random programs of the differential test, answered from Python as the reference evaluator answers them in Rust.
+"""Differential test: answers from Python must equal the answers of the reference evaluator in Rust.
 
-``RULEC_TIMES=50`` asks fifty times as many programs, and ``RULEC_SEED=1`` others than usual.
+``RULEC_TIMES=50`` runs fifty times as many programs; ``RULEC_SEED=1`` runs other programs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_long(text: str) -> bool:
 
 
 def score(text: str, n: int) -> float:
-    # The remainder has the sign of the number, as in Rust.
+    # The remainder has the sign of the dividend, as in Rust.
     return len(text.encode()) / 3 + (n % 100 if n >= 0 else -(-n % 100))
 
 
@@ -39,12 +39,13 @@ def programs() -> Iterator[dict[str, Any]]:
     assert process.returncode == 0, command
 
 
-# The functions that failed and the limits that were met: engines may choose what they look at.
+# Answer keys for failed functions and exceeded limits. Engines may differ in these keys, because
+# they may evaluate different conditions.
 CHOSEN = ("failures", "exceeded")
 
 
 def alike(one: str, other: str) -> bool:
-    """True for answers that are the same, byte for byte where no engine had a choice."""
+    """True if two answers are equal; keys in which engines may differ are ignored."""
     if not any(f'"{name}":' in answer for answer in (one, other) for name in CHOSEN):
         return one == other
     first, second = json.loads(one), json.loads(other)
@@ -58,7 +59,10 @@ def is_text(value: object) -> bool:
 
 
 def columns(messages: list[dict[str, Any]], typed: bool) -> tuple[pa.Table, list[str]]:
-    """The messages as a table, and the columns of it that are JSON: all of them, or those that are no plain texts."""
+    """Returns messages as a table, and the names of its JSON columns.
+
+    If ``typed``, columns that contain only texts are text columns; otherwise all columns are JSON.
+    """
     names = sorted({name for message in messages for name in message})
     plain = {name for name in names if typed and all(is_text(message.get(name)) for message in messages)}
     told = {name: [json.dumps(message[name]) if name in message else None for message in messages] for name in names}
@@ -73,13 +77,16 @@ def answers(rules: Rules, entry: str, messages: list[dict[str, Any]], typed: boo
 
 
 def line(number: int, answer: str, matched: list[str]) -> str:
-    """The line of an answer among others."""
+    """Returns an answer as a line of ``rulec run``."""
     names = json.dumps(matched, ensure_ascii=False, separators=(",", ":"))
     return f'{{"line":{number},{answer[1:-1]},"matched":{names}}}'
 
 
 def check(program: dict[str, Any]) -> tuple[int, int]:
-    """Asks all ways for all messages of a program; how many there were, and how many by columns of plain texts."""
+    """Decides all messages of a program through every API, and compares the answers.
+
+    Returns the number of messages, and of messages that were also decided from text columns.
+    """
     entry, cases = program["entry"], program["cases"]
     rules = Rules.from_text(program["source"], functions={"is_long": is_long, "score": score})
     messages = [json.loads(case["message"]) for case in cases]
@@ -97,7 +104,7 @@ def check(program: dict[str, Any]) -> tuple[int, int]:
     same([rules.decide(rules.prepare(message), entry=entry).to_json() for message in messages], expected, "prepared")
     assert [rules.matched(message, entry=entry) for message in messages] == [case["matched"] for case in cases]
     same(answers(rules, entry, messages, typed=False), lines, "columns of JSON")
-    # The messages in which every text is one, null or missing, so that there are columns of plain texts.
+    # Messages whose `text` and `now` are a text, null or missing. These can be text columns.
     texts = [at for at, message in enumerate(messages) if is_text(message.get("text")) and is_text(message.get("now"))]
     cases, messages = [cases[at] for at in texts], [messages[at] for at in texts]
     lines = [line(number, case["answer"], case["matched"]) for number, case in enumerate(cases, 1)]
@@ -118,7 +125,7 @@ def test_random_programs_are_answered_as_the_reference_answers() -> None:
 
 @pytest.mark.parametrize("way", ["answer", "matched"])
 def test_a_difference_is_found(way: str) -> None:
-    """A wrong answer in one of the cases is one that ``check`` does not let pass."""
+    """``check`` fails if one case has a wrong answer."""
     source = "route a when ctx.n > 3 -> h(n: ctx.n)\ndefault -> z"
     program: dict[str, Any] = {"seed": 0, "entry": "routes", "source": source, "cases": []}
     rules = Rules.from_text(program["source"])

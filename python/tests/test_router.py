@@ -1,4 +1,4 @@
-"""Routers: async handlers, and everything that may become of one."""
+"""Routers: async handlers, and all possible outcomes of a handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules, decisions and messages of every form."""
+"""Rules, decisions, and messages of every supported type."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_dataclasses_and_models_are_messages(desk: Rules) -> None:
     assert desk.decide(Model(text="list", ctx=ModelContext(message_count=5))).chosen == "show_files"
     late = Model(text="x", ctx=ModelContext(message_count=1, at=dt.datetime(2026, 1, 1, 20, tzinfo=dt.timezone.utc)))
     assert desk.decide(late).chosen == "late"
-    # A model or dataclass inside a dict, too.
+    # Models and dataclasses inside a dict are converted too.
     assert desk.decide({"text": "list", "ctx": ModelContext(message_count=5)}).chosen == "show_files"
     assert desk.decide({"text": "x", "ctx": Context(True, User(Role.ADMIN))}).chosen == "vip"
 
@@ -164,7 +164,7 @@ def test_what_is_no_message_says_where(desk: Rules, message: Any, words: str) ->
 
 
 def test_the_depth_of_json_is_the_depth_of_dicts(desk: Rules) -> None:
-    # JSON allows 128 levels, the outermost counted.
+    # The JSON reader allows 128 levels, the outermost included.
     deep = nested(127)
     assert desk.decide(deep) == desk.decide_json(json.dumps(deep))
     deeper = nested(128)
@@ -175,7 +175,7 @@ def test_the_depth_of_json_is_the_depth_of_dicts(desk: Rules) -> None:
 
 
 def test_a_value_that_changes_the_dict_it_stands_in(desk: Rules) -> None:
-    """Reading a value may run Python code, which may do anything to the message."""
+    """Reading a value may run Python code, which may change the message."""
     message: dict[str, Any] = {}
 
     class Evil:
@@ -220,7 +220,7 @@ def test_many(desk: Rules) -> None:
 def test_a_message_that_is_prepared(desk: Rules) -> None:
     prepared = desk.prepare({"text": "refund now", "ctx": {"message_count": 1}})
     assert desk.decide(prepared).chosen == "refund" and desk.decide(prepared, entry="billing").chosen == "refund"
-    # Other rules read it anew.
+    # Other rules read the message again.
     assert Rules.from_text('route a when text contains "now" -> h').decide(prepared).chosen == "a"
     assert desk.explain(prepared).chosen == "refund"
 

@@ -1,4 +1,4 @@
-"""Artifacts that are signed, and loaded only so."""
+"""Signed artifacts; with trusted keys, only signed artifacts are loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What the page weighs: all of it together, as it goes over the wire when compressed.
+// Size limit of the page: all files together, compressed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -1,4 +1,4 @@
-// What axe finds of a page, serious or worse.
+// Accessibility findings of axe that are serious or critical.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -9,9 +9,9 @@ interface Found {
   violations: { id: string; impact: string | null; nodes: { target: unknown[] }[] }[];
 }
 
-/** The findings that are serious or critical, each with the places it is about. */
+/** Returns the serious and critical findings of a page, each with the affected elements. */
 export async function serious(page: Page): Promise<string[]> {
-  // By the debugger's own way in, since the page's security policy lets no other script run.
+  // `evaluate` bypasses the content security policy, which blocks other scripts.
   await page.evaluate(SOURCE);
   const found = await page.evaluate<Found>('axe.run(document, { resultTypes: ["violations"] })');
   return found.violations

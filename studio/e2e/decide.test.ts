@@ -1,4 +1,4 @@
-// Decide: what a person types, and what is shown of it at once.
+// The view Decide: typing a message and its immediate results.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -51,7 +51,7 @@ test('a form decides as one types; values, near misses and the way are shown', a
   const { page, end } = await look(['helpdesk.rules']);
   await page.locator('textarea[name=text]').fill('permission denied again');
   await leadsTo(page, 'default_handler');
-  // A record appears when it is said to be there, and its fields decide.
+  // Checking the box adds the record; its fields then affect the decision.
   await page
     .getByRole('group', { name: /last_error/ })
     .getByRole('checkbox')
@@ -173,7 +173,7 @@ test('a payload shows violations at their places and the corrections as a differ
   expect(await page.locator('.diff-line.removed').count()).toBeGreaterThan(0);
   expect((await page.locator('.diff-line.added').allInnerTexts()).join('\n')).toContain('500');
   expect(await serious(page)).toEqual([]);
-  // A judgement becomes a test as a decision does.
+  // A payload result becomes a test, like a decision.
   await page.getByRole('button', { name: 'Make it a test' }).click();
   await page.getByRole('button', { name: 'See the test' }).click();
   await page.getByText('all 1 pass').waitFor();
@@ -194,12 +194,12 @@ test('a workflow is gone through step by step: nodes light up, loops are counted
   expect(await page.locator('.node.now').count()).toBe(1);
   await page.getByRole('button', { name: 'Next' }).click();
   await until('the parallel nodes', async () => (await page.locator('.node.now').count()) === 3);
-  // By itself it goes on to the next ones.
+  // Playback advances to the next steps.
   await page.getByRole('button', { name: 'Play' }).click();
   await until('the judge', async () =>
     (await page.locator('.node.now').allTextContents()).some((each) => each.startsWith('judge')),
   );
-  // A decision of a router becomes a test by one click, and passes.
+  // A router's decision becomes a test with one click, and the test passes.
   await page
     .getByRole('button', { name: /^Make it a test: / })
     .first()

@@ -1,4 +1,5 @@
-// Edit and report, and the journey from a message that went astray to what its mending changes.
+// The views Edit and Report, and a full workflow: from a misrouted message to the effects of its
+// fix.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -61,7 +62,7 @@ async function look(): Promise<Look> {
   return { page, served, file: join(served.folder, 'desk.rules'), end };
 }
 
-/** Puts the cursor behind a word of the text, by the editor's own search. */
+/** Places the cursor after a word of the text, with the editor's search. */
 async function behind(page: Page, word: string): Promise<void> {
   await page.locator('.cm-content').click();
   await page.keyboard.press('Control+Home');
@@ -81,14 +82,14 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
   await page.keyboard.type(' and te');
   await page.keyboard.press('Control+Space');
   await page.locator('.cm-tooltip-autocomplete li', { hasText: 'text' }).first().waitFor();
-  // The editor takes no Enter for a choice that one cannot yet have seen.
+  // The editor ignores Enter for a moment after the completions appear.
   await page.waitForTimeout(300);
   await page.keyboard.press('Enter');
   await page.keyboard.type(' contians "x"');
   const problem = page.locator('.problems li').first();
   await problem.waitFor();
   await page.locator('.cm-lintRange-error').first().waitFor();
-  // What a code means stands one click away.
+  // The explanation of a code opens with one click.
   await problem.getByRole('button', { name: /E\d{4}/ }).click();
   await page.getByRole('dialog').locator('.code-page .code-block').first().waitFor();
   await page.keyboard.press('Escape');
@@ -102,7 +103,7 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
     .hover();
   await page.locator('.hover-box').waitFor();
   await page.getByRole('button', { name: 'Format' }).click();
-  // A test turns red where it fails, and says what came out.
+  // A failing test turns red and shows its result.
   await behind(page, 'ctx.count > ');
   await page.keyboard.press('Delete');
   await page.keyboard.type('7');
@@ -145,7 +146,7 @@ test('the journey: it went to the wrong place; why; mend it; what else flips: un
   await click(page.getByRole('link', { name: 'Replay' }));
   await click(page.locator('.replay-setup button.primary'));
   await click(page.locator('.grid-row', { hasText: 'the shop is down' }));
-  // Why: one value was missing to the pager.
+  // The explanation: one value kept the message from the handler `pager`.
   await page.locator('.way-stop.handler', { hasText: 'inbox' }).waitFor();
   const near = page.locator('.near').filter({ has: page.getByText('urgent', { exact: true }) });
   await near.getByText('one value').waitFor();

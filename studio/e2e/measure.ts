@@ -1,6 +1,6 @@
-// Measures the studio by hand, outside the tests: first paint, how long the page keeps a person waiting while 100,000
-// messages are replayed by 500 routes, how long that takes, and what a million lines take that are dropped on the page. Run by
-// `npm run measure`; RULEC names the program, of which a release build gives the figures.
+// Manual performance measurements of the studio: first paint; input delay and duration of a replay
+// of 100,000 messages by 500 routes; and the upload of a million lines. Run with `npm run measure`.
+// The variable RULEC names the program; use a release build.
 import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -13,7 +13,10 @@ const browser = await launch();
 const served = await studio(['many.rules', '--input', 'many.jsonl'], files);
 const { page, troubles } = await open(browser, served.address);
 
-/** Notes how long frames took, and how long each key waited until what it did stood on the screen: the browser's own event timing. */
+/**
+ * Records frame times, and the delay from each key press to the next paint, from the browser's
+ * event timing.
+ */
 async function watch(of: Page): Promise<void> {
   await of.evaluate(`
     window.seen = { frames: [], keys: [], last: performance.now() };
@@ -34,7 +37,9 @@ interface Seen {
   keys: number[];
 }
 
-/** Types into the search, a letter every tenth of a second, until the replay has ended; returns the number of letters. */
+/**
+ * Types a letter into the search every 100 ms until the replay ends; returns the number of letters.
+ */
 async function typeMeanwhile(of: Page): Promise<number> {
   const search = of.getByRole('searchbox', { name: 'Search in the messages' });
   await search.waitFor();
@@ -54,7 +59,7 @@ async function tell(of: Page, typed: number, begun: number): Promise<void> {
   const longest = (list: number[]): string => Math.max(0, ...list).toFixed(0);
   console.log(`  as the page sees it, from the click to the last figure: ${took.toFixed(2)} s`);
   console.log(`  longest time between two frames: ${longest(frames)} ms of ${frames.length} frames`);
-  // The browser tells of letters that took 16 ms or more; where it tells of none, none did.
+  // The browser reports only delays of 16 ms or more; without a report, there were none.
   console.log(`  longest wait for a typed letter to be drawn: ${longest(keys)} ms of ${typed} letters`);
 }
 
@@ -77,7 +82,7 @@ await show(page, 'Map');
 await page.locator('.map-card').first().waitFor();
 console.log(`map of ${ROUTES} routes: ${Date.now() - begun} ms`);
 
-/** Types twenty letters where the focus is. */
+/** Types twenty letters into the focused element. */
 async function typeHere(of: Page, where: string): Promise<void> {
   await watch(of);
   for (let letter = 0; letter < 20; letter += 1) {

@@ -1,4 +1,4 @@
-// Takes the pictures of docs/studio.md: `npm run pictures`. They are looked at before they are committed.
+// Takes the screenshots of docs/studio.md: `npm run pictures`. Check them before committing.
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { launch, open, show, studio } from './studio';
@@ -20,7 +20,7 @@ await show(dark.page, 'Edit');
 await dark.page.locator('.outline button', { hasText: 'error_recovery' }).last().click();
 await dark.page.locator('.cm-focused').waitFor();
 await dark.page.keyboard.press('ArrowDown');
-// Twice, since the line may be wrapped.
+// Twice, because the line may be wrapped.
 await dark.page.keyboard.press('End');
 await dark.page.keyboard.press('End');
 await dark.page.keyboard.type(' and ctx.mesage_count > 2');

@@ -1,4 +1,5 @@
-// Replay and map: files of messages and logs, counts, flips, and rules of many routes.
+// The views Replay and Map: files of messages and logs, counts, changed results, and rules with
+// many routes.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -55,7 +56,7 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await replayed(page);
   await page.getByText('3,000 messages decided').waitFor();
   await page.getByText('of 3,000').waitFor();
-  // The pictures are reached by the keyboard too: the second stretch of the file.
+  // The keyboard reaches the diagrams: select the second time range.
   await page.locator('.column').first().focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
@@ -82,13 +83,13 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await until('only those', async () =>
     (await page.locator('.grid-row').nth(2).innerText()).includes('more.deep'),
   );
-  // By keyboard: the second row, opened.
+  // Open the second row with the keyboard.
   await page.getByRole('grid').focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.locator('.way-stop.handler', { hasText: 'deep_handler' }).waitFor();
   await page.getByText('of the replay').waitFor();
-  // The map says how often each was chosen.
+  // The map shows how many messages chose each statement.
   await show(page, 'Map');
   await page.locator('.map-row', { hasText: 'first' }).first().click();
   await page.locator('.map-detail dt', { hasText: 'Chosen' }).waitFor();
@@ -157,7 +158,7 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
   await page.getByText('3 decisions of the log come out otherwise').waitFor();
   await page.getByRole('heading', { name: 'Over time' }).waitFor();
   await end();
-  // The same log, named on the command line: it stands ready to be replayed.
+  // The same log, named on the command line, is preselected.
   const named = await look(['many.rules', '--log', 'log.jsonl'], {
     'many.rules': manyRoutes(20),
     'log.jsonl': log.join('\n'),
@@ -220,7 +221,7 @@ test('a row of the decision table that holds together with another says with whi
   await page.getByRole('button', { name: 'Decision table' }).click();
   await page.locator('.grid-row .overlap').first().waitFor();
   expect(await page.getByRole('columnheader', { name: 'ctx.n' }).count()).toBe(1);
-  // What no row takes stands as a row of its own, and with a message.
+  // A gap is a row of its own, with an example message.
   await page.locator('.grid-row', { hasText: 'gap' }).waitFor();
   await page.getByRole('heading', { name: 'Messages that no row takes' }).waitFor();
   await page.locator('.grid-row', { hasText: 'a' }).first().click();

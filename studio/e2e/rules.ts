@@ -1,6 +1,9 @@
-// Rules and messages that tests are about: as many as are asked for.
+// Generated rules and messages for the tests, of any number.
 
-/** Rules of `count` routes over a few fields, some of which jump; one is shadowed, one can never hold. */
+/**
+ * Returns rules with `count` routes over a few fields. Some routes jump, one is shadowed, and one
+ * can never match.
+ */
 export function manyRoutes(count: number): string {
   const lines = [
     'input { text: string, ctx: { n: int, team: string, level?: int } }',
@@ -17,7 +20,7 @@ export function manyRoutes(count: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Messages for them, one a line. */
+/** Returns messages for these rules, one per line. */
 export function manyMessages(count: number): string {
   const lines: string[] = [];
   for (let index = 0; index < count; index += 1) {

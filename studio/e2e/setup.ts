@@ -1,4 +1,4 @@
-// What holds for every file of tests: nothing that they began goes on when they have ended.
+// Setup of every test file: processes that its tests started are ended.
 import { afterAll } from 'vitest';
 import { endAll } from './studio';
 

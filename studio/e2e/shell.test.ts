@@ -1,4 +1,5 @@
-// What holds for every view: the keyboard, languages, themes, widths, assistive technology, and who may ask the server.
+// Properties of all views: keyboard, languages, themes, widths, accessibility, and access control
+// of the server.
 import { request } from 'node:http';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +25,7 @@ afterAll(async () => {
 const VIEWS = ['Decide', 'Replay', 'Map', 'Edit', 'Report'];
 const VIEWS_ZH = ['决策', '回放', '地图', '编辑', '报告'];
 
-/** Something that each view shows once it stands. */
+/** An element of each view that is visible once the view is ready. */
 const STANDS = ['.search', '.replay-setup', '.map-card', '.editor-host .cm-content', '.report .figures-row'];
 
 test('the views are reached by single keys, and the address follows', async () => {
@@ -138,7 +139,7 @@ test('the page begins in the language that the command line asks for; a report i
   chinese.end();
 });
 
-/** The status of a request made without a browser. */
+/** Returns the status of a request made without a browser. */
 function status(path: string, headers: Record<string, string>): Promise<number> {
   const url = new URL(served.address);
   return new Promise((found, failed) => {
@@ -166,7 +167,7 @@ test('a wrong token, Host or Origin is refused', async () => {
 test('what the server says is said in the language of the page', async () => {
   const { page, context } = await open(browser, served.address, { locale: 'zh-CN' });
   const chinese = /\p{Script=Han}/u;
-  // A message that is none, the rules with a mistake, and what is wrong with them in the editor.
+  // An invalid message, rules with an error, and the error's diagnostic in the editor.
   await page.locator('.search').first().waitFor();
   await page.getByRole('button', { name: 'JSON' }).click();
   await page.locator('textarea.json-text').fill('{"text": }');
@@ -174,7 +175,7 @@ test('what the server says is said in the language of the page', async () => {
   await show(page, '编辑');
   await page.locator('.cm-content').click();
   await page.keyboard.press('Control+End');
-  // The last check that typing begins: what comes after it, the change of the language asks for.
+  // The last check that typing causes. The next check is caused by the change of language.
   const last = page.waitForResponse(
     (answer) =>
       answer.url().endsWith('/api/check') && /"findings":true/.test(answer.request().postData() ?? ''),
@@ -185,7 +186,7 @@ test('what the server says is said in the language of the page', async () => {
   expect(await problem.locator('p').first().innerText()).toMatch(chinese);
   expect(await problem.locator('.fix').first().innerText()).toMatch(chinese);
   await last;
-  // The same, once another language is chosen.
+  // The same diagnostic after another language is chosen.
   await page.getByRole('button', { name: 'EN', exact: true }).click();
   await until('the problem in English', async () => !chinese.test(await problem.innerText()));
   await page.getByRole('button', { name: 'Undo all' }).click();

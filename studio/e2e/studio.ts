@@ -1,4 +1,4 @@
-// The studio as a person meets it: the real program with rules in a folder of its own, and a browser that looks at it.
+// Runs the real program with rules in a temporary folder, and a browser that opens the page.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,25 +25,25 @@ export function launch(): Promise<Browser> {
 }
 
 export interface Studio {
-  /** The folder with copies of the examples and what a test wrote. */
+  /** Folder with copies of the examples and the files of the test. */
   folder: string;
-  /** The address with the token. */
+  /** URL with the token. */
   address: string;
-  /** The program's number among the processes. */
+  /** Process id of the program. */
   process: number;
   end: () => void;
 }
 
 const running = new Set<() => void>();
 
-/** Ends the studios that are still open: a test that fails leaves its own. */
+/** Ends the studios that failed tests left open. */
 export function endAll(): void {
   running.forEach((end) => end());
 }
 
 /**
- * Starts the studio on files of a new folder, which holds the examples and `files`. With `desktop`, what a desktop adds to the
- * environment, it opens a browser by itself.
+ * Starts the studio with a new folder that contains the examples and `files`. With `desktop`, the
+ * environment variables of a desktop session, the program opens a browser itself.
  */
 export async function studio(
   args: string[],
@@ -66,7 +66,7 @@ export async function studio(
   return { folder, address, process: child.pid ?? 0, end };
 }
 
-/** Runs the program in a folder to its end; returns what it wrote. */
+/** Runs the program in a folder to completion; returns its output. */
 export function run(folder: string, args: string[]): string {
   const ended = spawnSync(PROGRAM, args, { cwd: folder, encoding: 'utf8' });
   if (ended.status !== 0) throw new Error(`rulec ${args.join(' ')}: ${ended.stderr}`);
@@ -88,14 +88,14 @@ function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** What went wrong in a page: errors of its scripts, and requests to anywhere but its own server. */
+/** An open page, with its script errors and its requests to other servers. */
 export interface Watched {
   page: Page;
   context: BrowserContext;
   troubles: string[];
 }
 
-/** Opens a page on an address, and notes what goes wrong in it. */
+/** Opens a page and records its errors. */
 export async function open(
   browser: Browser,
   address: string,
@@ -133,8 +133,8 @@ export async function open(
 }
 
 /**
- * With STUDIO_DIST, the folder of a page that was just built, that page stands in for the one in the program, so that work on
- * the page needs no new program for each look.
+ * If STUDIO_DIST names the folder of a built page, that page replaces the embedded one. So changes
+ * of the page need no build of the program.
  */
 async function serveBuilt(context: BrowserContext, address: string): Promise<void> {
   const folder = process.env.STUDIO_DIST;
@@ -156,7 +156,7 @@ async function serveBuilt(context: BrowserContext, address: string): Promise<voi
   );
 }
 
-/** Waits until `seen` is true; what it looks at may need a moment. */
+/** Waits until `seen` returns true. */
 export async function until(what: string, seen: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 300; tries += 1) {
     if (await seen()) return;
@@ -165,7 +165,7 @@ export async function until(what: string, seen: () => Promise<boolean>): Promise
   throw new Error(`never seen: ${what}`);
 }
 
-/** Goes to a view by its name. */
+/** Opens a view by its name. */
 export async function show(page: Page, view: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click();
 }

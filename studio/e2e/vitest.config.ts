@@ -1,4 +1,5 @@
-// End to end: one browser and one program at a time, since the machine is small; what waits, waits for something to be seen.
+// End-to-end tests. One browser and one program run at a time, because the machine is small; tests
+// wait for visible changes.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({

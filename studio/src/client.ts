@@ -1,4 +1,5 @@
-// Requests to the server: the one place that knows their paths. Types come from the server's own (`api/types.ts`).
+// HTTP requests to the server; no other module knows the paths. Types are generated from the
+// server's types (`api/types.ts`).
 import type {
   AskNear,
   AskReport,
@@ -43,7 +44,7 @@ import { t } from './i18n';
 import { language } from './state/prefs';
 import { token } from './state/place';
 
-/** A request that the server refused, or that did not reach it. */
+/** A request that the server refused, or that did not reach the server. */
 export class RequestError extends Error {
   constructor(
     readonly kind: string,
@@ -53,7 +54,7 @@ export class RequestError extends Error {
   }
 }
 
-/** True for the end of a request that the page itself gave up. */
+/** True if the error only says that the page itself aborted the request. */
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
@@ -144,7 +145,7 @@ export const api = {
   reportFile: async (body: AskReport) => (await send('report.html', { body })).blob(),
 };
 
-/** Calls `onProgress` for every event of a replay, until its last one. */
+/** Calls `onProgress` for every progress event of a replay, up to the last event. */
 export async function followReplay(
   id: number,
   onProgress: (progress: Progress) => void,

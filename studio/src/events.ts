@@ -1,6 +1,7 @@
-// Server-sent events of a body. The browser's own reader of them can send no header, and so no token.
+// Parses server-sent events of a response body. The browser's `EventSource` cannot send headers,
+// and so cannot send the token.
 
-/** The data of each event of a stream, in order. */
+/** Yields the data of each event of a stream, in order. */
 export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();

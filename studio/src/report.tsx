@@ -1,4 +1,4 @@
-// The page of a report: its data stand in the page, and nothing is asked of any server.
+// Entry point of a report. The data are embedded in the page; there are no requests to a server.
 import { render } from 'preact';
 import type { Report as ReportData } from './api/types';
 import { applyPreferences, language } from './state/prefs';

@@ -1,8 +1,10 @@
-//! Record batches against JSON lines and against the bare loop of [`Session::choose`](rulec::Session::choose), on the same
-//! messages and rules: first the ratios, all sides in turn, then criterion's figures.
+//! Compares record batches with JSON lines and with the bare loop of
+//! [`Session::choose`](rulec::Session::choose), on the same messages and rules. It prints the
+//! ratios first, measured alternately, then criterion's results.
 //!
-//! `columns count SIDE ROUTES TEXTS` decides a batch for callgrind (`--toggle-collect='*decide_all*'`) to count: SIDE is `lines`,
-//! `columns`, `each` (decisions of columns, without columns of answers) or `choose`, TEXTS those of [`Table`].
+//! `columns count SIDE ROUTES TEXTS` decides a batch for callgrind
+//! (`--toggle-collect='*decide_all*'`) to count. SIDE is `lines`, `columns`, `each` (decisions of
+//! columns, without answer columns) or `choose`. TEXTS is a variant of [`Table`].
 
 #[path = "../../../benches/support/mod.rs"]
 mod support;
@@ -25,7 +27,7 @@ use support::messages::messages;
 use support::mixes::Case;
 use support::rules::{self, Kind, Term};
 
-/// The fields of a message that are of a type, in the order of `support/messages.rs`.
+/// Builds an object column from typed fields, in the order of `support/messages.rs`.
 fn object(messages: &[Option<&Json>], fields: Vec<(&str, ArrayRef)>) -> ArrayRef {
     let nulls: NullBuffer = messages.iter().map(Option::is_some).collect();
     let (names, columns): (Vec<&str>, Vec<ArrayRef>) = fields.into_iter().unzip();
@@ -79,16 +81,17 @@ fn lists(messages: &[Option<&Json>], key: &str) -> ArrayRef {
     Arc::new(build.finish())
 }
 
-/// The texts of a table; every other text of it is in a dictionary, as tables have them.
+/// The texts of a table. In each variant some text columns are dictionaries, as in real tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Table {
-    /// Those of some hundred messages again and again.
+    /// The texts of a few hundred messages, repeated.
     Repeated,
-    /// The same as a dictionary.
+    /// The same, as a dictionary.
     Dictionary,
-    /// No text twice.
+    /// All texts are distinct.
     Different,
-    /// No text twice, and rules that read a few columns of few values, each a dictionary.
+    /// All texts are distinct, and the rules read only columns with few values, which are
+    /// dictionaries.
     Few,
 }
 
@@ -105,7 +108,7 @@ impl Table {
     }
 }
 
-/// Routes by the channel, the country and the role alone.
+/// Builds routes that test only the channel, the country and the role.
 fn few(routes: usize) -> Rules {
     let of_few = |term: &Term| match term {
         Term::Equal(path, _) | Term::NotEqual(path, _) | Term::OneOf(path, _) => {
@@ -121,7 +124,7 @@ fn few(routes: usize) -> Rules {
     Rules::from_text(&source).unwrap_or_else(|error| panic!("{error}\n{source}"))
 }
 
-/// Messages of `support/messages.rs` as columns.
+/// Converts messages of `support/messages.rs` to columns.
 fn batch(messages: &[Json], table: Table) -> RecordBatch {
     let all: Vec<Option<&Json>> = messages.iter().map(Some).collect();
     let ctx = inside(&all, "ctx");
@@ -144,10 +147,10 @@ fn batch(messages: &[Json], table: Table) -> RecordBatch {
     RecordBatch::try_from_iter([("text", text), ("ctx", object(&ctx, fields))]).expect("a batch")
 }
 
-/// Rows of a batch.
+/// Number of rows in a batch.
 const ROWS: usize = 8_192;
 
-/// The sides, of the same messages.
+/// The compared implementations' inputs, from the same messages.
 struct Sides {
     case: Case,
     messages: Vec<Json>,
@@ -161,7 +164,7 @@ impl Sides {
         if table == Table::Few {
             case.rules = few(routes);
         }
-        // What the machine would find out after some thousand decisions.
+        // Tier-up would select this tier after some thousand decisions.
         if routes <= 10 {
             case.rules = case.rules.with_tier(Tier::Jit);
         }
@@ -197,7 +200,7 @@ impl Sides {
     }
 }
 
-/// The ways to decide the messages, each a function that decides all of them.
+/// The implementations; each function decides all messages.
 type Ways<'s> = [(&'static str, Box<dyn FnMut() + 's>); 4];
 
 impl Sides {
@@ -235,13 +238,14 @@ impl Sides {
     }
 }
 
-/// The function that is counted.
+/// The function that callgrind counts.
 #[inline(never)]
 fn decide_all(way: &mut dyn FnMut()) {
     way();
 }
 
-/// Decides one batch twice, the second time to be counted; false when the arguments ask for something else.
+/// Decides one batch twice, so that callgrind can count the second run. Returns false if the
+/// arguments request another command.
 fn count() -> bool {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [count, side, routes, texts] = arguments.as_slice() else { return false };
@@ -256,7 +260,8 @@ fn count() -> bool {
     true
 }
 
-/// Prints messages a second of all sides, the best of rounds in turn, and the ratios.
+/// Prints the messages per second of each implementation, and the ratios. Each rate is the best of
+/// alternating rounds.
 fn ratios() {
     println!("million messages a second on one core, best of many rounds in turn");
     println!(
@@ -289,7 +294,7 @@ fn ratios() {
 }
 
 fn columns(c: &mut Criterion) {
-    // Under `cargo test` nothing is to be timed.
+    // Under `cargo test` no timing runs.
     if std::env::args().any(|arg| arg == "--bench") {
         ratios();
     }

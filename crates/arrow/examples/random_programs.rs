@@ -1,6 +1,7 @@
-//! The random programs and messages of the differential test, with what the reference evaluator answers, as JSON lines: what
-//! another language binds the engine for is held against them (`python/tests/test_programs.py`). `RULEC_TIMES` and
-//! `RULEC_SEED` choose the seeds as they do in tests.
+//! Prints random programs and messages with the answers of the reference evaluator, as JSON lines.
+//! The tests of a language binding compare its answers with them (`python/tests/test_programs.py`).
+//! The environment variables `RULEC_TIMES` and `RULEC_SEED` choose the seeds, as in the
+//! differential test.
 //!
 //! `cargo run -p rulec-arrow --example random_programs`
 
@@ -14,11 +15,12 @@ use support::generate::{Generator, message};
 use support::random::Random;
 use support::trials::seeds;
 
-/// Programs, and messages of each.
+/// Number of programs, and of messages per program.
 const PROGRAMS: u64 = 120;
 const MESSAGES: usize = 60;
 
-/// The rules, decided by the reference evaluator. Whoever reads the lines has functions of these names that answer alike.
+/// Compiles rules for the reference evaluator. The reader of the lines must define functions of the
+/// same names and results.
 fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     let is_long = |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) };
     let compiler = Compiler::new()
@@ -27,14 +29,15 @@ fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     Ok(compiler.compile_text(source)?.with_tier(Tier::Reference))
 }
 
-/// A program with messages, and what is answered to each: the text of the decision, and the names of all routes that hold.
+/// Returns a program with messages; each message has its decision as JSON text, and the names of
+/// all matching routes.
 fn program(seed: u64) -> Option<Json> {
     let mut random = Random::new(seed);
     let generated = match seed % 4 {
         1 => Generator::under_limits(&mut random),
         _ => Generator::program(&mut random),
     };
-    // Now and then one does not compile, of which the differential test keeps count.
+    // A few generated programs do not compile; the differential test counts them.
     let rules = compile(&generated.source).ok()?;
     let name = &generated.entries[seed as usize % generated.entries.len()];
     let entry = rules.entry(name).ok()?;

@@ -1,5 +1,5 @@
-//! The time that deciding the batches of an Arrow file takes: once for each line of standard input, so that whoever writes the
-//! lines may measure something else in between (`python/bench/measure.py rust`).
+//! Times the decision of an Arrow file's batches, once per line of standard input. The caller can
+//! run other measurements between two lines (`python/bench/measure.py rust`).
 //!
 //! `cargo run --release -p rulec-arrow --features formats,jit --example timed -- RULES FILE`
 

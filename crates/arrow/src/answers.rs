@@ -1,5 +1,5 @@
-//! Answers as columns. Their names and their order are those of the JSON object that `rulec run` prints; a column that
-//! the rules can never fill is left out.
+//! Answers as columns. They have the names and order of the keys in the JSON output of `rulec run`.
+//! A column that the rules can never fill is left out.
 
 use crate::build::{Build, Names, Type};
 use crate::rows::RowError;
@@ -14,27 +14,27 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The columns of the answers by an entry, in the making.
+/// Builder of the answer columns of an entry.
 pub(crate) struct Answers {
     schema: SchemaRef,
     columns: Vec<Column>,
     rows: usize,
-    /// For an entry of routes the answer of each rule and of each table's default.
+    /// Precomputed answers of each rule and each table's default; empty unless the entry is routes.
     known: Known,
-    /// The language that what is wrong with a row is told in.
+    /// Language of error messages about rows.
     language: Language,
 }
 
-/// A column in the making. Most rows have nothing in most columns: such nulls are appended many at a time.
+/// Builder of a column. Most cells are null, so nulls are appended lazily, many at once.
 struct Column {
     role: Role,
     build: Build,
-    /// The rows that the builder has.
+    /// Number of rows already in the builder.
     rows: usize,
 }
 
 impl Column {
-    /// The builder, for the value of a row.
+    /// Appends pending nulls and returns the builder for the value of this row.
     fn at(&mut self, row: usize) -> &mut Build {
         if self.rows < row {
             self.build.push_nulls(row - self.rows);
@@ -44,7 +44,7 @@ impl Column {
     }
 }
 
-/// The keys of what rules answer with; empty where no entry of routes decides.
+/// Precomputed dictionary keys of the rules' answers; empty unless the entry is routes.
 #[derive(Clone, Default)]
 struct Known {
     rules: Vec<Keys>,
@@ -52,7 +52,7 @@ struct Known {
     none: Keys,
 }
 
-/// The keys of an answer that is known before.
+/// Precomputed dictionary keys of one answer.
 #[derive(Clone, Copy, Default)]
 struct Keys {
     chosen: Option<i32>,
@@ -60,11 +60,11 @@ struct Keys {
     metadata: Option<i32>,
 }
 
-/// The error of a row, as a column.
+/// Name of the column with a row's error.
 const ERROR: &str = "error";
 
 impl Answers {
-    /// The answers of an entry; with `matched` also all routes that hold.
+    /// Creates the columns of an entry; `matched` adds a column with all matching routes.
     pub fn of(rules: &Rules, entry: Entry<'_>, matched: bool) -> Answers {
         let program = rules.program();
         let (mut columns, known) = match entry.kind() {
@@ -88,7 +88,7 @@ impl Answers {
         Answers::new(columns, known)
     }
 
-    /// The same with a column for how each decision came about.
+    /// Adds a column with the explanation of each decision if `explained`.
     pub fn explained(mut self, explained: bool) -> Answers {
         if explained {
             let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
@@ -103,12 +103,12 @@ impl Answers {
         self
     }
 
-    /// The same with what is wrong with a row told in that language.
+    /// Sets the language of error messages about rows.
     pub fn told_in(self, language: Language) -> Answers {
         Answers { language, ..self }
     }
 
-    /// The judgements of payloads.
+    /// Creates the columns of payload results.
     pub fn of_payloads() -> Answers {
         let violations = || Type::texts(&["rule", "path", "message", "repair"]);
         let columns = vec![
@@ -150,7 +150,7 @@ impl Answers {
         &self.schema
     }
 
-    /// Appends a decision, with the routes that hold where they are asked for.
+    /// Appends a decision; `matched` lists all matching routes, if requested.
     pub fn push(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         if self.known.is_empty() {
             return self.push_other(decision, matched);
@@ -187,7 +187,7 @@ impl Answers {
         self.rows += 1;
     }
 
-    /// Appends a decision of another kind than by routes.
+    /// Appends a decision that is not by routes.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
@@ -196,7 +196,7 @@ impl Answers {
         self.push_json(&answer);
     }
 
-    /// Appends an answer in the form of JSON.
+    /// Appends an answer given as JSON.
     pub fn push_json(&mut self, answer: &Json) {
         let row = self.rows;
         for column in &mut self.columns {
@@ -206,13 +206,13 @@ impl Answers {
         self.rows += 1;
     }
 
-    /// Appends the error of a row that is no message.
+    /// Appends the error of a row that is not a valid message.
     pub fn push_error(&mut self, error: &RowError) {
         let message = error.message().told_in(self.language);
         self.push_json(&json!({ ERROR: {"code": error.code().as_str(), "message": message} }));
     }
 
-    /// The answers so far; the builder is empty again.
+    /// Returns the answers so far as a batch and resets the builder.
     pub fn finish(&mut self) -> RecordBatch {
         let rows = std::mem::take(&mut self.rows);
         let finish = |column: &mut Column| {
@@ -227,7 +227,7 @@ impl Answers {
     }
 }
 
-/// The part of a decision that a column holds.
+/// The part of a decision that a column contains.
 #[derive(Clone, Copy)]
 enum Role {
     Entry,
@@ -238,7 +238,7 @@ enum Role {
     Requires,
     Path,
     Matched,
-    /// Rare, or of decisions of other kinds.
+    /// A part that is rare, or that belongs to decisions not by routes.
     Other(&'static str),
 }
 
@@ -265,7 +265,7 @@ impl Role {
     }
 }
 
-/// True when a decision has nothing but what is known of the chosen statement before.
+/// True if a decision has no parts that differ between messages, such as breaches or failures.
 fn is_plain(decision: &Decision) -> bool {
     decision.missing_args().next().is_none()
         && decision.breaches().is_empty()
@@ -273,7 +273,7 @@ fn is_plain(decision: &Decision) -> bool {
         && decision.failures().is_empty()
 }
 
-/// The parts that most decisions have none of.
+/// Returns a part that most decisions lack; `None` if it is empty.
 fn rest(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),
@@ -303,7 +303,7 @@ impl Known {
     }
 }
 
-/// A column that is one of some names.
+/// Returns the type of a column with these names as its dictionary.
 fn names<'n>(texts: impl IntoIterator<Item = &'n str>) -> Type {
     let mut names = Names::default();
     for text in texts {
@@ -312,7 +312,7 @@ fn names<'n>(texts: impl IntoIterator<Item = &'n str>) -> Type {
     Type::Names(Arc::new(names))
 }
 
-/// The columns of an entry of routes, and what each rule answers.
+/// Returns the columns of a routes entry, and the precomputed answer of each rule.
 fn routes(program: &Program) -> (Columns, Known) {
     let (mut chosen, mut target) = (Names::default(), Names::default());
     let mut metadata = Names::of_json();
@@ -342,13 +342,14 @@ fn routes(program: &Program) -> (Columns, Known) {
 
 type Columns = Vec<(&'static str, Type)>;
 
-/// The outcomes of all routes and defaults.
+/// Iterates over the outcomes of all rules and table defaults.
 fn outcomes(program: &Program) -> impl Iterator<Item = &Outcome> {
     let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
     program.rules.iter().map(|rule| &rule.outcome).chain(defaults)
 }
 
-/// The arguments of all handlers, as one record: an argument that is of several types is JSON.
+/// Returns one record type with the arguments of all handlers. An argument that has several types
+/// is JSON.
 fn arguments(program: &Program) -> Option<Type> {
     let mut types: BTreeMap<&str, Type> = BTreeMap::new();
     for outcome in outcomes(program) {
@@ -371,7 +372,8 @@ fn arguments(program: &Program) -> Option<Type> {
     Some(fields.collect()).filter(|fields: &Vec<_>| !fields.is_empty()).map(Type::Record)
 }
 
-/// The type of a column for values of these kinds. Elements of lists and dicts may be of any kind.
+/// Returns the column type for values of these kinds. Lists and dicts become JSON, because their
+/// elements may have any kind.
 fn of_kinds(kinds: KindSet) -> Type {
     let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
     match kinds {
@@ -409,7 +411,7 @@ fn exceeded() -> Type {
     Type::list(Type::Record(fields.map(|(name, ty)| (name.to_owned(), ty)).into()))
 }
 
-/// The columns of every kind of entry.
+/// Returns the columns that every kind of entry has.
 fn common(program: &Program) -> Columns {
     let mut columns: Columns = Vec::new();
     if outcomes(program).any(|outcome| matches!(outcome, Outcome::Goto(_))) {

@@ -1,5 +1,5 @@
-//! The columns of a schema bound to the places that rules read: once a schema, so that what is missing or of no use is
-//! one error before the first row.
+//! Binds the columns of a schema to the fields that rules read, once per schema. All missing and
+//! unusable columns are reported in one error before the first row.
 
 use crate::cell::{Meaning, Reader, is_json};
 use crate::moment::Zone;
@@ -12,7 +12,7 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{Place, Plan, ROOT};
 use std::collections::BTreeSet;
 
-/// Why columns cannot be decided: those that are missing, and those of a type that rules cannot read there.
+/// Error of binding columns: missing columns, and columns of types that the rules cannot read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 pub struct BindError {
@@ -20,12 +20,12 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// All that is wrong, one sentence each.
+    /// Returns all problems, one sentence each.
     pub fn problems(&self) -> &[Message] {
         &self.problems
     }
 
-    /// All of it, a line each, which can be told in each language.
+    /// Returns all problems as one message with one line each, which can be translated.
     pub fn in_words(&self) -> Message {
         let join = |all, next: &Message| message!("{all}\n{next}");
         let (first, rest) = self
@@ -36,23 +36,23 @@ impl BindError {
     }
 }
 
-/// Why batches cannot be decided.
+/// Error of deciding batches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnsError {
-    /// The rules have no entry of that name.
+    /// The rules have no entry of this name.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
-    /// The columns do not suit the rules.
+    /// The columns do not fit the rules.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// A batch has other columns than those that were bound.
+    /// A batch has other columns than the bound schema.
     #[error("the batch has other columns than those that the rules were bound to: {0}")]
     Schema(String),
 }
 
 impl ColumnsError {
-    /// The reason, which can be told in each language.
+    /// Returns the message, which can be translated.
     pub fn in_words(&self) -> Message {
         match self {
             ColumnsError::Entry(error) => error.in_words().clone(),
@@ -64,7 +64,7 @@ impl ColumnsError {
     }
 }
 
-/// The reading of columns.
+/// Options for reading columns.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     json: BTreeSet<String>,
@@ -75,34 +75,35 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the texts of a column as JSON, each one value; a column of the extension type `arrow.json` is read so
-    /// anyway.
+    /// Reads the texts of a column as JSON values. Columns of the extension type `arrow.json` need
+    /// no such option.
     #[must_use]
     pub fn json(mut self, column: impl Into<String>) -> Options {
         self.json.insert(column.into());
         self
     }
 
-    /// Decides although columns that the rules read are not there; their values are missing in every row.
+    /// Accepts missing columns; their values are missing in every row.
     #[must_use]
     pub fn allow_missing(self) -> Options {
         Options { allow_missing: true, ..self }
     }
 
-    /// Reads columns of text as those of a file without types, such as CSV: where the rules read nothing but text a cell
-    /// is text, elsewhere it is the JSON that it is, or else text.
+    /// Reads text columns as untyped cells, such as CSV cells. If the rules read only text from
+    /// a column, its cells are text. Otherwise a cell is parsed as JSON, and is text if parsing
+    /// fails.
     #[must_use]
     pub fn untyped(self) -> Options {
         Options { untyped: true, ..self }
     }
 
-    /// Answers also with the names of all routes that hold.
+    /// Adds the names of all matching routes to each answer.
     #[must_use]
     pub fn matched(self) -> Options {
         Options { matched: true, ..self }
     }
 
-    /// Tells what is wrong with a row in that language.
+    /// Sets the language of error messages about rows.
     #[must_use]
     pub fn language(self, language: Language) -> Options {
         Options { language, ..self }
@@ -117,23 +118,23 @@ impl Options {
     }
 }
 
-/// The columns of a schema, and the places that they fill.
+/// The columns of a schema, bound to the fields that they fill.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
     schema: SchemaRef,
-    /// The fields of the message, each a column or several.
+    /// Fields of the message, each with its column or columns.
     columns: Vec<(String, Source)>,
-    /// Those that the rules read, by their number among the columns.
+    /// Fields that the rules read. [`Bound::at`] is an index into `columns`.
     pub bound: Vec<Bound>,
-    /// True when all of them can be filled column by column.
+    /// Whether all bound fields can be filled column by column.
     pub lanes: bool,
 }
 
-/// The column or columns that a field of the message comes from.
+/// The column or columns that a message field comes from.
 #[derive(Clone, Debug)]
 enum Source {
     Column(usize, Meaning),
-    /// Columns such as `ctx.n`.
+    /// Columns with a dotted name, such as `ctx.n`, which form an object.
     Group(Vec<(String, Source)>),
 }
 
@@ -149,30 +150,30 @@ impl Source {
 /// A field that the rules read.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
-    /// Its number among those of its object.
+    /// Index of the field among the columns of its object.
     pub at: usize,
     pub place: Place,
-    /// The kinds that are read as a whole.
+    /// Kinds (list or dict) whose value the rules read as a whole.
     pub whole: KindSet,
-    /// True when a time is read as text as well.
+    /// Whether a time is also read as text.
     pub as_text: bool,
-    /// True when it is an object of the same fields in every row.
+    /// Whether the field is an object with the same fields in every row.
     pub is_object: bool,
-    /// Those of its fields that are read.
+    /// The fields of the object that the rules read.
     pub inside: Vec<Bound>,
-    /// The kinds of its values.
+    /// Possible kinds of the field's values.
     given: KindSet,
-    /// True when all its values are of one type, which the column says.
+    /// Whether the column type guarantees that all values have one type.
     plain: bool,
 }
 
 impl Bound {
-    /// True when its values can surely be read as some kinds.
+    /// True if every value can be read as one of these kinds.
     pub fn is_surely(&self, kinds: KindSet) -> bool {
         self.given.is_subset(kinds)
     }
 
-    /// True when it can be filled as a whole column, with all that is in it.
+    /// True if the field can be filled column by column, with all its subfields.
     fn is_lane(&self) -> bool {
         match self.is_object {
             true => self.plain && !self.whole.has(Kind::Dict) && self.inside.iter().all(Bound::is_lane),
@@ -182,8 +183,8 @@ impl Bound {
 }
 
 impl Binding {
-    /// Binds the columns of a schema to what a session's rules read. Without a plan, rows are read as trees and nothing is
-    /// bound.
+    /// Binds the columns of a schema to the fields that a session's rules read. Without a plan
+    /// nothing is bound, and rows are read as JSON trees.
     pub fn new(schema: SchemaRef, session: &Session, options: &Options) -> Result<Binding, BindError> {
         let Some(plan) = session.plan() else { return Ok(Binding::whole(schema, options)) };
         let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
@@ -196,7 +197,7 @@ impl Binding {
         }
     }
 
-    /// Binds the columns as the fields of objects, whatever is read of them.
+    /// Binds all columns as fields of a JSON object, regardless of what the rules read.
     pub fn whole(schema: SchemaRef, options: &Options) -> Binding {
         let columns = schema.fields().iter().enumerate();
         let columns = columns.map(|(at, field)| {
@@ -209,7 +210,7 @@ impl Binding {
         &self.schema
     }
 
-    /// The columns that are read, by their numbers in the schema.
+    /// Returns the schema indices of the columns that the rules read.
     pub fn reads(&self) -> Vec<usize> {
         if self.bound.is_empty() {
             return (0..self.schema.fields().len()).collect();
@@ -222,10 +223,10 @@ impl Binding {
         reads
     }
 
-    /// The columns of a batch, taken apart: one object whose fields are those of the message.
+    /// Opens a batch as one object reader whose fields are the message fields.
     ///
     /// # Errors
-    /// When they are others than those that were bound.
+    /// Returns an error if the batch's columns differ from the bound schema.
     pub fn open<'b>(&'b self, batch: &'b RecordBatch) -> Result<Reader<'b>, ColumnsError> {
         let (bound, found) = (self.schema.fields(), batch.schema_ref().fields());
         let same = |(one, other): (&FieldRef, &FieldRef)| {
@@ -253,7 +254,7 @@ impl Binding {
 }
 
 impl Options {
-    /// The meaning of a column's texts where values of these kinds are read.
+    /// Returns how to interpret a column's texts if the rules read these kinds.
     fn meaning(&self, field: &Field, kinds: KindSet) -> Meaning {
         let texts = KindSet::STRING.union(KindSet::DATETIME).union(KindSet::VERSION);
         if self.json.contains(field.name()) {
@@ -274,8 +275,8 @@ struct Binder<'s> {
 }
 
 impl Binder<'_> {
-    /// The fields of the message: columns by their names; those with a dot in it are parts of an object where the rules
-    /// read one and no column is the whole of it.
+    /// Maps columns to message fields by name. A dotted name is part of an object if the rules read
+    /// that object and no column has the object's name.
     fn sources(&mut self) -> Vec<(String, Source)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -294,7 +295,7 @@ impl Binder<'_> {
         sources
     }
 
-    /// Binds the fields of an object to the places inside it.
+    /// Binds the fields of an object to the plan's places inside it.
     fn places(&mut self, object: Place, sources: &[(String, Source)], path: &str) -> Vec<Bound> {
         let find = |name: &str| sources.iter().position(|(known, _)| known == name);
         let mut bound = Vec::new();
@@ -316,7 +317,8 @@ impl Binder<'_> {
         bound
     }
 
-    /// A field that is read; an object of the same fields in every row has those of them `inside`.
+    /// Creates a bound field. For an object with the same fields in every row, `inside` holds its
+    /// bound fields.
     fn bound(
         &self,
         at: usize,
@@ -339,7 +341,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds a column, or a field of one: its type must be one that can be read at the place.
+    /// Binds a column or a field of one. Reports a problem if the rules cannot read its type.
     fn column(&mut self, place: Place, field: &Field, meaning: Meaning, path: &str) -> Option<Vec<Bound>> {
         let is_object = self.plan.inside(place).next().is_some();
         let wanted = match self.plan.kinds(place) {
@@ -370,7 +372,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Notes a field that no column gives, unless the rules say that it may be missing.
+    /// Reports a field without a column, unless the rules allow the field to be missing.
     fn missing<'n>(&mut self, place: Place, path: &str, names: impl Iterator<Item = &'n str>) {
         if self.options.allow_missing || self.plan.is_optional(place) {
             return;
@@ -391,7 +393,7 @@ impl Binder<'_> {
     }
 }
 
-/// The kinds of a column's values, and true when all of them are of one type.
+/// Returns the possible kinds of a column's values, and whether all values have one type.
 fn given(field: &Field, meaning: Meaning) -> (KindSet, bool) {
     let plain = match field.data_type() {
         DataType::Union(..) | DataType::Map(..) | DataType::Null => false,
@@ -407,7 +409,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Puts a column where its path leads; `None` when something is there already.
+/// Inserts a column at its path; `None` if the path is already taken.
 fn insert(sources: &mut Vec<(String, Source)>, path: &[&str], column: Source) -> Option<()> {
     let (name, rest) = path.split_first()?;
     let at = sources.iter().position(|(known, _)| known == name);
@@ -424,7 +426,7 @@ fn insert(sources: &mut Vec<(String, Source)>, path: &[&str], column: Source) ->
     Some(())
 }
 
-/// The kinds of values that a column may give.
+/// Returns the possible kinds of a column's values.
 fn kinds(field: &Field, meaning: Meaning) -> KindSet {
     let meaning = if is_json(field) { Meaning::Json } else { meaning };
     let of = |ty: &DataType| kinds(&Field::new("", ty.clone(), true), meaning);
@@ -461,14 +463,14 @@ fn kinds(field: &Field, meaning: Meaning) -> KindSet {
     }
 }
 
-/// True when a value of one of the kinds can be read where others are wanted.
+/// True if a value of a `given` kind can be read as a `wanted` kind.
 fn can_be_read(given: KindSet, wanted: KindSet) -> bool {
     given.overlaps(wanted)
         || (given.has(Kind::Int) && wanted.has(Kind::Float))
         || (given.has(Kind::String) && wanted.overlaps(KindSet::DATETIME.union(KindSet::VERSION)))
 }
 
-/// That a column is of a type that cannot be read at its place, with what to do.
+/// Builds the message about a column whose type the rules cannot read, with a suggested correction.
 fn unfit(field: &Field, meaning: Meaning, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
     let remedy = match field.data_type() {

@@ -1,26 +1,26 @@
-//! The values of some rows in the slots that rules read: laid out row by row, filled slot by slot.
+//! The slot values of a block of rows: stored row by row, filled slot by slot.
 
 use rulec_lang::ty::{Kind, KindSet};
 use rulec_lang::value::Value;
 
-/// Rows that are filled at a time: their values stay in the nearest memory.
+/// Number of rows in a block, small enough that the block's values stay in the cache.
 pub(crate) const BLOCK: usize = 64;
 
-/// The values of a block of rows.
+/// The slot values of a block of rows.
 pub(crate) struct Block<'v> {
     values: Vec<Value<'v>>,
     slots: usize,
-    /// The rows that only a tree will do for.
+    /// Bit mask of the rows that must be decided from a JSON tree.
     pub trees: u64,
 }
 
 impl<'v> Block<'v> {
-    /// No rows yet.
+    /// Creates an empty block.
     pub fn new() -> Block<'v> {
         Block { values: Vec::new(), slots: 0, trees: 0 }
     }
 
-    /// Makes room for so many rows, without a value yet.
+    /// Clears the block and sizes it for `rows` rows; all values are missing.
     pub fn begin(&mut self, slots: usize, rows: usize) {
         self.values.clear();
         self.values.resize(slots * rows, Value::Missing);
@@ -28,19 +28,19 @@ impl<'v> Block<'v> {
         self.trees = 0;
     }
 
-    /// The cells of a slot in the rows whose bits are set.
+    /// Returns the cells of a slot in the rows whose bits are set in `there`.
     pub fn cells(&mut self, slot: usize, there: u64) -> Cells<'_, 'v> {
         Cells { values: &mut self.values, width: self.slots, slot, there }
     }
 
-    /// Puts a value into the slot of a row.
+    /// Stores a value in the slot of a row.
     pub fn put(&mut self, at: usize, slot: usize, value: Value<'v>) {
         if let Some(cell) = self.values.get_mut(at * self.slots + slot) {
             *cell = value;
         }
     }
 
-    /// The values of a row of the block; `None` when only a tree will do.
+    /// Returns the values of a row; `None` if the row must be decided from a JSON tree.
     pub fn slots(&self, at: usize) -> Option<&[Value<'v>]> {
         if self.trees >> at & 1 == 1 {
             return None;
@@ -49,18 +49,18 @@ impl<'v> Block<'v> {
     }
 }
 
-/// The cells of a slot in the rows of a block.
+/// The cells of one slot in the rows of a block.
 pub(crate) struct Cells<'c, 'v> {
     values: &'c mut [Value<'v>],
-    /// Slots of a row.
+    /// Number of slots per row.
     width: usize,
     slot: usize,
-    /// A bit for each row that has a value.
+    /// Bit mask of the rows that have a value.
     there: u64,
 }
 
 impl<'v> Cells<'_, 'v> {
-    /// Puts values of one kind, as they are read at other kinds, into the cells of the rows that have one.
+    /// Stores values of one kind, converted to `kinds`, in the cells of the rows that have a value.
     #[inline(always)]
     pub fn put(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {

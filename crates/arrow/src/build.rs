@@ -1,5 +1,5 @@
-//! Columns built from JSON values, each by its type: the arguments of handlers, and whatever else of an answer is not
-//! one of a few names.
+//! Builders of typed columns from JSON values. They serve handler arguments and all parts of an
+//! answer that are not a small set of names.
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
@@ -11,11 +11,11 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The key of a dictionary column's metadata that says that its texts are JSON: the extension type `arrow.json` is not
-/// for dictionaries.
+/// Metadata key of a dictionary column that marks its texts as JSON. The extension type
+/// `arrow.json` does not apply to dictionaries.
 pub(crate) const JSON_TEXTS: &str = "rulec.json";
 
-/// The type of a column of answers.
+/// Type of an answer column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Type {
     Bool,
@@ -23,20 +23,20 @@ pub(crate) enum Type {
     Count,
     Float,
     Text,
-    /// Text that is JSON: what is of no one type.
+    /// JSON text, for values of several types.
     Json,
-    /// One of a few texts that are known before: a dictionary.
+    /// One of a few texts known in advance, as a dictionary.
     Names(Arc<Names>),
     List(Box<Type>),
     Record(Vec<(String, Type)>),
 }
 
-/// Texts that a column may hold, each once.
+/// The distinct texts of a dictionary column.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     texts: Vec<String>,
     keys: HashMap<String, i32>,
-    /// True when the texts are JSON.
+    /// Whether the texts are JSON.
     pub json: bool,
 }
 
@@ -47,12 +47,12 @@ impl PartialEq for Names {
 }
 
 impl Names {
-    /// No texts yet, of those that are JSON.
+    /// Creates an empty set of JSON texts.
     pub fn of_json() -> Names {
         Names { json: true, ..Names::default() }
     }
 
-    /// The key of a text, which becomes one of them.
+    /// Returns the key of a text, and adds the text if it is new.
     pub fn add(&mut self, text: &str) -> i32 {
         if let Some(key) = self.keys.get(text) {
             return *key;
@@ -69,12 +69,12 @@ impl Type {
         Type::List(Box::new(of))
     }
 
-    /// A list of records of texts.
+    /// Returns the type of a list of records with text fields.
     pub fn texts(fields: &[&str]) -> Type {
         Type::list(Type::Record(fields.iter().map(|name| ((*name).to_owned(), Type::Text)).collect()))
     }
 
-    /// A column of the type.
+    /// Returns an Arrow field of this type.
     pub fn field(&self, name: &str) -> Field {
         let field = Field::new(name, self.data_type(), true);
         match self {
@@ -108,7 +108,7 @@ fn fields_of(fields: &[(String, Type)]) -> Fields {
     fields.iter().map(|(name, ty)| ty.field(name)).collect()
 }
 
-/// A column in the making.
+/// Builder of a column.
 pub(crate) enum Build {
     Bool(BooleanBuilder),
     Int(Int64Builder),
@@ -121,7 +121,8 @@ pub(crate) enum Build {
     Record { fields: Fields, names: Vec<String>, columns: Vec<Build>, nulls: NullBufferBuilder },
 }
 
-/// The keys of a dictionary. Every row has several, so that they are appended with few steps.
+/// Dictionary keys of a column. Every row has several dictionary columns, so appending must be
+/// cheap.
 pub(crate) struct Keys {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,
@@ -182,7 +183,7 @@ impl Build {
         }
     }
 
-    /// Appends a value; null, and what is of another type, is null.
+    /// Appends a value; a value of another type becomes null.
     pub fn push(&mut self, value: Option<&Json>) {
         let value = value.filter(|value| !value.is_null());
         match self {
@@ -217,7 +218,7 @@ impl Build {
         }
     }
 
-    /// Appends so many nulls.
+    /// Appends `count` nulls.
     pub fn push_nulls(&mut self, count: usize) {
         match self {
             Build::Bool(build) => build.append_nulls(count),
@@ -238,7 +239,7 @@ impl Build {
         }
     }
 
-    /// Appends an object of which this has a column for each key.
+    /// Appends an object to a record column, one field per key.
     pub fn push_record(&mut self, object: &Map<String, Json>) {
         let Build::Record { names, columns, nulls, .. } = self else { return self.push(None) };
         for (name, column) in names.iter().zip(columns) {
@@ -247,7 +248,7 @@ impl Build {
         nulls.append(true);
     }
 
-    /// Appends one of the names by its key.
+    /// Appends a dictionary value by its key.
     pub fn push_key(&mut self, key: Option<i32>) {
         if let Build::Names(_, _, build) = self {
             build.push(key);
@@ -282,7 +283,7 @@ impl Build {
         }
     }
 
-    /// The column so far; the builder is empty again.
+    /// Returns the column so far and resets the builder.
     pub fn finish(&mut self) -> ArrayRef {
         match self {
             Build::Bool(build) => Arc::new(build.finish()),
@@ -291,7 +292,7 @@ impl Build {
             Build::Float(build) => Arc::new(build.finish()),
             Build::Text(build) | Build::Json(build) => Arc::new(build.finish()),
             Build::Names(_, texts, build) => {
-                // The keys are those of the texts.
+                // All keys are valid, because `Names` created them.
                 let keys = build.finish();
                 Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(texts)))
             }

@@ -1,5 +1,5 @@
-//! The cells of Arrow columns. A column is taken apart once a batch, and [`Cell`] is the one view of a value for whatever
-//! reads it: slots, a JSON tree, answers as text. It borrows what lies in the column's buffers.
+//! Cells of Arrow columns. A column's type is resolved once per batch. [`Cell`] is a borrowed view
+//! of a value, used to fill slots, build JSON trees and write answers.
 
 use crate::block::Cells;
 use crate::build::JSON_TEXTS;
@@ -26,37 +26,38 @@ use time::OffsetDateTime;
 /// The value of a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Cell<'b> {
-    /// No value: null, a number that is not finite, a time that has no text.
+    /// No value: null, a non-finite number, or a time that has no text form.
     Null,
     Bool(bool),
     Int(i64),
-    /// A whole number beyond 63 bits.
+    /// An integer above the range of `i64`.
     Wide(u64),
     Float(f64),
     Str(&'b str),
-    /// Text that is JSON.
+    /// A text that contains JSON.
     Json(&'b str),
     Time(OffsetDateTime),
-    /// A day, counted from 1970.
+    /// A day, counted from 1970-01-01.
     Day(i64),
     List(&'b Reader<'b>, usize, usize),
     Struct(&'b [(&'b str, Reader<'b>)], usize),
-    /// Keys and values.
+    /// A map, as its keys and values.
     Map(&'b (Reader<'b>, Reader<'b>), usize, usize),
 }
 
-/// The meaning of the texts of a column.
+/// How to interpret the texts of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// Texts, and nothing else.
+    /// Plain text.
     Text,
-    /// JSON: each cell is one value.
+    /// Each text is one JSON value.
     Json,
-    /// The cells of a file without types, such as CSV: a cell that is JSON is that, else it is text.
+    /// Untyped cells, such as CSV cells: a cell that parses as JSON is that value, otherwise it
+    /// is text.
     Untyped,
 }
 
-/// A column, taken apart.
+/// A column whose type has been resolved.
 pub(crate) struct Reader<'b> {
     nulls: Option<&'b NullBuffer>,
     values: Values<'b>,
@@ -75,7 +76,7 @@ enum Offsets<'b> {
 }
 
 enum Values<'b> {
-    /// Of a type that no rule can read, or nothing but nulls.
+    /// A column of a type that rules cannot read, or of nulls only.
     Nothing,
     Bool(&'b BooleanBuffer),
     I8(&'b [i8]),
@@ -94,29 +95,32 @@ enum Values<'b> {
     Time(&'b [i64], TimeUnit, Zone),
     Day32(&'b [i32]),
     Day64(&'b [i64]),
-    /// The rows of values, and the values.
+    /// The keys and the dictionary values.
     Dictionary(Box<(Reader<'b>, Reader<'b>)>),
     List(Offsets<'b>, Box<Reader<'b>>),
     Struct(Vec<(&'b str, Reader<'b>)>),
-    /// Columns such as `ctx.n`, which together are one object: it is there where one of them is.
+    /// Columns with dotted names, such as `ctx.n`, which form an object. The object exists if any
+    /// of the columns has a value.
     Group(Vec<(&'b str, Reader<'b>)>),
     Map(&'b [i32], Box<(Reader<'b>, Reader<'b>)>),
     Union(&'b UnionArray, Vec<(i8, Reader<'b>)>),
 }
 
 impl<'b> Reader<'b> {
-    /// A column that says what it is; texts mean what is given, unless the column says that they are JSON.
+    /// Creates a reader of a column. `texts` says how to interpret texts, unless the field is
+    /// marked as JSON.
     pub fn of(array: &'b dyn Array, field: &Field, texts: Meaning) -> Reader<'b> {
         let texts = if is_json(field) { Meaning::Json } else { texts };
         Reader { nulls: array.nulls(), values: Values::of(array, texts) }
     }
 
-    /// Columns that together are one object.
+    /// Creates a reader of columns that form one object.
     pub fn group(columns: Vec<(&'b str, Reader<'b>)>) -> Reader<'b> {
         Reader { nulls: None, values: Values::Group(columns) }
     }
 
-    /// The fields of an object, when it has the same ones in every row.
+    /// Returns the fields of an object that has the same fields in every row; otherwise an empty
+    /// slice.
     pub fn fields(&self) -> &[(&'b str, Reader<'b>)] {
         match &self.values {
             Values::Struct(fields) | Values::Group(fields) => fields,
@@ -124,12 +128,13 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// The nulls of a column whose type is not one that is looked up row by row.
+    /// Returns the null buffer. `None` also for types such as unions, whose nulls are found per
+    /// row.
     pub fn nulls(&self) -> Option<&'b NullBuffer> {
         self.nulls
     }
 
-    /// The cell of a row, which must be one of the column's.
+    /// Returns the cell of a row. Panics if the row is out of range.
     #[inline]
     pub fn cell(&self, row: usize) -> Cell<'_> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) { Cell::Null } else { self.values.cell(row) }
@@ -137,8 +142,8 @@ impl<'b> Reader<'b> {
 }
 
 impl Reader<'_> {
-    /// Puts the values of rows of the commonest types, as they are read at a slot, into its cells: without a look at the
-    /// type for each. False for other types.
+    /// Fills the cells of a slot from a range of rows, without a type dispatch per row. Returns
+    /// false if the column's type is not one of the common ones.
     pub fn spread<'c>(
         &'c self,
         rows: Range<usize>,
@@ -161,7 +166,7 @@ impl Reader<'_> {
                 cells.put(Kind::String, kinds, rows.map(|row| Value::Str(array.value(row))));
             }
             Values::F64(values) if values[rows.clone()].iter().all(|value| value.is_finite()) => {
-                // One that is negative and zero is a whole number.
+                // Negative zero becomes an integer.
                 let value = |value: &f64| Value::from_float(*value).read(kinds);
                 cells.put(Kind::Float, KindSet::ALL, values[rows].iter().map(value));
             }
@@ -174,7 +179,7 @@ impl Reader<'_> {
                 if inner.1.nulls.is_some() {
                     return false;
                 }
-                // The key of a null may be none of a value.
+                // The key of a null may be out of range.
                 let text = |key: i32| usize::try_from(key).ok().filter(|key| *key < texts.len());
                 let value = |key: &i32| text(*key).map_or(Value::Missing, |key| Value::Str(texts.value(key)));
                 cells.put(Kind::String, kinds, keys[rows].iter().map(value));
@@ -195,7 +200,8 @@ impl Reader<'_> {
     }
 }
 
-/// True when a column says that its texts are JSON: the extension type `arrow.json`, which Parquet's logical type becomes.
+/// True if a field marks its texts as JSON, with the extension type `arrow.json` or the metadata of
+/// a dictionary. Parquet's logical type JSON is read as `arrow.json`.
 pub(crate) fn is_json(field: &Field) -> bool {
     field.extension_type_name() == Some("arrow.json") || field.metadata().contains_key(JSON_TEXTS)
 }
@@ -338,7 +344,7 @@ impl Meaning {
         match self {
             Meaning::Text => Cell::Str(text),
             Meaning::Json => Cell::Json(text),
-            // Most texts cannot be JSON by their first character.
+            // The first character rules out JSON for most texts.
             Meaning::Untyped if may_be_json(text) && json::parse(text).is_ok() => Cell::Json(text),
             Meaning::Untyped => Cell::Str(text),
         }
@@ -354,12 +360,12 @@ fn whole(value: u64) -> Cell<'static> {
     i64::try_from(value).map_or(Cell::Wide(value), Cell::Int)
 }
 
-/// JSON has no number that is not finite.
+/// Converts a float; JSON has no non-finite numbers, so they become null.
 fn float(value: f64) -> Cell<'static> {
     if value.is_finite() { Cell::Float(value) } else { Cell::Null }
 }
 
-/// The number that the decimal's text is read as: a whole one where it has no places, else the nearest float.
+/// Converts a decimal: an integer if its scale is not positive, otherwise the nearest float.
 fn decimal(value: i128, scale: i8) -> Cell<'static> {
     if scale <= 0 {
         let value =
@@ -370,7 +376,7 @@ fn decimal(value: i128, scale: i8) -> Cell<'static> {
             None => Cell::Null,
         };
     }
-    // Both are floats without a loss, so that their quotient is rounded once.
+    // Both operands are exact as floats, so the quotient is rounded only once.
     const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
     const POWERS: u8 = 22;
     if value.unsigned_abs() < EXACT && scale.unsigned_abs() <= POWERS {
@@ -388,7 +394,8 @@ fn timestamps(array: &dyn Array, unit: TimeUnit) -> &[i64] {
     }
 }
 
-/// The cell as JSON. A null field of an object is left out: columns cannot tell it from one that is not there.
+/// Serializes the cell as JSON. Null fields of an object are left out, because columns cannot
+/// distinguish null from missing.
 impl Serialize for Cell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
@@ -441,7 +448,7 @@ mod tests {
         check(-7, 0, "-7");
         check(7, -2, "700");
         check(i128::from(i64::MAX) + 1, 0, "9.223372036854776e+18");
-        // The quotient of two floats would be rounded twice.
+        // A quotient of two rounded floats would be rounded twice.
         check(123_456_789_012_345_678_901, 5, "1234567890123456.8");
         check(1, 30, "1e-30");
     }

@@ -1,4 +1,4 @@
-//! Deciding batch by batch.
+//! Decides record batches.
 
 use crate::answers::Answers;
 use crate::bind::{Binding, ColumnsError, Options};
@@ -15,7 +15,8 @@ use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Decides the rows of record batches of one schema: for each batch one of answers. A thread has its own.
+/// Decides the rows of record batches of one schema; each input batch gives one batch of answers.
+/// Use one decider per thread.
 ///
 /// ```
 /// use arrow_array::{Int64Array, RecordBatch, StringArray, record_batch};
@@ -35,7 +36,7 @@ use std::sync::Arc;
 /// ```
 pub struct Decider {
     rules: Rules,
-    /// The entry's name; `None` for the routes outside any table.
+    /// Name of the entry; `None` means the routes outside any table.
     entry: Option<String>,
     binding: Arc<Binding>,
     options: Options,
@@ -44,10 +45,12 @@ pub struct Decider {
 }
 
 impl Decider {
-    /// A decider by an entry, or by the routes outside any table, for batches of a schema.
+    /// Creates a decider for batches of a schema. `entry` is the entry's name; `None` means the
+    /// routes outside any table.
     ///
     /// # Errors
-    /// When there is no such entry, a column that the rules read is missing, or one is of a type that they cannot read.
+    /// Returns an error if the entry does not exist, or if a column that the rules read is missing
+    /// or has an unusable type.
     pub fn new(
         rules: &Rules,
         entry: Option<&str>,
@@ -62,22 +65,22 @@ impl Decider {
         Ok(Decider { rules, entry, binding, options, session, answers })
     }
 
-    /// The columns of the answers.
+    /// Returns the schema of the answers.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }
 
-    /// The columns of the batches.
+    /// Returns the schema of the input batches.
     pub fn input_schema(&self) -> &SchemaRef {
         self.binding.schema()
     }
 
-    /// The columns of the batches that the rules read, by their numbers.
+    /// Returns the indices of the input columns that the rules read.
     pub fn reads(&self) -> Vec<usize> {
         self.binding.reads()
     }
 
-    /// Another one like it, for another thread. The columns are bound already.
+    /// Returns another decider for another thread. It shares the column binding.
     #[must_use]
     pub fn another(&self) -> Decider {
         let entry = self.entry.as_deref().map_or(Ok(self.rules.main()), |name| self.rules.entry(name));
@@ -93,18 +96,19 @@ impl Decider {
         }
     }
 
-    /// Decides every row of a batch; the answers are its rows in their order. A row that is no message has its `error`.
+    /// Decides every row of a batch. Row `n` of the answers belongs to row `n` of the batch. For a
+    /// row that is not a valid message, the column `error` is set.
     ///
     /// # Errors
-    /// When the batch has other columns than those that were bound.
+    /// Returns an error if the batch's columns differ from the bound schema.
     pub fn decide(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
         self.decide_part(&Part::from(batch.clone()), |_| ())
     }
 
-    /// Decides every row of what was read together, and shows each decision on the way.
+    /// Decides every row of a part, and passes each decision to `seen`.
     ///
     /// # Errors
-    /// When the batch has other columns than those that were bound.
+    /// Returns an error if the batch's columns differ from the bound schema.
     pub fn decide_part(
         &mut self,
         part: &Part,
@@ -124,10 +128,11 @@ impl Decider {
         Ok(answers.finish())
     }
 
-    /// Decides every row of what was read together, and hands out each decision, or why the row is no message.
+    /// Decides every row of a part. `take` receives the row index, and the decision or the row's
+    /// error.
     ///
     /// # Errors
-    /// When the batch has other columns than those that were bound.
+    /// Returns an error if the batch's columns differ from the bound schema.
     pub fn each(
         &mut self,
         part: &Part,
@@ -139,7 +144,7 @@ impl Decider {
     }
 }
 
-/// Appends the answer to a row.
+/// Appends the answer for a row.
 fn answer(
     answers: &mut Answers,
     decision: Result<Decision, RowError>,
@@ -155,7 +160,7 @@ fn answer(
     }
 }
 
-/// Decides every row: column by column where every column is of one type, else row by row.
+/// Decides every row: column by column if each column has a single type, otherwise row by row.
 fn each(
     session: &mut Session,
     binding: &Binding,
@@ -183,12 +188,12 @@ fn each(
     }
 }
 
-/// The decision for a row as a tree.
+/// Decides a row from its JSON tree.
 fn tree_of(session: &mut Session, message: &Reader<'_>, row: usize) -> Result<Decision, RowError> {
     rows::tree(message, row).map(|tree| session.decide(&tree))
 }
 
-/// The decision for a row.
+/// Decides a row from its slots, or from its JSON tree if slots are not enough.
 fn row_of(
     session: &mut Session,
     binding: &Binding,
@@ -201,7 +206,7 @@ fn row_of(
     tree_of(session, message, row)
 }
 
-/// The names of all routes that hold for a row.
+/// Returns the names of all routes that match a row.
 fn matched<'r>(
     session: &mut Session,
     rules: &'r Rules,
@@ -216,7 +221,7 @@ fn matched<'r>(
     session.matched(&tree).into_iter().map(|name| Cow::Owned(name.to_owned())).collect()
 }
 
-/// Judges the rows of record batches as payloads of one kind.
+/// Checks the rows of record batches as payloads of one kind.
 pub struct PayloadJudge {
     judge: Judge,
     messages: Messages,
@@ -224,22 +229,22 @@ pub struct PayloadJudge {
 }
 
 impl PayloadJudge {
-    /// A judge of the rows of batches of a schema. What a payload lacks is a matter for its rules, so that no column
-    /// has to be there.
+    /// Creates a judge for batches of a schema. No column is required: the payload's rules report
+    /// missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
         let answers = Answers::of_payloads().told_in(options.told_in());
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
     }
 
-    /// The columns of the judgements.
+    /// Returns the schema of the results.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }
 
-    /// Judges every row of a batch.
+    /// Checks every row of a batch.
     ///
     /// # Errors
-    /// When the batch has other columns than those that were bound.
+    /// Returns an error if the batch's columns differ from the bound schema.
     pub fn judge(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
         let PayloadJudge { judge, messages, answers } = self;
         messages.each(&Part::from(batch.clone()), |_, payload| match payload {
@@ -252,21 +257,22 @@ impl PayloadJudge {
     }
 }
 
-/// The rows of batches as messages of JSON, for whatever asks for more than decisions.
+/// Converts rows of batches to JSON messages, for callers that need more than decisions.
 pub struct Messages {
     binding: Binding,
 }
 
 impl Messages {
-    /// The messages of batches of a schema.
+    /// Creates a converter for batches of a schema.
     pub fn new(schema: SchemaRef, options: &Options) -> Messages {
         Messages { binding: Binding::whole(schema, options) }
     }
 
-    /// Hands out every row of what was read together, or why it is no message.
+    /// Converts every row of a part. `take` receives the row index, and the message or the row's
+    /// error.
     ///
     /// # Errors
-    /// When the batch has other columns than the schema.
+    /// Returns an error if the batch's columns differ from the schema.
     pub fn each(
         &self,
         part: &Part,
@@ -280,33 +286,34 @@ impl Messages {
     }
 }
 
-/// Answers in the form of JSON, as columns: those of [`Decider`] and [`PayloadJudge`] for what is decided elsewhere.
+/// Builds answer columns from JSON answers that were decided elsewhere. The schema is the same
+/// as for [`Decider`] and [`PayloadJudge`].
 pub struct AnswerColumns {
     answers: Answers,
 }
 
 impl AnswerColumns {
-    /// The columns of the answers by an entry; with `matched` and `explained` also those that are asked for.
+    /// Creates the columns of an entry; `matched` and `explained` add optional columns.
     pub fn of(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
         AnswerColumns { answers: Answers::of(rules, entry, matched).explained(explained) }
     }
 
-    /// The columns of judgements of payloads.
+    /// Creates the columns of payload results.
     pub fn of_payloads() -> AnswerColumns {
         AnswerColumns { answers: Answers::of_payloads() }
     }
 
-    /// The columns.
+    /// Returns the schema of the answers.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }
 
-    /// Appends an answer: the object that `rulec run` prints.
+    /// Appends an answer, as the JSON object that `rulec run` prints.
     pub fn push(&mut self, answer: &Json) {
         self.answers.push_json(answer);
     }
 
-    /// The answers so far, of which none are left.
+    /// Returns the answers so far as a batch and resets the builder.
     pub fn finish(&mut self) -> RecordBatch {
         self.answers.finish()
     }

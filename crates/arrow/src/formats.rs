@@ -1,6 +1,6 @@
-//! The sources of batches and the sinks of answers: files of Parquet, Arrow and CSV, read and written in parts, so that
-//! memory does not grow with them. A stream of another kind, such as a queue of messages, is a [`Source`] or a [`Sink`]
-//! of its own.
+//! Readers and writers of Parquet, Arrow and CSV files. Files are read and written in parts, so
+//! memory use does not grow with file size. For other streams, such as a message queue, implement
+//! [`Source`] or [`Sink`].
 
 mod csv;
 mod ipc;
@@ -17,31 +17,32 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Rows of a batch that is read at a time.
+/// Number of rows per batch.
 const ROWS: usize = 8_192;
 
-/// Bytes that what stands together in a file may become by decompression, however few they were.
+/// Bytes that a compressed unit, such as a page, may always expand to, even if its compressed size
+/// is small.
 const DECOMPRESSED: i64 = 256 << 20;
 
-/// The most by which LZ4 makes bytes fewer. Zstandard makes them fewer yet where all are alike.
+/// Highest compression ratio of LZ4. Zstandard can exceed this ratio for constant data.
 const RATIO: i64 = 255;
 
-/// A form of files of columns.
+/// A columnar file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Apache Parquet.
     Parquet,
-    /// Arrow's own format, as a file or a stream.
+    /// Arrow IPC, as a file or a stream.
     Arrow,
-    /// Comma-separated values, the first line naming the columns.
+    /// Comma-separated values; the first line names the columns.
     Csv,
 }
 
 impl Format {
-    /// Every form.
+    /// All formats.
     pub const ALL: [Format; 3] = [Format::Parquet, Format::Arrow, Format::Csv];
 
-    /// The name of the form, which is the extension of its files as well.
+    /// Returns the name of the format, which is also its file extension.
     pub fn name(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -50,7 +51,7 @@ impl Format {
         }
     }
 
-    /// The form that a file's extension names.
+    /// Returns the format of a path by its extension.
     pub fn of_path(path: &Path) -> Option<Format> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
@@ -61,19 +62,19 @@ impl Format {
     }
 }
 
-/// Why columns cannot be read or written.
+/// Error of reading or writing columns.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct FormatError(pub(crate) Message);
 
 impl FormatError {
-    /// The same about a file of that name.
+    /// Prefixes the error with a file name.
     #[must_use]
     pub fn of(self, name: &str) -> FormatError {
         FormatError(message!("`{name}`: {}", self.0))
     }
 
-    /// The reason, which can be told in each language.
+    /// Returns the message, which can be translated.
     pub fn in_words(&self) -> &Message {
         &self.0
     }
@@ -91,50 +92,52 @@ impl From<io::Error> for FormatError {
 
 /// A stream of batches of one schema.
 pub trait Source: Send {
-    /// The columns.
+    /// Returns the schema.
     fn schema(&self) -> SchemaRef;
 
-    /// The next rows; `None` at the end.
+    /// Returns the next rows; `None` at the end.
     ///
     /// # Errors
-    /// When the rest cannot be read; what was handed out before is whole.
+    /// Returns an error if the rest cannot be read. Parts returned earlier are complete.
     fn next(&mut self) -> Result<Option<Part>, FormatError>;
 
-    /// The share of it that was read, out of 1, where that is known.
+    /// Returns the fraction that is already read, from 0 to 1; `None` if unknown.
     fn share(&self) -> Option<f64> {
         None
     }
 
-    /// True when texts have no type of their own; see [`Options::untyped`](crate::Options::untyped).
+    /// True if the format has no types, so that text cells need interpretation; see
+    /// [`Options::untyped`](crate::Options::untyped).
     fn is_untyped(&self) -> bool {
         false
     }
 
-    /// The rest that is lost, when the file was cut short and what is whole of it is read.
+    /// Returns a message about the lost rest if the file is truncated and only its complete part
+    /// was read.
     fn cut(&self) -> Option<&Message> {
         None
     }
 }
 
-/// A place that answers are written to.
+/// A writer of answers.
 pub trait Sink {
     /// Writes a batch.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the batch cannot be written.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError>;
 
-    /// Writes what stands at the end. What was written before is lost in some forms when this is not called.
+    /// Writes the end of the file. Without this call, some formats lose all batches.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the end cannot be written.
     fn finish(&mut self) -> Result<(), FormatError>;
 }
 
-/// Opens a file of columns.
+/// Opens a columnar file.
 ///
 /// # Errors
-/// When it is not of the form.
+/// Returns an error if the file does not have the format.
 pub fn open(format: Format, file: File) -> Result<Box<dyn Source>, FormatError> {
     Ok(match format {
         Format::Parquet => Box::new(parquet::Reader::open(file)?),
@@ -145,10 +148,11 @@ pub fn open(format: Format, file: File) -> Result<Box<dyn Source>, FormatError> 
     })
 }
 
-/// Opens a stream of columns, of so many bytes where that is known. Parquet is read from its end, and can be no stream.
+/// Opens a columnar stream; `size` is its length in bytes, if known. A Parquet stream is an error,
+/// because readers need the end of the file first.
 ///
 /// # Errors
-/// When it is not of the form.
+/// Returns an error if the stream does not have the format.
 pub fn stream(
     format: Format,
     input: impl Read + Send + 'static,
@@ -163,10 +167,10 @@ pub fn stream(
     }
 }
 
-/// Opens a sink of columns.
+/// Creates a writer of columns.
 ///
 /// # Errors
-/// When the columns cannot be written in the form.
+/// Returns an error if the format cannot represent the columns.
 pub fn create(
     format: Format,
     schema: &SchemaRef,
@@ -179,14 +183,15 @@ pub fn create(
     })
 }
 
-/// Has a library read something. Those of Arrow and Parquet panic over some of what is wrong in a file.
+/// Calls a reader of the Arrow or Parquet library. The libraries panic on some corrupt files, so
+/// panics become errors.
 fn caught<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Message> {
     let read = catch_unwind(AssertUnwindSafe(read));
     let read = read.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;
     read.map_err(|error| Message::verbatim(error.to_string()))
 }
 
-/// An input whose bytes are counted.
+/// An input that counts the bytes read.
 struct Counted {
     input: Box<dyn Read + Send>,
     read: u64,
@@ -212,7 +217,7 @@ impl Read for Counted {
     }
 }
 
-/// The bytes of a file from a place on.
+/// Reads the bytes of a file from an offset to the end.
 fn tail(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(from))?;

@@ -1,5 +1,5 @@
-//! Columns whose every value is of one type, filled one after the other: what is asked of a type, of nulls and of the
-//! declared input is asked of the column, not of each row.
+//! Fills slots column by column, for columns with a single value type. Checks of types, nulls and
+//! the declared input run once per column, not once per row.
 
 use crate::bind::Bound;
 use crate::block::Block;
@@ -17,32 +17,32 @@ use std::ops::Range;
 pub(crate) struct Lanes<'b> {
     lanes: Vec<Lane<'b>>,
     slots: usize,
-    /// The rows of the batch.
+    /// Number of rows in the batch.
     rows: usize,
-    /// The rows that have all the fields that the declared input wants; `None` when all do.
+    /// Rows that have all fields that the declared input requires; `None` if all rows have them.
     kept: Option<BooleanBuffer>,
 }
 
 struct Lane<'b> {
     reader: &'b Reader<'b>,
-    /// Its own nulls, and those of the objects around it.
+    /// Nulls of the column and of its enclosing objects.
     nulls: Option<NullBuffer>,
     slots: Vec<(usize, KindSet)>,
-    /// The kinds that its values must be read as, where the type does not say that they can.
+    /// Kinds that the declared input requires, if the column type does not already guarantee them.
     promised: Option<KindSet>,
-    /// True when a time is read as text as well.
+    /// Whether a time is also read as text.
     as_text: bool,
 }
 
 impl<'b> Lanes<'b> {
-    /// The lanes of a batch.
+    /// Creates the lanes of a batch.
     pub fn new(plan: &Plan, bound: &[Bound], message: &'b Reader<'b>, rows: usize) -> Lanes<'b> {
         let mut lanes = Lanes { lanes: Vec::new(), slots: plan.slots(), rows, kept: None };
         lanes.object(plan, ROOT, bound, message.fields(), None);
         lanes
     }
 
-    /// Adds the fields of an object, which is there where `around` says.
+    /// Adds the fields of an object; `around` is the object's null buffer.
     fn object(
         &mut self,
         plan: &Plan,
@@ -79,7 +79,7 @@ impl<'b> Lanes<'b> {
         }
     }
 
-    /// Notes that a field must be there wherever its object is.
+    /// Requires that a field is present wherever its object is.
     fn keep(&mut self, around: Option<&NullBuffer>, there: Option<&BooleanBuffer>) {
         let Some(there) = there else { return };
         let kept = around.map_or_else(|| there.clone(), |around| &!around.inner() | there);
@@ -89,7 +89,7 @@ impl<'b> Lanes<'b> {
         });
     }
 
-    /// Fills the values of so many rows, at most [`BLOCK`](crate::block::BLOCK).
+    /// Fills the slots of a range of at most [`BLOCK`](crate::block::BLOCK) rows.
     pub fn fill<'v>(&'v self, rows: Range<usize>, bump: &'v Bump, block: &mut Block<'v>) {
         block.begin(self.slots, rows.len());
         if let Some(kept) = &self.kept {
@@ -101,7 +101,8 @@ impl<'b> Lanes<'b> {
     }
 }
 
-/// The bits of so many rows, at most [`BLOCK`](crate::block::BLOCK), the first row's lowest.
+/// Returns the bits of at most [`BLOCK`](crate::block::BLOCK) rows; the first row has the lowest
+/// bit.
 fn bits(buffer: &BooleanBuffer, rows: &Range<usize>) -> u64 {
     let chunks = BitChunks::new(buffer.values(), buffer.offset() + rows.start, rows.len());
     chunks.iter_padded().next().unwrap_or_default()
@@ -123,7 +124,8 @@ impl Lane<'_> {
                 continue;
             }
             let value = match self.reader.cell(row) {
-                // A null of a dictionary's value, or a number that is not finite: the tree tells what is missed.
+                // A null dictionary value or a non-finite number: deciding from the JSON tree
+                // reports the missing field.
                 Cell::Null => None,
                 Cell::Float(value) => Some(Value::from_float(value)),
                 Cell::Wide(value) => Some(Value::Float(value as f64)),

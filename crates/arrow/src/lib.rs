@@ -1,10 +1,12 @@
-//! `rulec-arrow` decides Arrow record batches: the columns that the rules read are bound once a schema, a row's values
-//! go straight from the columns' buffers into the engine, and the answers are columns as well. It decides what
-//! [`rulec::Rules::decide`] decides for the same message as JSON; what a column cannot hold (null and missing are one in
-//! it) counts as missing.
+//! `rulec-arrow` decides Arrow record batches. The columns that the rules read are bound once per
+//! schema. A row's values go directly from the column buffers into the engine's slots, and the
+//! answers are columns too.
 //!
-//! [`Decider`] decides by routes, choices, flows and routers, [`PayloadJudge`] judges payloads, [`write_lines`] writes
-//! answers as the lines that `rulec run` prints.
+//! Every decision equals the result of [`rulec::Rules::decide`] for the same message as JSON. A
+//! column cannot distinguish null from missing, so nulls count as missing.
+//!
+//! [`Decider`] decides by routes, choices, flows and routers. [`PayloadJudge`] checks payloads.
+//! [`write_lines`] writes answers as the lines that `rulec run` prints.
 
 mod answers;
 mod bind;

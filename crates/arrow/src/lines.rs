@@ -1,17 +1,17 @@
-//! Answers as JSON lines: what `rulec run` prints for the same messages, byte for byte.
+//! Writes answers as JSON lines, byte for byte equal to the output of `rulec run`.
 
 use crate::cell::{Cell, Meaning, Reader};
 use arrow_array::RecordBatch;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::io::{self, Write};
 
-/// The columns whose nulls are written.
+/// Columns whose nulls are written as `null`; other nulls are left out.
 const NULLS: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
 
-/// Writes answers as JSON lines, the first of which has that number.
+/// Writes answers as JSON lines; `first` is the number of the first line.
 ///
 /// # Errors
-/// When they cannot be written.
+/// Returns an error if writing fails.
 pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> io::Result<()> {
     let schema = answers.schema();
     let columns: Vec<(&str, Reader<'_>)> = schema
@@ -28,7 +28,7 @@ pub fn write_lines(answers: &RecordBatch, first: u64, out: &mut impl Write) -> i
     Ok(())
 }
 
-/// The answer of a row.
+/// The answer of one row.
 struct Line<'a> {
     columns: &'a [(&'a str, Reader<'a>)],
     row: usize,
@@ -41,7 +41,8 @@ impl Line<'_> {
         column.map_or(Cell::Null, |(_, reader)| reader.cell(self.row))
     }
 
-    /// True when an argument that is null was asked for: one that may be missing is left out.
+    /// True if a null argument is required and missing, so that it is written. An optional one is
+    /// left out.
     fn is_missing(&self, name: &str) -> bool {
         let Cell::List(names, start, end) = self.cell("missing_args") else { return false };
         (start..end).any(|row| matches!(names.cell(row), Cell::Str(known) if known == name))
@@ -63,7 +64,7 @@ impl Serialize for Line<'_> {
                 (name, Cell::Null) if !NULLS.contains(&name) || failed => {}
                 (name, cell) => map.serialize_entry(name, &cell)?,
             }
-            // Where no handler has arguments, there is no column of them.
+            // If no handler has arguments, there is no `args` column.
             if *name == "target" && !has_args && !failed {
                 map.serialize_entry("args", &serde_json::Map::new())?;
             }

@@ -1,20 +1,22 @@
-//! Arrow's points in time as the language's: an instant with the offset of its zone.
+//! Converts Arrow timestamps to the language's datetimes: an instant with the UTC offset of its
+//! zone.
 
 use arrow_schema::TimeUnit;
 use rulec_base::text::zone;
 use time::{Date, OffsetDateTime, UtcOffset};
 
-/// The zone of a column of times.
+/// Time zone of a timestamp column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Zone {
-    /// Always the same offset.
+    /// A fixed UTC offset.
     Fixed(UtcOffset),
-    /// That of a place, by its IANA name.
+    /// A named zone, by its IANA name.
     Named(Box<str>),
 }
 
 impl Zone {
-    /// The zone that a column's type names: `UTC`, `+02:00` or `Asia/Shanghai`; `None` for one that is unknown.
+    /// Parses the zone of a column type, such as `UTC`, `+02:00` or `Asia/Shanghai`; `None` if
+    /// unknown.
     pub fn of(name: &str) -> Option<Zone> {
         match name {
             "UTC" | "Z" | "utc" => Some(Zone::Fixed(UtcOffset::UTC)),
@@ -30,7 +32,7 @@ impl Zone {
         }
     }
 
-    /// A number of units since 1970 as a time; `None` beyond the years that have one.
+    /// Converts a count of units since 1970; `None` outside the years 0 to 9999.
     pub fn time(&self, count: i64, unit: TimeUnit) -> Option<OffsetDateTime> {
         let nanoseconds = i128::from(count)
             * match unit {
@@ -41,12 +43,12 @@ impl Zone {
             };
         let time = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
         let time = time.checked_to_offset(self.offset(time.unix_timestamp())?)?;
-        // What cannot be written as RFC 3339 cannot stand in a message either.
+        // A message cannot contain a time that RFC 3339 cannot represent.
         (0..=9999).contains(&time.year()).then_some(time)
     }
 }
 
-/// `+02:00`, `+0200` or `+02`.
+/// Parses `+02:00`, `+0200` or `+02`.
 fn offset(text: &str) -> Option<UtcOffset> {
     let (sign, digits) = (if text.starts_with('-') { -1 } else { 1 }, text.get(1..)?.replace(':', ""));
     if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -57,7 +59,7 @@ fn offset(text: &str) -> Option<UtcOffset> {
     UtcOffset::from_hms(sign * hours.parse::<i8>().ok()?, sign * minutes, 0).ok()
 }
 
-/// A day since 1970 as `2026-01-31`; `None` beyond the years that have four digits.
+/// Formats a day since 1970 as `2026-01-31`; `None` outside the years 0 to 9999.
 pub(crate) fn day(count: i64) -> Option<String> {
     const FIRST: i32 = 2_440_588;
     let date = Date::from_julian_day(FIRST.checked_add(i32::try_from(count).ok()?)?).ok()?;
@@ -88,7 +90,7 @@ mod tests {
         check("Mars/Olympus", 0, TimeUnit::Second, None);
         check("+99", 0, TimeUnit::Second, None);
         check("UTC", i64::MAX, TimeUnit::Second, None);
-        // The year 10000 has no RFC 3339 text.
+        // RFC 3339 cannot represent the year 10000.
         check("UTC", 253_402_300_800, TimeUnit::Second, None);
     }
 

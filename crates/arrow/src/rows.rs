@@ -1,5 +1,5 @@
-//! The rows of a batch as messages: values straight into slots, borrowed from the columns; a JSON tree only where slots
-//! will not do.
+//! Converts rows of a batch to messages. Values go directly into slots, borrowed from the columns.
+//! A JSON tree is built only where slots are not enough.
 
 use crate::bind::Bound;
 use crate::cell::{Cell, Reader};
@@ -13,7 +13,7 @@ use rulec_lang::value::{Value, format_datetime};
 use rulec_vm::input::{Fill, ROOT};
 use serde_json::{Map, Value as Json};
 
-/// Puts the values of a row where the rules read them; `None` when only a tree will do.
+/// Fills the slots of a row; `None` if the row must be decided from a JSON tree.
 pub(crate) fn fill<'b>(
     fill: &mut Fill<'b>,
     bound: &[Bound],
@@ -28,7 +28,7 @@ pub(crate) fn fill<'b>(
     Some(())
 }
 
-/// Fills the fields of an object; how many of those that it must have it has.
+/// Fills the fields of an object. Returns how many required fields the object has.
 fn fields<'b>(
     fill: &mut Fill<'b>,
     bound: &[Bound],
@@ -72,7 +72,7 @@ fn put<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
     Some(fill.put(place, value))
 }
 
-/// Puts an object whose keys differ from row to row.
+/// Fills an object whose keys differ between rows.
 fn object<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32> {
     let value = whole(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
@@ -84,14 +84,16 @@ fn object<'b>(fill: &mut Fill<'b>, field: &Bound, cell: Cell<'b>) -> Option<u32>
     Some(fill.pass(field.place, Kind::Dict))
 }
 
-/// A cell as a value with all that is in it; `None` where a tree holds more than a value does.
+/// Converts a cell to a value with all its parts; `None` if only a JSON tree can represent the
+/// cell.
 pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
     Some(match cell {
         Cell::Null => Value::Missing,
         Cell::Bool(value) => Value::Bool(value),
         Cell::Int(value) => Value::Int(value),
         Cell::Str(text) => Value::Str(text),
-        // An argument may show the list or dict that it stands in, and `-0` is another text than 0.
+        // An argument may print the list or dict that contains this number, and `-0` prints
+        // differently from 0.
         Cell::Float(value) if value == 0.0 && value.is_sign_negative() => return None,
         Cell::Float(value) => Value::Float(value),
         Cell::Wide(_) | Cell::Json(_) => return None,
@@ -121,7 +123,7 @@ pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
                 _ => ("", Value::Missing),
             });
             let dict = Value::dict_in(bump, entries);
-            // Of a key that comes twice a tree keeps the last.
+            // For a duplicate key, a JSON tree keeps the last value.
             if let Value::Entries(entries) = dict
                 && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
             {
@@ -132,7 +134,8 @@ pub(crate) fn whole<'b>(bump: &'b Bump, cell: Cell<'b>) -> Option<Value<'b>> {
     })
 }
 
-/// A cell that is part of a list or dict; what only a tree will do for is noted.
+/// Converts a cell inside a list or dict; clears `entire` if only a JSON tree can represent the
+/// cell.
 fn part<'b>(bump: &'b Bump, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b> {
     whole(bump, cell).unwrap_or_else(|| {
         *entire = None;
@@ -140,10 +143,10 @@ fn part<'b>(bump: &'b Bump, cell: Cell<'b>, entire: &mut Option<()>) -> Value<'b
     })
 }
 
-/// A row as a JSON tree.
+/// Converts a row to a JSON tree.
 ///
 /// # Errors
-/// When a cell is no JSON where its column says that it is.
+/// Returns an error if a cell of a JSON column is not valid JSON.
 pub(crate) fn tree(message: &Reader<'_>, row: usize) -> Result<Json, RowError> {
     let mut object = Map::new();
     for (name, column) in message.fields() {
@@ -165,14 +168,14 @@ pub(crate) fn tree(message: &Reader<'_>, row: usize) -> Result<Json, RowError> {
 /// Rows that were read together.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The rows. One that is broken is there, and null.
+    /// The rows; a row that could not be read is present and null.
     pub batch: RecordBatch,
-    /// The rows of the batch that could not be read, in their order, each with what is wrong.
+    /// Indices of the rows that could not be read, ascending, each with its error.
     pub broken: Vec<(usize, RowError)>,
 }
 
 impl Part {
-    /// Why a row could not be read.
+    /// Returns the error of a row that could not be read.
     pub(crate) fn error(&self, row: usize) -> Option<RowError> {
         let at = self.broken.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         Some(self.broken[at].1.clone())
@@ -185,7 +188,7 @@ impl From<RecordBatch> for Part {
     }
 }
 
-/// Why a row is no message.
+/// Error of a row that is not a valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RowError {
@@ -206,17 +209,17 @@ impl RowError {
         RowError { code, message: message!("the column `{column}` cannot be read here: {error}") }
     }
 
-    /// A row that a file gives no columns for, such as a line of CSV with too few cells.
+    /// Creates the error of a row that could not be read, such as a CSV line with too few cells.
     pub fn new(code: rulec::Code, message: Message) -> RowError {
         RowError { code, message }
     }
 
-    /// The code of what is wrong.
+    /// Returns the diagnostic code.
     pub fn code(&self) -> rulec::Code {
         self.code
     }
 
-    /// The sentence that says what is wrong.
+    /// Returns the error message.
     pub fn message(&self) -> &Message {
         &self.message
     }

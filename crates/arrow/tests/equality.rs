@@ -1,6 +1,6 @@
-//! Random programs and random messages, with fields that are missing, null or of a wrong type: record batches are answered
-//! as the same messages are as JSON, byte for byte, whatever form the columns have.
-//! `RULEC_TIMES=50` compares fifty times as many.
+//! Random programs and messages, with fields that are missing, null or of a wrong type. Record
+//! batches must give the same answers as the messages in JSON, byte for byte, in every column
+//! layout. `RULEC_TIMES=50` compares fifty times as many.
 
 mod convert;
 #[path = "../../../tests/support/mod.rs"]
@@ -15,7 +15,7 @@ use support::generate::{Generator, message};
 use support::random::Random;
 use support::trials::seeds;
 
-/// Programs that are tried, and messages of each.
+/// Number of programs, and of messages per program.
 const PROGRAMS: u64 = 105;
 const EACH: usize = 200;
 
@@ -27,7 +27,7 @@ fn compile(source: &str) -> Rules {
         .unwrap_or_else(|error| panic!("{error}\n{source}"))
 }
 
-/// The lines that are to be: what `rulec run` prints.
+/// Returns the expected lines: the output of `rulec run`.
 fn expected(rules: &Rules, entry: &str, messages: &[Json], matched: bool) -> String {
     let entry = rules.entry(entry).expect("the generator names the entries");
     let mut lines = String::new();
@@ -48,7 +48,7 @@ fn by_columns(rules: &Rules, entry: &str, messages: &[Json], mixed: Mixed, optio
     let mut decider =
         Decider::new(rules, Some(entry), batch.schema(), options).unwrap_or_else(|error| panic!("{error}"));
     let mut lines = Vec::new();
-    // In parts, so that columns are slices of others.
+    // Decides slices, so that columns have an offset.
     for start in (0..messages.len()).step_by(64) {
         let part = batch.slice(start, 64.min(messages.len() - start));
         let answers = decider.decide(&part).expect("the same columns");
@@ -87,7 +87,8 @@ fn columns_are_answered_as_json_is() {
         }
         let mut plain = messages.clone();
         clean(&mut plain);
-        // Some programs read a field as what a column of one type never holds, which is refused.
+        // Some programs read a field as a type that a single-type column never has; binding refuses
+        // that.
         let schema = batch(&plain, Mixed::Union).schema();
         if Decider::new(&rules, Some(entry), schema, &options).is_ok() {
             let found = by_columns(&rules, entry, &plain, Mixed::Union, &options);
@@ -98,7 +99,7 @@ fn columns_are_answered_as_json_is() {
         broken += lines.matches("\"breaches\":").count();
         compared += messages.len();
     }
-    // The messages are of use: they are routed, and they break promises.
+    // Check that the messages are useful: many are routed, and some breach the input contract.
     assert!(of_one_type > compared / 2, "{of_one_type} of columns of one type");
     assert!(chosen > compared / 10 && broken > compared / 20, "{chosen} chosen, {broken} with breaches");
 }

@@ -1,5 +1,5 @@
-//! Files of every form: what is written is read again, what is broken is told by its row, and what is cut short loses
-//! nothing that was whole.
+//! Files of every format: round trips, errors of single rows, and truncated files, which lose no
+//! complete rows.
 
 mod convert;
 #[path = "../../../tests/support/mod.rs"]
@@ -39,7 +39,7 @@ fn lines_of(rules: &Rules, messages: &[Json]) -> String {
     messages.iter().enumerate().map(line).collect()
 }
 
-/// The answers to a file.
+/// Decides a file and returns the answers as lines.
 fn decide(rules: &Rules, source: &mut dyn Source) -> String {
     let options = if source.is_untyped() { Options::default().untyped() } else { Options::default() };
     let mut decider =
@@ -60,7 +60,7 @@ fn write(format: Format, path: &Path, batches: &[RecordBatch]) {
     sink.finish().expect("it can be written");
 }
 
-/// `text` is text or missing, since a cell of CSV has no type of its own, and no text is empty.
+/// In these messages `text` is a non-empty text or missing, because a CSV cell has no type.
 fn messages(count: usize, seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     let mut messages = Vec::new();
@@ -71,7 +71,7 @@ fn messages(count: usize, seed: u64) -> Vec<Json> {
             kept["text"] = text.into();
         }
         for (key, value) in [("n", &made["ctx"]["n"]), ("ctx", &made["ctx"])] {
-            // An empty text is no cell, and a text that is JSON is that.
+            // CSV cannot represent an empty text, and a text that is JSON would be parsed.
             if !value.is_null() && !value.is_string() {
                 kept[key] = value.clone();
             }
@@ -98,7 +98,7 @@ fn files_of_every_form_are_answered_as_json_lines_are() {
         let path = folder.path().join(format!("messages.{}", format.name()));
         let mut columns = batch(&messages, mixed);
         if format == Format::Csv {
-            // The cells of a column that is text are the texts themselves.
+            // The cells of a text column are the unquoted texts.
             let texts: arrow_array::StringArray =
                 messages.iter().map(|message| message["text"].as_str()).collect();
             let at = columns.schema().index_of("text").expect("a column");
@@ -180,7 +180,8 @@ fn the_batches_before_a_cut_of_an_arrow_file_are_read() {
     assert!(error.starts_with("it is broken or cut short here"), "{error}");
 }
 
-/// The length that a message says it has was believed: five bytes had Arrow ask for 1.8 GB, and others ended the program.
+/// The length in a message used to be trusted. Five bytes made Arrow allocate 1.8 GB, and other
+/// lengths aborted the program.
 #[test]
 fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() {
     let length = |bytes: &[u8]| read(Format::Arrow, bytes).1.expect("it is refused");
@@ -195,7 +196,7 @@ fn a_stream_that_says_it_is_longer_than_it_is_ends_in_the_middle_of_a_message() 
     assert_eq!(length(&[]), "it is no Arrow file or stream: it does not begin with its columns");
 }
 
-/// The places of a number of eight bytes within other bytes.
+/// Returns the offsets of a little-endian 64-bit number within bytes.
 fn places(bytes: &[u8], number: i64) -> Vec<usize> {
     let windows = bytes.windows(8).enumerate();
     windows.filter(|(_, window)| **window == number.to_le_bytes()).map(|(at, _)| at).collect()
@@ -208,7 +209,7 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
     write(Format::Arrow, path.path(), &[part.expect("a batch")]);
     let whole = fs::read(path.path()).expect("there");
     assert_eq!(read(Format::Arrow, &whole), (7, None));
-    // Seven rows in one column, whose 56 bytes stand in a body of 128.
+    // Seven rows in one column, whose 56 bytes are part of a body of 128 bytes.
     for (number, false_one, words) in [
         (7, -1, "a batch is said to have -1 rows"),
         (7, i64::MAX, "a batch is said to have 9223372036854775807 rows"),
@@ -231,7 +232,8 @@ fn lengths_that_cannot_be_true_are_refused_by_their_names() {
     }
 }
 
-/// Changes bytes of whole files and reads what comes of it: how many are refused, and how many have as many rows.
+/// Mutates bytes of valid files and reads the result. Returns the number of refused files, and of
+/// files with an unchanged row count.
 fn changed(format: Format, whole: &[Vec<u8>], trials: u64) -> (usize, usize) {
     let (mut refused, mut unchanged) = (0, 0);
     for whole in whole {
@@ -264,14 +266,15 @@ fn a_parquet_file_with_bytes_changed_is_refused_or_read() {
     assert!(refused > 500 && unchanged > 100, "{refused} refused, {unchanged} with as many rows");
 }
 
-/// The library asked for as much memory as a list at the end of a file says that it has elements.
+/// The library used to allocate as much memory as a list in the footer claims to have elements.
 #[test]
 fn a_parquet_file_that_says_its_lists_are_longer_than_it_is_is_refused() {
     for whole in parquet(&mut Random::new(190)) {
         let end = whole.len() - 8;
         let length = u32::from_le_bytes(whole[end..end + 4].try_into().expect("four bytes")) as usize;
         let mut forged = 0;
-        // A list of records as a field: its number is one more than that of the field before, and it is short.
+        // A list of records as a field: its id is one more than the previous field's id, and the
+        // list is short.
         for at in (end - length..end - 1).filter(|at| whole[*at] == 0x19 && whole[at + 1] & 0x0f == 0x0c) {
             let mut longer = whole[..=at].to_vec();
             longer.extend([0xfc, 0xff, 0xff, 0xff, 0xff, 0x07]);

@@ -1,5 +1,6 @@
-//! The pages of `docs/` as a site: `cargo run -p rulec-book` writes it to `target/book`. The program is mdBook as a library;
-//! beside what `mdbook build docs` does, it colours rules as editors show them.
+//! Builds the pages of `docs/` as a site: `cargo run -p rulec-book` writes it to `target/book`. The
+//! program uses mdBook as a library. Unlike `mdbook build docs`, it also highlights rules as
+//! editors do.
 
 use mdbook_driver::MDBook;
 use mdbook_driver::book::BookItem;
@@ -23,7 +24,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A page whose blocks of rules are HTML already.
+/// Replaces the rules blocks of a page with highlighted HTML.
 fn with_coloured_rules(page: &str) -> String {
     let mut out = String::new();
     let mut lines = page.lines();
@@ -40,7 +41,7 @@ fn with_coloured_rules(page: &str) -> String {
     out
 }
 
-/// Rules with an element around each token that has a colour.
+/// Returns rules as HTML, with an element around each highlighted token.
 fn html(rules: &str) -> String {
     const PAGE: &str = "page.rules";
     let analysis = Analysis::of(&MemoryLoader::new().with(PAGE, rules), PAGE);
@@ -60,7 +61,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The class that mdBook's style sheets colour it by.
+/// Returns the CSS class of mdBook's style sheets for a token class.
 fn style(class: Class) -> &'static str {
     match class {
         Class::Comment | Class::Documentation => "hljs-comment",

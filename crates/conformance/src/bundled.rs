@@ -1,4 +1,4 @@
-//! Payload and workflow cases, which the bundled rule files decide.
+//! Payload and workflow cases, which are decided by the bundled rule files.
 
 use super::{Setting, Verdict};
 use crate::{payload, workflow};
@@ -8,7 +8,7 @@ use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
 use serde_json::Value as Json;
 use std::sync::{Arc, LazyLock};
 
-/// A bundled file compiled, or why it is not.
+/// A compiled bundled file, or its compile error.
 type Compiled = Result<Rules, Message>;
 
 fn compile(text: &str) -> Compiled {
@@ -19,14 +19,14 @@ fn by(compiled: &Compiled, tier: Tier) -> Compiled {
     super::by(compiled.as_ref().map_err(Message::clone)?, tier)
 }
 
-/// A payload, several decisions at once, or an intent.
+/// Runs a case of a payload, an arbitration of several decisions, or an intent.
 pub(super) fn payload(case: &Json, setting: &Setting) -> Verdict {
     static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);
     setting.tiers.iter().try_for_each(|tier| payload::run(&by(&RULES, *tier)?, case, context))
 }
 
-/// A run of a workflow, or the decisions of a loop or vote.
+/// Runs a case of a workflow, or of the decisions of a loop or vote.
 pub(super) fn workflow(case: &Json, setting: &Setting) -> Verdict {
     static RULES: LazyLock<Compiled> = LazyLock::new(|| compile(bundled::WORKFLOW));
     setting.tiers.iter().try_for_each(|tier| {

@@ -1,4 +1,4 @@
-//! Routes, choices and flows: imported, compiled, decided.
+//! Cases of routes, choices and flows: imported, compiled and decided.
 
 use super::{Setting, Verdict, by, member};
 use rulec::{Decision, Rules};
@@ -6,7 +6,8 @@ use rulec_base::message;
 use rulec_import::{Imported, System};
 use serde_json::{Value as Json, json};
 
-/// `routes`, `message`, `context`; `expected` is the chosen route's name, or null for the default.
+/// Runs a case with `routes`, `message` and `context`. `expected` is the chosen route's name, or
+/// null for the default.
 pub(super) fn route(case: &Json, setting: &Setting) -> Verdict {
     let message =
         json!({ "text": member(case, "message")?, "ctx": case.get("context").unwrap_or(&json!({})) });
@@ -17,11 +18,12 @@ pub(super) fn route(case: &Json, setting: &Setting) -> Verdict {
     })
 }
 
-/// `branches`, `variables`; `expected` is the branch's id, "" when none holds.
+/// Runs a case with `branches` and `variables`. `expected` is the branch's id, or "" if no branch
+/// is chosen.
 pub(super) fn choice(case: &Json, setting: &Setting) -> Verdict {
     let message = json!({ "steps": member(case, "variables")? });
     decided(case, setting, System::Choice, "branches", |imported, rules| {
-        // The entry beside the routes outside any table.
+        // Entry 0 is the routes outside any table; entry 1 is the choice.
         let entry = rules.entries().nth(1).and_then(|name| rules.entry(name).ok());
         let decision = entry.map(|entry| entry.decide(&message));
         let branch = decision.as_ref().and_then(Decision::branch);
@@ -29,7 +31,8 @@ pub(super) fn choice(case: &Json, setting: &Setting) -> Verdict {
     })
 }
 
-/// `flows`, `message`; `expected` is `{"flow", "pattern"}`, both null when none is found.
+/// Runs a case with `flows` and `message`. `expected` is `{"flow", "pattern"}`, both null if no
+/// flow is found.
 pub(super) fn flow(case: &Json, setting: &Setting) -> Verdict {
     let message = json!({ "text": member(case, "message")? });
     decided(case, setting, System::Flows, "flows", |imported, rules| {
@@ -42,7 +45,7 @@ pub(super) fn flow(case: &Json, setting: &Setting) -> Verdict {
     })
 }
 
-/// Imports the member `key` and holds what each engine decides against what is expected.
+/// Imports the member `key`, and compares the decision of each engine with the expected one.
 fn decided(
     case: &Json,
     setting: &Setting,

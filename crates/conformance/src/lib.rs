@@ -1,10 +1,9 @@
-//! Cases with expected results, one JSON object a line, held against the engine.
+//! Conformance cases: one JSON object per line, with the expected result.
 //!
-//! A case goes the whole way, by every engine that is asked for: from the original's JSON through
-//! the importer and the compiler to a decision, or, for payloads and workflows, by the rules that
-//! come with the project.
+//! Each selected engine runs the whole case. Cases of routes, choices and flows are imported from
+//! the original's JSON, compiled and decided. Payload and workflow cases use the bundled rules.
 //!
-//! To add a kind: a row in [`KINDS`] and the function it names.
+//! To add a kind, add a row to [`KINDS`] and the function that the row names.
 
 mod bundled;
 mod decide;
@@ -16,28 +15,28 @@ use rulec_base::json;
 use rulec_base::message;
 use serde_json::{Number, Value as Json};
 
-/// The settings that a case is run with.
+/// Settings for running cases.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
-    /// The engines that must answer alike.
+    /// Engines that must give the same answers.
     pub tiers: Vec<Tier>,
-    /// The context that all cases of a file share, for the kinds that have one.
+    /// Context shared by all cases of a file, for the kinds that have one.
     pub context: Option<Json>,
 }
 
 /// A kind of case.
 #[derive(Debug)]
 pub struct Kind {
-    /// The name used on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Holds one case against the engine.
+    /// Runs one case and compares the result.
     run: fn(&Json, &Setting) -> Verdict,
 }
 
-/// The verdict on a case: it holds, or what is wrong.
+/// Result of a case: `Ok`, or the reason why it fails.
 type Verdict = Result<(), Message>;
 
-/// The rules as an engine decides by them, which must be the one that was asked for.
+/// Configures the rules for an engine, and checks that this engine is really used.
 fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);
@@ -57,7 +56,7 @@ fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     }
 }
 
-/// Every kind, in the order it is documented.
+/// All kinds, in the order of the documentation.
 pub const KINDS: &[Kind] = &[
     Kind { name: "route", run: decide::route },
     Kind { name: "choice", run: decide::choice },
@@ -66,7 +65,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "workflow", run: bundled::workflow },
 ];
 
-/// The kind of that name.
+/// Returns the kind of this name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
@@ -75,33 +74,33 @@ fn member<'c>(case: &'c Json, key: &str) -> Result<&'c Json, Message> {
     case.get(key).ok_or_else(|| message!("the case has no `{key}`"))
 }
 
-/// Compares numbers by value, two integers exactly.
+/// True if two numbers are equal by value; two integers are compared exactly.
 fn is_same_number(a: &Number, b: &Number) -> bool {
     a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
 }
 
-/// A case that did not hold.
+/// A failed case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The line of the file, from 1.
+    /// Line of the file, from 1.
     pub line: usize,
-    /// The case's name, where it has one.
+    /// Name of the case; empty if it has none.
     pub name: String,
-    /// The mistake, in words.
+    /// Reason, as text.
     pub message: Message,
 }
 
-/// The result of a file of cases.
+/// Result of running a file of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Cases that hold.
+    /// Number of passed cases.
     pub passed: usize,
-    /// Those that do not.
+    /// The failed cases.
     pub failures: Vec<Failure>,
 }
 
 impl Kind {
-    /// Runs the cases of a text, one a line; empty lines are passed over.
+    /// Runs the cases of a text, one per line; empty lines are skipped.
     pub fn run(&self, text: &str, setting: &Setting) -> Report {
         let mut report = Report::default();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -1,5 +1,5 @@
-//! Conformance cases as data: a payload, arbitration or intent, and what is expected. What a case is
-//! called says nothing here.
+//! Runs conformance cases of payloads, arbitration and intents. A case's name does not affect the
+//! result.
 
 use super::workflow;
 use rulec::payload::{Judge, arbitrate};
@@ -7,10 +7,10 @@ use rulec::{Message, Rules};
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
 
-/// Runs one case; `context` is what its `context_overrides` change.
+/// Runs one case; `context` is the base that its `context_overrides` change.
 ///
 /// # Errors
-/// What differed, or what is wrong with the case.
+/// Returns an error if the result differs from the expected one, or if the case is invalid.
 pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     let expected = &case["expected"];
     let text = |key: &str| case[key].as_str().ok_or_else(|| message!("the case has no text `{key}`"));
@@ -42,7 +42,7 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
     difference(expected, &actual).map_or(Ok(()), Err)
 }
 
-/// The table that leads from intents to decisions.
+/// Name of the table that maps intents to decisions.
 const INTENTS: &str = "intents";
 
 fn facts(intent: &str, facts: &Json) -> Json {
@@ -78,8 +78,8 @@ fn unwritten(error: serde_json::Error) -> Message {
     message!("this cannot be written as JSON: {error}")
 }
 
-/// Finds how the answer differs from what is expected; numbers compare by value. What the answer says
-/// beyond that, such as messages, is not compared.
+/// Describes how the answer differs from the expected one. Numbers are compared by value. Parts
+/// that only the answer has, such as messages, are not compared.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answers = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(wanted), Json::Object(given)) = (expected, actual) else {
@@ -95,7 +95,7 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     extra.map(|key| message!("`{key}`: expected none, got {}", given[*key]))
 }
 
-/// Violations by rule and place alone.
+/// Reduces violations to their rule and path.
 fn bare(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {
@@ -109,7 +109,7 @@ fn bare(key: &str, value: &Json) -> Json {
     }
 }
 
-/// True when neither holds anything that the other does not.
+/// True if both values contain each other.
 fn same(a: &Json, b: &Json) -> bool {
     workflow::difference(a, b, "").or_else(|| workflow::difference(b, a, "")).is_none()
 }

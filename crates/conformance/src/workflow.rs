@@ -1,5 +1,5 @@
-//! Runs conformance cases: one JSON object each, with what is expected of the engine or of a
-//! processor's decision. The format is described beside the cases.
+//! Runs conformance cases of workflows and of processor decisions. Each case is a JSON object with
+//! the expected result. The format is documented next to the cases.
 
 use rulec::Message;
 use rulec_base::diag::listed;
@@ -13,27 +13,27 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Makes the router for a rule from its name and its text. Cases never bring code with them.
+/// Creates the router of a rule from its name and text. Cases never contain code.
 pub type Routers<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
-/// The kinds of cases that [`check`] knows.
+/// Kinds of cases that [`check`] supports.
 pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 
-/// Runs a case and compares it with what it expects; numbers compare by value. It blocks the thread,
-/// and so must not be called within a tokio runtime.
+/// Runs a case and compares the result with the expected one; numbers are compared by value. The
+/// call blocks the thread, so it must not run inside a tokio runtime.
 ///
 /// # Errors
-/// What differs, or why the case cannot be run.
+/// Returns an error if the results differ, or if the case cannot be run.
 pub fn check(case: &Value, routers: Routers<'_>) -> Result<(), Message> {
     let actual = run(case, routers)?;
     let expected = super::member(case, "expected")?;
     difference(expected, &actual, "expected").map_or(Ok(()), Err)
 }
 
-/// Runs a case and returns its result in the form of its `expected`. Blocks like [`check`].
+/// Runs a case and returns its result in the format of `expected`. It blocks like [`check`].
 ///
 /// # Errors
-/// Why the case cannot be run.
+/// Returns an error if the case cannot be run.
 pub fn run(case: &Value, routers: Routers<'_>) -> Result<Value, Message> {
     match case.get("kind").and_then(Value::as_str) {
         Some("workflow") => workflow(read(case)?, routers),
@@ -92,7 +92,7 @@ fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Messa
     }))
 }
 
-/// A processor whose outputs are written down: that of its first run, its second …; the last repeats.
+/// A processor with scripted outputs, one per run; the last output repeats.
 struct Scripted {
     outputs: Vec<Value>,
     fail: bool,
@@ -138,7 +138,7 @@ fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
     Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
 }
 
-/// The first place where the actual value lacks something of the expected one, or has something else there.
+/// Returns the first path at which the actual value lacks an expected value or has another value.
 pub(super) fn difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {

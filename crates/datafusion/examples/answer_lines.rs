@@ -1,5 +1,6 @@
-//! The answers to the rows of Parquet files, by SQL, as the lines that `rulec run` prints; each with the row's `id` as its
-//! number. `python/bench/equality.py` holds them against what the other ways answer.
+//! Decides the rows of Parquet files in SQL and prints the answers as `rulec run` does. The line
+//! number is the row's `id`. `python/bench/equality.py` compares the output with the other
+//! integrations.
 //!
 //! `cargo run -p rulec-datafusion --example answer_lines -- RULES FOLDER ENTRY`
 

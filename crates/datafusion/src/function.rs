@@ -1,4 +1,4 @@
-//! The function `rulec_route`: an answer for each row.
+//! The SQL function `rulec_route`, which returns an answer for each row.
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
@@ -16,20 +16,21 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Idle deciders that are kept: one for each thread that decides at a time.
+/// Maximum number of idle deciders that are kept; each concurrent thread needs one.
 const KEPT: usize = 64;
 
-/// The function.
+/// The function `rulec_route`.
 #[derive(Debug)]
 pub(crate) struct Route {
     rules: Rules,
-    /// The names of the columns as the query gives them, once it is analysed: what optimises it may read them by others.
+    /// Column names as the query gives them, set during analysis. The optimizer may later rename
+    /// the arguments.
     names: Option<Vec<String>>,
     signature: Signature,
     idle: Arc<Mutex<Vec<Idle>>>,
 }
 
-/// A decider that waits for the next batch of its entry and columns.
+/// A decider that waits for the next batch of its entry and schema.
 struct Idle {
     entry: String,
     decider: Decider,
@@ -41,7 +42,7 @@ impl std::fmt::Debug for Idle {
     }
 }
 
-/// Functions are the same when they decide by the same compiled rules on columns of the same names.
+/// Two functions are equal if they use the same compiled rules and column names.
 impl PartialEq for Route {
     fn eq(&self, other: &Route) -> bool {
         std::ptr::eq(self.rules.program(), other.rules.program()) && self.names == other.names
@@ -63,15 +64,16 @@ impl Route {
         Route { rules: rules.clone(), names: None, signature, idle: Arc::default() }
     }
 
-    /// The same on columns that keep these names, whatever they are read by.
+    /// Returns the same function with fixed column names, which do not change when the optimizer
+    /// renames arguments.
     fn with_names(&self, names: Vec<String>) -> Route {
         let (rules, signature) = (self.rules.clone(), self.signature.clone());
         Route { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
     }
 
-    /// The columns among the arguments: all but the first.
+    /// Returns the column arguments: all arguments but the first.
     fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
-        // Whether a column may be null is of no interest, and may differ from plan to batch.
+        // Nullability is ignored, because it may differ between the plan and a batch.
         let nullable = |(at, field): (usize, &FieldRef)| {
             let name = self.names.as_ref().and_then(|names| names.get(at)).unwrap_or(field.name());
             Arc::new(
@@ -81,7 +83,7 @@ impl Route {
         fields.iter().skip(1).enumerate().map(nullable).collect()
     }
 
-    /// A decider by an entry for columns: an idle one, or another.
+    /// Returns an idle decider for an entry and schema, or a new one.
     fn decider(&self, entry: &str, schema: &SchemaRef) -> Result<Decider> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |one: &Idle| one.entry == entry && one.decider.input_schema() == schema;
@@ -149,7 +151,7 @@ impl ScalarUDFImpl for Route {
     }
 }
 
-/// Gives each call of the function the names of its columns before the query is optimised.
+/// Rewrites each call of the function to record its column names, before the query is optimized.
 #[derive(Debug)]
 pub(crate) struct KeepNames;
 

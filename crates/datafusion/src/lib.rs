@@ -1,6 +1,7 @@
-//! Rules in SQL, by Apache DataFusion: `rulec_route('routes', text, ctx)` is a function of rows, and
-//! `rulec_decide('routes', 'messages.parquet')` a table of the answers beside the columns of Parquet files. Rules are decided
-//! where rows are scanned: in each partition, batch by batch, over the columns that the query and the rules read.
+//! Rules in SQL, with Apache DataFusion. `rulec_route('routes', text, ctx)` is a scalar function.
+//! `rulec_decide('routes', 'messages.parquet')` is a table of the columns of Parquet files with an
+//! answer column. Rules are evaluated where rows are scanned: per partition and batch, over only
+//! the columns that the query and the rules read.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -32,13 +33,15 @@ use table::Decide;
 
 /// Registers `rulec_route` and `rulec_decide`, which decide by these rules.
 ///
-/// `rulec_route(ENTRY, COLUMN, …)` takes the name of an entry, a literal (`'routes'` for the routes outside any table), and
-/// the columns that the rules read, by their own names; it gives the answer, a struct. `rulec_decide(ENTRY, PATH)` is the
-/// table of Parquet files, a file or a folder, with the answer of each row in the column `answer`.
+/// `rulec_route(ENTRY, COLUMN, …)` returns the answer as a struct. ENTRY is a string literal with
+/// the entry's name (`'routes'` for the routes outside any table). The COLUMN arguments are the
+/// columns that the rules read; their names must be the field names. `rulec_decide(ENTRY, PATH)` is
+/// a table of the rows of Parquet files, with each row's answer in the column `answer`. PATH is a
+/// file or a folder.
 pub fn register(context: &SessionContext, rules: &Rules) {
     let function = Arc::new(ScalarUDF::from(Route::new(rules)));
     context.register_udf((*function).clone());
-    // The state of a session takes every rewrite; the trait allows other registries to refuse.
+    // A session state accepts every rewrite; only other registries may return an error.
     let _ = context.state_ref().write().register_function_rewrite(Arc::new(KeepNames));
     context.register_udtf("rulec_decide", Arc::new(Decide::new(rules, function)));
 }

@@ -1,5 +1,6 @@
-//! The table function `rulec_decide`: the rows of Parquet files, each with its answer. It is a view that calls
-//! `rulec_route` right above the scan, so that columns which neither the query nor the rules read are not read at all.
+//! The table function `rulec_decide`: the rows of Parquet files, each with its answer. The table is
+//! a view that calls `rulec_route` directly above the scan. So columns that neither the query nor
+//! the rules use are not read.
 
 use arrow_schema::SchemaRef;
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider, view::ViewTable};
@@ -15,7 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The table function.
+/// The table function `rulec_decide`.
 #[derive(Debug)]
 pub(crate) struct Decide {
     rules: Rules,
@@ -39,7 +40,7 @@ fn text(argument: &Expr) -> Option<&str> {
     }
 }
 
-/// The file itself, or the first Parquet file of a folder.
+/// Returns the file itself, or the first Parquet file of a folder.
 fn first(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());

@@ -1,4 +1,4 @@
-//! SQL over Parquet files, against the same messages as JSON.
+//! SQL over Parquet files, compared with the same messages as JSON.
 
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -62,7 +62,7 @@ async fn error(context: &SessionContext, query: &str) -> String {
     }
 }
 
-/// The answers of a column of structs, as the lines that `rulec run` prints.
+/// Returns a struct column of answers as the lines that `rulec run` prints.
 fn lines(batches: &[RecordBatch]) -> String {
     let (mut out, mut first) = (Vec::new(), 1);
     for batch in batches {
@@ -125,7 +125,7 @@ async fn only_the_columns_that_are_read_are_scanned() {
     assert!(plan.contains("projection=[text, n]"), "{plan}");
 }
 
-/// Each partition decides its own rows, and a condition on an answer is asked while the rows are read.
+/// Each partition decides its own rows, and a filter on an answer is evaluated during the scan.
 #[tokio::test]
 async fn rules_are_decided_where_rows_are_scanned() {
     let (context, folder) = (context(RULES), tempfile::tempdir().expect("a folder"));
@@ -159,7 +159,7 @@ async fn rules_are_decided_where_rows_are_scanned() {
     assert_eq!(counted, files as i64);
 }
 
-/// The optimiser reads a column by the name that it has below, of which the rules know nothing.
+/// The optimizer may read a column under its inner name, which the rules do not use.
 #[tokio::test]
 async fn a_column_is_known_by_the_name_that_the_query_gives_it() {
     let context = context("route files when text contains \"file\" -> files\ndefault -> chat");

@@ -7,7 +7,7 @@ use super::located::{Located, Read};
 use super::write::{self, Names, comment, shown, string};
 use rulec_base::message;
 
-/// The name of the choice: the original has none.
+/// Name of the choice, because the original may have none.
 const NAME: &str = "next_step";
 
 pub(super) fn document(root: &Located<'_>) -> Read<Document> {
@@ -83,7 +83,7 @@ fn branch(
         },
     };
     let default = object.raw("is_default").map(|node| node.bool()).transpose()?.unwrap_or(true);
-    // An id is written in quotes where it is no name, so any text will do.
+    // Any text is a valid id, because an id that is not a name is quoted.
     let written = ids.take_as_is(id);
     document.renamed(&written, id);
     let mut out = String::new();

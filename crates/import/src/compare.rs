@@ -1,5 +1,5 @@
-//! One condition of a workflow branch: what it compares, how that is written, and why it is left out
-//! where it cannot be used.
+//! One condition of a workflow branch: its comparison, its text in rule syntax, or the reason why
+//! it is left out.
 
 use super::Untranslatable;
 use super::literal::{self, Literal};
@@ -13,20 +13,21 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 enum Right {
-    /// A constant or a regular expression, as it is written.
+    /// A constant or regular expression, in rule syntax.
     Constant(String, Type),
-    /// A list or a dict that no message can hold.
+    /// A list or dict that no message can contain.
     Odd(Type),
-    /// An expression that Python does not take, and why.
+    /// An expression that Python refuses, with the reason.
     Broken(String),
-    /// A step's output.
+    /// Output of a step.
     Step(String, Type),
 }
 
-/// A condition as it is written, with a remark where it is not as it looks.
+/// A condition in rule syntax, with a remark if it does not mean what it seems to.
 type Written = (String, Option<String>);
 
-/// A way in which the Python module decides otherwise; each is said once a file.
+/// A case in which the Python module decides differently. Each difference is described once per
+/// file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     PlainText,
@@ -60,24 +61,24 @@ impl Difference {
     }
 }
 
-/// The findings while conditions were read.
+/// Findings collected while reading conditions.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The ways in which the Python module decides otherwise.
+    /// Differences from the Python module's decisions.
     pub(super) different: BTreeSet<Difference>,
-    /// Members that mean nothing: keys and values.
+    /// Members without a meaning, as keys and values.
     pub(super) unknown: Vec<String>,
 }
 
 impl Findings {
-    /// Notes the members nobody looked at; the original passes over them.
+    /// Records the unread members of an object; the original ignores them.
     fn rest(&mut self, object: &Object<'_>) {
         let rest = object.rest();
         self.unknown.extend(rest.iter().map(|(key, node)| format!("{key}: {}", value(node.value))));
     }
 }
 
-/// Reads a condition; the reason where it is left out.
+/// Reads a condition; the inner error is the reason why the condition is left out.
 pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Result<Written, Message>> {
     let object = node.object(&message!("a condition"))?;
     object.get("id");
@@ -93,11 +94,11 @@ pub(super) fn condition(node: &Located<'_>, findings: &mut Findings) -> Read<Res
     }
 }
 
-/// Why a condition is not written.
+/// Reason why a condition is not written.
 enum Unusable {
-    /// It is left out, as the original does, for this reason.
+    /// The condition is left out, as in the original, for this reason.
     Skipped(Message),
-    /// It cannot be translated.
+    /// The condition cannot be translated.
     Refused(Untranslatable),
 }
 
@@ -119,7 +120,8 @@ fn translate(
 ) -> Result<Written, Unusable> {
     let left =
         left.ok_or_else(|| skipped(message!("it has no left value")))?.object(&message!("the left value"))?;
-    // The document writes operators and types in capitals; a condition is in one spelling.
+    // The documented JSON format spells operators and types in capitals; a condition uses one
+    // spelling throughout.
     let capitals = operate.as_ref().and_then(|node| node.value.as_str());
     let capitals = capitals.is_some_and(|name| verb_in_capitals(name).is_some());
     let (left, left_type) = step(&left, &message!("left"), capitals, findings)?
@@ -155,8 +157,8 @@ fn translate(
     Ok(written(&left, left_type, operator, &right))
 }
 
-/// A value taken from a step, as a typed read; `None` when it is no step's. What it is called may stand under `name`
-/// in place of `value`.
+/// Reads a step's value as a typed field access; `None` if the side has no step. The key `name` is
+/// accepted in place of `value`.
 fn step(
     side: &Object<'_>,
     which: &Message,
@@ -189,7 +191,7 @@ fn step(
     Ok(Some((path("steps", keys), ty)))
 }
 
-/// A literal on the right side, read as what the operator wants.
+/// Reads a literal on the right side as the type that the operator expects.
 fn constant(
     side: &Object<'_>,
     operator: Operator,
@@ -220,7 +222,7 @@ fn constant(
     let json = match (wanted, read) {
         (Type::String, Some(Literal::Json(Json::String(text)))) => Json::String(text),
         (Type::String, _) => match node.value {
-            // A plain text is itself.
+            // A text without quotes is taken literally.
             Json::String(text) => {
                 findings.different.insert(Difference::PlainText);
                 Json::String(text.clone())
@@ -291,7 +293,7 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Wr
             (format!("{read} matches join([\"^(?:\", {at} as string, \")\"], \"\")"), Some(why.to_owned()))
         }
         (Right::Step(at, ty), Verb::Regex) => (format!("{read} matches ({at} as {})", ty.name()), None),
-        // A list or dict is looked for in a list whose elements are such.
+        // To search a list for a list or dict, the list's element type must be written.
         (Right::Step(at, ty @ (Type::List | Type::Dict)), Verb::Infix(op))
             if operator.family == Type::List && op.ends_with("contains") && left_type == Type::List =>
         {
@@ -304,7 +306,7 @@ fn written(left: &str, left_type: Type, operator: Operator, right: &Right) -> Wr
     (text, never_holds.or(remark))
 }
 
-/// A condition that is usable when both sides are, and never holds.
+/// Writes a condition that is never true. It is left out if the value of a side is missing.
 fn never(read: &str, right: &Right) -> String {
     match right {
         Right::Step(at, ty) => format!("[{read}, {at} as {}] == []", ty.name()),
@@ -312,12 +314,13 @@ fn never(read: &str, right: &Right) -> String {
     }
 }
 
-/// A JSON value for a message: a text without its quotes.
+/// Formats a JSON value for a message; a text is shown without quotes.
 fn plain(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// A condition as the original would write it, for the comment that says why it was left out.
+/// Writes a condition in the notation of the original, for the comment that explains why it was
+/// left out.
 pub(super) fn original(node: &Located<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;

@@ -1,4 +1,4 @@
-//! The conditions of message routes, as formulas that are laid out when all of them are known.
+//! Conditions of message routes, as formulas. Their text is written after all conditions are read.
 
 use super::located::{Located, Object, Read, kind};
 use super::regex;
@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// The width of a condition on one line, at most.
+/// Maximum width of a condition on one line.
 const COLUMNS: usize = 92;
 
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
-    /// As it is written.
+    /// Finished text.
     Text(String),
-    /// A field of the context beside a constant: `ctx.n > 3`.
+    /// Comparison of a context field with a constant: `ctx.n > 3`.
     Compare {
         field: String,
         ty: &'static str,
@@ -27,7 +27,7 @@ pub(super) enum Formula {
     Not(Box<Formula>),
     Always,
     Never,
-    /// Neither this nor its negation holds.
+    /// Neither the formula nor its negation is true.
     Unknown,
 }
 
@@ -37,15 +37,15 @@ pub(super) enum Join {
     Any,
 }
 
-/// The facts that the conditions of a file have in common.
+/// Facts shared by the conditions of a file.
 #[derive(Default)]
 pub(super) struct Facts {
-    /// At which types each field of the context is read.
+    /// The types at which each context field is read.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
-    /// True when the message's length, or its urgency, is asked for.
+    /// Whether a condition reads the message's length (`length`) or its urgency (`urgency`).
     pub(super) length: bool,
     pub(super) urgency: bool,
-    /// Remarks on the condition being read.
+    /// Remarks on the current condition.
     pub(super) remarks: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Facts {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
-    /// True when a field's type must be written with it, since others read it at another.
+    /// True if a field's type must be written, because conditions read the field at several types.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
@@ -140,7 +140,7 @@ impl Facts {
         Ok(Formula::Text(format!("text matches {}{case}", raw_string(&translated.text))))
     }
 
-    /// `field__op` of the context; every one must hold.
+    /// Reads `field__op` members of the context; all must be true.
     fn context(&mut self, object: &Object<'_>) -> Read<Formula> {
         let mut parts = Vec::new();
         for (key, node) in object.members() {
@@ -254,7 +254,8 @@ impl Facts {
         Ok(self.all(parts))
     }
 
-    /// The formula as text that begins at column `column`; further lines are indented by `indent`.
+    /// Writes the formula as text that starts at column `column`, with further lines indented by
+    /// `indent`.
     pub(super) fn write(&self, formula: &Formula, column: usize, indent: usize) -> String {
         let formula = simplified(formula.clone(), true);
         let line = self.inline(&formula, Binding::Loose);
@@ -269,7 +270,7 @@ impl Facts {
         }
     }
 
-    /// On one line where it fits, else as a block whose lines begin at `indent`.
+    /// Writes the formula on one line if it fits, otherwise as a block indented by `indent`.
     fn block(&self, formula: &Formula, indent: usize, binding: Binding) -> String {
         let line = self.inline(formula, binding);
         let (word, parts) = match formula {
@@ -315,7 +316,7 @@ impl Facts {
     }
 }
 
-/// The surroundings of a formula, from the loosest.
+/// Precedence of the context of a formula, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Loose,
@@ -327,8 +328,9 @@ fn fits(text: &str, indent: usize) -> bool {
     !text.contains('\n') && indent + text.chars().count() <= COLUMNS
 }
 
-/// The same condition in its shortest form. What is neither true nor false is never chosen by: under
-/// an even number of negations it may be false, under an odd one true.
+/// Returns the shortest equivalent condition. Routing does not distinguish unknown from false. So
+/// an unknown part may become false under an even number of negations, and true under an odd
+/// number.
 fn simplified(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {

@@ -1,4 +1,4 @@
-//! A file of rules in the making, compiled before anybody sees it.
+//! Builder of a rules file, which compiles the file before it is returned.
 
 use super::located::Object;
 use super::write::{comment, shown, value};
@@ -9,34 +9,35 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
 pub(super) struct Statement {
-    /// Comments before it, a paragraph each.
+    /// Comments before the statement, one paragraph each.
     pub(super) comments: Vec<String>,
     pub(super) docs: String,
-    /// The statement, without a line break at its end.
+    /// Text of the statement, without a final line break.
     pub(super) body: String,
-    /// True when it follows the one before without an empty line.
+    /// Whether the statement follows the previous one without an empty line.
     pub(super) close: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Document {
-    /// The file's first lines, which say what it is.
+    /// First lines of the file, which describe it.
     pub(super) header: String,
     pub(super) statements: Vec<Statement>,
     pub(super) notes: Vec<Message>,
-    /// From the names in the file to the original's, where they differ.
+    /// Original names by the names in the file, where they differ.
     pub(super) names: HashMap<String, String>,
 }
 
 impl Document {
-    /// Notes that a name had to change.
+    /// Records a name that had to change.
     pub(super) fn renamed(&mut self, written: &str, original: &str) {
         if written != original {
             self.names.insert(written.to_owned(), original.to_owned());
         }
     }
 
-    /// Notes the members of `of` that nobody looked at; the comments that keep them.
+    /// Returns the unread members of an object as comments, and notes each for the author; `of`
+    /// names the object.
     pub(super) fn kept(&mut self, object: &Object<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.rest() {
@@ -46,14 +47,15 @@ impl Document {
         comments
     }
 
-    /// Keeps what else the document holds as comments at the top of the file.
+    /// Keeps the document's unread members as comments at the top of the file.
     pub(super) fn keep_in_header(&mut self, object: &Object<'_>) {
         for comment in self.kept(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
         }
     }
 
-    /// A file must say something: what messages look like, where there is nothing else to say.
+    /// Adds an `input` statement with a comment if there is no statement, because a file must not
+    /// be empty.
     pub(super) fn never_empty(&mut self, comment: &str) {
         if self.statements.is_empty() {
             let (comments, body) = (vec![comment.to_owned()], "input { text: string }".to_owned());
@@ -61,7 +63,7 @@ impl Document {
         }
     }
 
-    /// The text, with the codes that each statement allows, and the line each statement ends at.
+    /// Returns the text with each statement's allowed codes, and the last line of each statement.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
         let mut text = comment("#", &self.header, 0);
         let mut ends = Vec::new();
@@ -85,7 +87,7 @@ impl Document {
         (text, ends)
     }
 
-    /// Compiles the file; warnings are allowed where they come from, with the reason.
+    /// Compiles the file. Warnings are suppressed at the statement that causes them, with a reason.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compiled = |text: &str| {
             Compiler::new().compile_text(text).map_err(|error| ImportError::Internal(described(&error, text)))
@@ -97,7 +99,7 @@ impl Document {
             let allows = allows(&rules, &found, &ends);
             text = self.render(&allows).0;
             rules = compiled(&text)?;
-            // What an analysis finds beyond that is no reason to refuse the file.
+            // Further analysis findings do not prevent the import.
             if let Some(left) = rules.warnings().first() {
                 let message = message!("{}: {}", left.code, left.message);
                 return Err(ImportError::Internal(message));
@@ -106,7 +108,7 @@ impl Document {
         Ok(Imported { text, notes: self.notes, rules, names: self.names })
     }
 
-    /// The warnings of compiling and analysing the file; a very large one is not analysed.
+    /// Returns the warnings of compilation and analysis. A very large file is not analysed.
     fn found(&self, rules: &Rules) -> Vec<Diagnostic> {
         let analysed = if self.statements.len() <= ANALYSED { rules.analyse() } else { Vec::new() };
         let analysed = analysed.into_iter().map(|finding| finding.diagnostic);
@@ -114,10 +116,10 @@ impl Document {
     }
 }
 
-/// The statements of a file that is analysed, at most.
+/// Maximum number of statements of a file that is analysed.
 const ANALYSED: usize = 1_000;
 
-/// The codes of warnings, by the statements that they are about.
+/// Groups the codes of warnings by the index of the statement that causes them.
 fn allows(rules: &Rules, found: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in found {
@@ -129,7 +131,7 @@ fn allows(rules: &Rules, found: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize
     allows
 }
 
-/// Why an imported file has a warning of this kind.
+/// Returns the reason for suppressing a warning of this code in an imported file.
 fn reason(code: Code) -> &'static str {
     match code {
         Code::NeverMatches => "so it was in the original",

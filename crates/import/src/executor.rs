@@ -1,5 +1,6 @@
-//! The tool that executes flows: `{"tools": [{"name": "flow_executor", "description", "parameters", "endpoint"}]}`
-//! beside the flows.
+//! The tool that executes flows:
+//! `{"tools": [{"name": "flow_executor", "description", "parameters", "endpoint"}]}`, next to the
+//! flows.
 
 use super::document::{Document, Statement};
 use super::located::{Located, Object, Read};
@@ -7,12 +8,12 @@ use super::write::{self, Names, name, shown, string};
 use rulec_base::message;
 use serde_json::Value as Json;
 
-/// The tool's name in the original, where code looks for it.
+/// Name of the tool in the original, which the original's code looks up.
 const EXECUTOR: &str = "flow_executor";
-/// Its one parameter.
+/// The tool's only parameter.
 const FLOW_ID: &str = "flow_id";
 
-/// The statement for the tool among `tools`; what else stands there is kept as a comment.
+/// Returns the statement for the executor in `tools`; other tools are kept as comments.
 pub(super) fn statement(object: &Object<'_>, document: &mut Document) -> Read<Option<Statement>> {
     let mut statement = None;
     for node in object.list("tools", &message!("tools"))? {
@@ -75,7 +76,7 @@ fn executor(called: &str, tool: &Object<'_>, document: &mut Document) -> Read<St
     Ok(Statement { comments, body, ..Statement::default() })
 }
 
-/// A value as a literal; a long record has an entry a line.
+/// Writes a value as a literal; a long record has one entry per line.
 fn record(json: &Json, indent: usize) -> String {
     let line = write::value(json);
     match json {

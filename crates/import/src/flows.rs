@@ -1,5 +1,6 @@
-//! Keyword and intent flows: `[{"flow_id", "description", "type", "trigger_patterns", "match_type"},
-//! …]`, or an object with `flows`, and perhaps the `tools` one of which executes them.
+//! Keyword and intent flows:
+//! `[{"flow_id", "description", "type", "trigger_patterns", "match_type"}, …]`, or an object with
+//! `flows`, and optionally `tools`, one of which executes the flows.
 
 use super::document::{Document, Statement};
 use super::located::{Located, Object, Read};
@@ -39,7 +40,7 @@ pub(super) fn document(root: &Located<'_>) -> Read<Document> {
 
 fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<Statement> {
     let object = node.object(&message!("a flow"))?;
-    // An empty id is none.
+    // An empty id counts as absent.
     let flow_id = object.get("flow_id").filter(|node| node.value.as_str() != Some(""));
     let title = object.get("name");
     let Some(id) = flow_id.as_ref().or(title.as_ref()) else {
@@ -87,7 +88,8 @@ fn flow(node: &Located<'_>, names: &mut Names, document: &mut Document) -> Read<
     Ok(Statement { comments, body, ..Statement::default() })
 }
 
-/// The trigger of an intent flow. Its patterns say nothing in the original but what it is about.
+/// Writes the trigger of an intent flow. In the source system the patterns only describe the flow's
+/// topic.
 fn intent(
     patterns: Option<Located<'_>>,
     examples: Option<Located<'_>>,
@@ -114,7 +116,8 @@ fn intent(
     Ok(trigger)
 }
 
-/// A member that is one of a few words, also as Python prints its enumerations: `FlowType.KEYWORD`.
+/// Reads a member that is one of a few words. Python's form of an enumeration member, such as
+/// `FlowType.KEYWORD`, is accepted.
 fn word(object: &Object<'_>, key: &str, class: &str, words: &[&'static str]) -> Read<Option<&'static str>> {
     let Some(node) = object.get(key) else { return Ok(None) };
     let written = node.text()?;
@@ -150,7 +153,7 @@ fn pattern(
     Ok(raw_string(&translated.text))
 }
 
-/// The name of a flow's pattern in the table of names that had to change.
+/// Key of a flow's pattern in the map of changed names.
 pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
     format!("{flow}\n{pattern}")
 }

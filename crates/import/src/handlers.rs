@@ -1,4 +1,5 @@
-//! The handlers of imported routes: what a route's metadata say that it requires is declared once, with its handler.
+//! Handlers of imported routes. Permissions that route metadata require are declared once, at the
+//! handler.
 
 use super::document::{Document, Statement};
 use super::located::{Located, Read};
@@ -6,10 +7,10 @@ use super::write::{shown, string};
 use rulec_base::message;
 use std::collections::HashMap;
 
-/// The key of a route's metadata that names the permissions which its handler requires.
+/// Metadata key of a route with the permissions that its handler requires.
 const REQUIRES: &str = "requires_permission";
 
-/// The handlers in the order of the routes that lead to them.
+/// Handlers in the order of the routes that lead to them.
 #[derive(Default)]
 pub(super) struct Handlers {
     all: Vec<Handler>,
@@ -17,15 +18,15 @@ pub(super) struct Handlers {
 }
 
 struct Handler {
-    /// As it stands in the rules.
+    /// Name in rule syntax.
     name: String,
     permissions: Vec<String>,
-    /// True when its routes do not say the same.
+    /// Whether the handler's routes require different permissions.
     differs: bool,
 }
 
 impl Handlers {
-    /// A route leads to a handler, and may say what that requires.
+    /// Records that a route leads to a handler, with the permissions in the route's metadata.
     pub(super) fn used(&mut self, name: &str, route: &Located<'_>) -> Read<()> {
         let metadata = route.object(&message!("a route"))?.get("metadata");
         let node = metadata
@@ -59,7 +60,8 @@ impl Handlers {
         Ok(())
     }
 
-    /// Declares them all where one requires anything: with one declared, the others have to be.
+    /// Declares all handlers if any requires a permission. If one handler is declared, all must be
+    /// declared.
     pub(super) fn declare(&self, default: Option<&str>, document: &mut Document) {
         if self.all.iter().all(|handler| handler.permissions.is_empty()) {
             return;

@@ -1,18 +1,18 @@
-//! Importers: another system's own JSON to a `.rules` file that an author would be glad to keep.
+//! Importers that convert another system's JSON to a maintainable `.rules` file.
 //!
-//! An importer writes what the original decides, with readable names; a comment stands wherever the
-//! meaning differs from the original or something was left out, and what cannot be translated is an
-//! error that names its place. The text an importer returns compiles: warnings that the translation
-//! brings with it are silenced by `# rulec: allow` comments which say why.
+//! An importer keeps the decisions of the original and writes readable names. A comment marks each
+//! part whose meaning differs or that was left out. Input that cannot be translated is an error
+//! with its path. The returned text compiles. Warnings that the translation causes are suppressed
+//! by `# rulec: allow` comments with a reason.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `located` | JSON with its path, for messages that name the place |
+//! | `located` | JSON values with their path, for error messages |
 //! | `write` | names, literals and comments |
-//! | `document` | the file: its statements, laid out and compiled |
-//! | `regex` | Python's regular expressions as those of the `regex` crate |
-//! | `literal` | values written as Python writes them |
-//! | `routes`, `condition` | message routing |
+//! | `document` | the file: its statements, formatted and compiled |
+//! | `regex` | translates Python's regular expressions to the `regex` crate's syntax |
+//! | `literal` | values in Python's literal syntax |
+//! | `routes`, `condition` | message routes |
 //! | `choice`, `compare`, `operator` | workflow branches |
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
 
@@ -39,36 +39,37 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::str::FromStr;
 
-/// A rules file made from another system's JSON.
+/// A rules file converted from another system's JSON.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
-    /// The rules file.
+    /// Text of the rules file.
     pub text: String,
-    /// Notes for the author: what was left out, or means something else than it did.
+    /// Notes for the author: parts that were left out, or that have another meaning than in the
+    /// original.
     pub notes: Vec<Message>,
-    /// The file, compiled.
+    /// The compiled file.
     pub rules: Rules,
-    /// Names that had to change: from the name in the file to the original's.
+    /// Original names by the names in the file, where they differ.
     names: HashMap<String, String>,
 }
 
 impl Imported {
-    /// The original's name for a route or a branch of the file.
+    /// Returns the original name of a route or branch of the file.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.names.get(name).map_or(name, String::as_str)
     }
 
-    /// The original of a pattern of a flow.
+    /// Returns the original text of a flow's pattern.
     pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
         self.names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
     }
 }
 
-/// The systems that can be imported from.
+/// A system whose JSON can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
-    /// Message routing: a list of routes, or `{"routes": […], "default": handler}`.
+    /// Message routes: a list of routes, or `{"routes": […], "default": handler}`.
     Routes,
     /// Workflow branches: a list of branches, or `{"choices": […]}`.
     Choice,
@@ -77,10 +78,10 @@ pub enum System {
 }
 
 impl System {
-    /// Every system, in the order it is documented.
+    /// All systems, in the order of the documentation.
     pub const ALL: [System; 3] = [System::Routes, System::Choice, System::Flows];
 
-    /// The name used on the command line.
+    /// Returns the system's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             System::Routes => "routes",
@@ -100,7 +101,7 @@ impl System {
     /// ```
     ///
     /// # Errors
-    /// When the text is not JSON, or holds what cannot be translated.
+    /// Returns an error if the text is not JSON, or if a part cannot be translated.
     pub fn import(self, text: &str) -> Result<Imported, ImportError> {
         let value = json::parse(text)?;
         let located = |error: Untranslatable| {
@@ -110,10 +111,10 @@ impl System {
         self.document(&value).map_err(located)?.finish()
     }
 
-    /// Imports a JSON value. Its errors name the path within the value, but no line.
+    /// Imports a JSON value. Errors contain a path but no line.
     ///
     /// # Errors
-    /// When the value holds what cannot be translated.
+    /// Returns an error if a part of the value cannot be translated.
     pub fn import_value(self, value: &Json) -> Result<Imported, ImportError> {
         self.document(value)?.finish()
     }
@@ -139,23 +140,23 @@ impl FromStr for System {
     }
 }
 
-/// Why nothing was imported.
+/// Error of an import.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
     /// The text is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// Something in it cannot be translated.
+    /// A part of the JSON cannot be translated.
     #[error(transparent)]
     Untranslatable(#[from] Untranslatable),
-    /// The importer wrote a file that does not compile: a fault of the importer.
+    /// The importer produced a file that does not compile; this is a bug of the importer.
     #[error("{}", self.in_words())]
     Internal(Message),
 }
 
 impl ImportError {
-    /// The reason, which can be told in each language.
+    /// Returns the message, which can be translated.
     pub fn in_words(&self) -> Message {
         match self {
             ImportError::Json(error) => error.in_words(),
@@ -167,7 +168,7 @@ impl ImportError {
     }
 }
 
-/// A part that cannot be translated, and its place.
+/// A part that cannot be translated, with its path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_words())]
 pub struct Untranslatable {
@@ -177,22 +178,23 @@ pub struct Untranslatable {
 }
 
 impl Untranslatable {
-    /// The mistake and the remedy, in words.
+    /// Returns the description of the error and a suggested correction.
     pub fn message(&self) -> &Message {
         &self.message
     }
 
-    /// The place as a path, such as `routes[2].condition.pattern`; empty for the whole document.
+    /// Returns the path of the part, such as `routes[2].condition.pattern`; empty for the whole
+    /// document.
     pub fn path(&self) -> String {
         located::dotted(&self.steps)
     }
 
-    /// Line and column, from 1, where a text was imported.
+    /// Returns line and column, from 1; `None` if a JSON value was imported.
     pub fn position(&self) -> Option<(usize, usize)> {
         self.position
     }
 
-    /// The same, with the name of what it is about: the first of `keys` that `node` has.
+    /// Prefixes the error with `what` and the name of `node`: the first of `keys` that it has.
     fn of(self, what: &Message, node: &Located<'_>, keys: &[&str]) -> Untranslatable {
         let name = keys.iter().find_map(|key| node.value.get(key)?.as_str());
         let message = match name {
@@ -202,7 +204,7 @@ impl Untranslatable {
         Untranslatable { message, ..self }
     }
 
-    /// The mistake and its place, which can be told in each language.
+    /// Returns the error with its path and position, as a translatable message.
     pub fn in_words(&self) -> Message {
         let (message, path) = (&self.message, self.path());
         match (path.is_empty(), self.position) {

@@ -1,27 +1,27 @@
-//! Values written as Python writes them: `'text'`, `[1, 2]`, `{'a': None}`, `True`.
+//! Reads values in Python's literal syntax: `'text'`, `[1, 2]`, `{'a': None}`, `True`.
 //!
-//! A careful reader of literals, not an evaluator: what is no literal (a name, a sum, a call) has no
-//! value, and neither has what JSON could not hold in its place, but that a tuple, a set, bytes or a
-//! dict with other keys than texts inside a list or dict is told apart: no message equals those.
+//! This is a parser of literals, not an evaluator: names, sums and calls have no value. Tuples,
+//! sets, bytes and non-string dict keys are literals without a JSON form. A list or dict that
+//! contains one is reported as such, because no message value equals it.
 
 use serde_json::{Map, Number, Value as Json};
 
-/// Lists and dicts inside one another.
+/// Maximum nesting of lists and dicts.
 const MAX_DEPTH: usize = 60;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
-    /// One that JSON can hold.
+    /// A value that JSON can represent.
     Json(Json),
-    /// A list with something in it that JSON cannot hold.
+    /// A list with an element that JSON cannot represent.
     OddList,
-    /// A dict with something in it that JSON cannot hold.
+    /// A dict with a key or value that JSON cannot represent.
     OddDict,
-    /// A tuple, a set, bytes, or a number without end.
+    /// A tuple, a set, bytes, or a number that JSON cannot represent, such as infinity.
     Other,
 }
 
-/// The value that `text` is the literal of; `None` when it is no literal.
+/// Returns the value of a literal; `None` if the text is not a literal.
 pub(super) fn read(text: &str) -> Option<Literal> {
     let mut reader = Reader { text: text.trim_start_matches([' ', '\t']), at: 0, depth: 0 };
     let value = reader.items(&[])?;
@@ -57,7 +57,8 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// One value, or several with commas between them, which are a tuple; `ends` closes them.
+    /// Reads one value, or several separated by commas, which form a tuple; `ends` are the closing
+    /// delimiters.
     fn items(&mut self, ends: &[&str]) -> Option<Literal> {
         let first = self.value()?;
         let mut tuple = false;
@@ -98,7 +99,7 @@ impl<'t> Reader<'t> {
         value
     }
 
-    /// Items with commas between them, and perhaps one behind the last, up to `end`.
+    /// Reads items separated by commas, with an optional trailing comma, up to `end`.
     fn sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         while !self.eat(end) {
             item(self)?;
@@ -131,7 +132,7 @@ impl<'t> Reader<'t> {
             if *set.get_or_insert(is_set) != is_set {
                 return None;
             }
-            // What cannot be hashed is no key and no element.
+            // An unhashable value cannot be a key or a set element.
             if matches!(
                 key,
                 Literal::OddList | Literal::OddDict | Literal::Json(Json::Array(_) | Json::Object(_))
@@ -140,7 +141,7 @@ impl<'t> Reader<'t> {
             }
             if !is_set {
                 match (key, reader.value()?) {
-                    // Of two equal keys the later counts.
+                    // Of two equal keys, the later one counts.
                     (Literal::Json(Json::String(key)), Literal::Json(value)) => drop(map.insert(key, value)),
                     _ => odd = true,
                 }
@@ -154,7 +155,8 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// A number with at most one sign; a sum of a number and an imaginary one is none JSON holds.
+    /// Reads a number with at most one sign. The sum of a real and an imaginary number is not read,
+    /// because JSON cannot represent it.
     fn number(&mut self) -> Option<Literal> {
         let negative = self.rest().starts_with('-');
         if self.rest().starts_with(['-', '+']) {
@@ -200,7 +202,7 @@ impl<'t> Reader<'t> {
         Some(value)
     }
 
-    /// Strings side by side are one string.
+    /// Reads adjacent string literals, which form one string.
     fn strings(&mut self) -> Option<Literal> {
         let (mut text, mut bytes) = (String::new(), None);
         loop {
@@ -271,7 +273,7 @@ impl<'t> Reader<'t> {
                 self.at += more;
                 char::from_u32(code)?
             }
-            // Python keeps the backslash of what is no escape.
+            // Python keeps the backslash of an unknown escape.
             other => {
                 text.push('\\');
                 other
@@ -294,8 +296,8 @@ enum Unsigned {
     Float(f64),
 }
 
-/// A number without its sign. Underscores stand between digits, and a whole decimal number does not
-/// begin with a zero.
+/// Parses a number without its sign. Underscores are allowed between digits, and a decimal integer
+/// must not start with zero.
 fn unsigned(written: &str) -> Option<Unsigned> {
     let lower = written.to_ascii_lowercase();
     let misplaced = lower.ends_with('_') || lower.starts_with('_') || lower.contains("__");

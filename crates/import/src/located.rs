@@ -1,4 +1,4 @@
-//! JSON with its path, so that whatever is refused can be named by its place.
+//! JSON values with their path, so that errors can name the path.
 
 use super::Untranslatable;
 use super::write::{is_name, string};
@@ -17,7 +17,7 @@ pub(super) enum Step {
 
 pub(super) type Read<T> = Result<T, Untranslatable>;
 
-/// A JSON value and where it stands.
+/// A JSON value with its path.
 #[derive(Clone, Debug)]
 pub(super) struct Located<'j> {
     pub(super) value: &'j Json,
@@ -39,7 +39,7 @@ impl<'j> Located<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None })
     }
 
-    /// The value as `wanted` says it must be, or the refusal that says so.
+    /// Returns the value if present, otherwise an error with the expected kind `wanted`.
     fn wanted<T>(&self, value: Option<T>, wanted: &Message) -> Read<T> {
         match value {
             Some(value) => Ok(value),
@@ -47,7 +47,8 @@ impl<'j> Located<'j> {
         }
     }
 
-    /// The value as an object; `wanted` is what it stands for, such as "a route".
+    /// Returns the value as an object; `wanted` describes the object in an error, such as "a
+    /// route".
     pub(super) fn object(&self, wanted: &Message) -> Read<Object<'j>> {
         let map = self.wanted(self.value.as_object(), &message!("{wanted}, an object"))?;
         Ok(Object { node: self.clone(), map, used: RefCell::default() })
@@ -70,7 +71,7 @@ impl<'j> Located<'j> {
         self.wanted(self.value.as_bool(), &message!("true or false"))
     }
 
-    /// A whole number; `2.0` is one.
+    /// Returns the value as an integer; `2.0` is accepted.
     pub(super) fn int(&self) -> Read<i64> {
         let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
         self.wanted(
@@ -84,7 +85,7 @@ impl<'j> Located<'j> {
     }
 }
 
-/// A JSON object that knows which of its keys were looked at.
+/// A JSON object that records which of its keys were read.
 pub(super) struct Object<'j> {
     pub(super) node: Located<'j>,
     map: &'j Map<String, Json>,
@@ -92,12 +93,12 @@ pub(super) struct Object<'j> {
 }
 
 impl<'j> Object<'j> {
-    /// A member; one that is null counts as absent.
+    /// Returns a member; null counts as absent.
     pub(super) fn get(&self, key: &str) -> Option<Located<'j>> {
         self.raw(key).filter(|node| !node.value.is_null())
     }
 
-    /// A member, null or not.
+    /// Returns a member, which may be null.
     pub(super) fn raw(&self, key: &str) -> Option<Located<'j>> {
         self.used.borrow_mut().insert(key.to_owned());
         let value = self.map.get(key)?;
@@ -119,7 +120,7 @@ impl<'j> Object<'j> {
         self.get(key).map_or(Ok(otherwise), |node| node.bool())
     }
 
-    /// The elements of a list, none where it is absent.
+    /// Returns the elements of a list member; empty if the member is absent.
     pub(super) fn list(&self, key: &str, wanted: &Message) -> Read<Vec<Located<'j>>> {
         self.get(key).map_or(Ok(Vec::new()), |node| node.list(wanted))
     }
@@ -131,13 +132,13 @@ impl<'j> Object<'j> {
             .collect()
     }
 
-    /// The members that nobody looked at.
+    /// Returns the members that were not read.
     pub(super) fn rest(&self) -> Vec<(&'j str, Located<'j>)> {
         let used = self.used.borrow();
         self.members().into_iter().filter(|(key, _)| !used.contains(*key)).collect()
     }
 
-    /// Refuses members that nobody looked at: where they would change what is decided.
+    /// Refuses unread members, where ignoring them would change decisions.
     pub(super) fn nothing_else(&self, of: &Message) -> Read<()> {
         match self.rest().first() {
             Some((key, node)) => node.refuse(message!("{of} has no `{key}`")),
@@ -146,7 +147,7 @@ impl<'j> Object<'j> {
     }
 }
 
-/// A value's kind, with its article.
+/// Describes a value's kind, with an article.
 pub(super) fn kind(value: &Json) -> Message {
     match value {
         Json::Null => message!("null"),
@@ -158,7 +159,7 @@ pub(super) fn kind(value: &Json) -> Message {
     }
 }
 
-/// A path as people write it: `routes[2].condition["odd key"]`.
+/// Formats a path: `routes[2].condition["odd key"]`.
 pub(super) fn dotted(steps: &[Step]) -> String {
     let mut path = String::new();
     for step in steps {
@@ -174,7 +175,7 @@ pub(super) fn dotted(steps: &[Step]) -> String {
     path
 }
 
-/// Line and column, from 1, of the value that `steps` lead to in a text that is sound JSON.
+/// Returns the line and column, from 1, of the value at a path in valid JSON text.
 pub(super) fn locate(text: &str, steps: &[Step]) -> Option<(usize, usize)> {
     let mut found = serde_json::from_str::<&RawValue>(text).ok()?.get();
     for step in steps {
@@ -184,7 +185,7 @@ pub(super) fn locate(text: &str, steps: &[Step]) -> Option<(usize, usize)> {
         };
         found = inner?.get();
     }
-    // What was found is a part of the text.
+    // The found text is a slice of `text`.
     let before = text.get(..found.as_ptr().addr() - text.as_ptr().addr())?;
     let line = 1 + before.matches('\n').count();
     Some((line, 1 + before.chars().rev().take_while(|c| *c != '\n').count()))

@@ -1,4 +1,4 @@
-//! The operators of workflow branches: what they work on, and what they ask.
+//! Operators of workflow branches, with their operand types.
 
 use rulec::Message;
 use rulec_base::message;
@@ -15,7 +15,7 @@ pub(super) enum Type {
 impl Type {
     pub(super) const ALL: [Type; 5] = [Type::String, Type::Number, Type::Bool, Type::List, Type::Dict];
 
-    /// The name in the JSON and in the language.
+    /// Returns the type's name, which is the same in the JSON and in the rule language.
     pub(super) fn name(self) -> &'static str {
         match self {
             Type::String => "string",
@@ -30,7 +30,7 @@ impl Type {
         Type::ALL.into_iter().find(|ty| ty.name() == name)
     }
 
-    /// The same, in capitals as well where the document's own spelling is read.
+    /// Returns the type of a name; with `capitals`, the name in capitals is accepted too.
     pub(super) fn spelt(name: &str, capitals: bool) -> Option<Type> {
         let in_capitals = |ty: &Type| capitals && ty.name().to_ascii_uppercase() == name;
         Type::named(name).or_else(|| Type::ALL.into_iter().find(in_capitals))
@@ -41,18 +41,18 @@ impl Type {
     }
 }
 
-/// The question of an operator.
+/// Kind of comparison of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// An operator that stands between both sides as they are.
+    /// An infix operator between both sides.
     Infix(&'static str),
     /// A comparison of the left side's length.
     Length(&'static str),
-    /// A regular expression at the beginning of the text.
+    /// A regular expression that must match at the start of the text.
     Regex,
 }
 
-/// The operators behind the type's name: spelling, types, meaning.
+/// Operators by the part of their name after the type: name, operand types, comparison.
 pub(super) const VERBS: &[(&str, &[Type], Verb)] = {
     use Type::{Bool, Dict, List, Number, String};
     use Verb::{Infix, Length, Regex};
@@ -78,7 +78,7 @@ pub(super) const VERBS: &[(&str, &[Type], Verb)] = {
     ]
 };
 
-/// The verb that a name in capitals stands for: `GREATER_THAN`, or `GTE` for short.
+/// Returns the verb of a name in capitals, such as `GREATER_THAN` or its short form `GT`.
 pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     let long = match name {
         "GT" => "GREATER_THAN",
@@ -92,7 +92,7 @@ pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     VERBS.iter().any(|(known, ..)| *known == verb).then_some(verb)
 }
 
-/// An operator: what it works on, and what it asks.
+/// An operator: its operand type and its comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
     pub(super) family: Type,
@@ -111,13 +111,13 @@ impl Operator {
         Some(Operator { family, verb: *verb })
     }
 
-    /// The same as the original's document spells it: the verb alone, in capitals. What it works on is the type that is
-    /// declared for the left value.
+    /// Returns the operator of a verb in capitals, as in the documented JSON format. Its operand
+    /// type is the declared type of the left value.
     pub(super) fn spelt(name: &str, left: Option<Type>) -> Option<Operator> {
         Operator::of(left?, &verb_in_capitals(name)?)
     }
 
-    /// The type of a literal on the right.
+    /// Returns the type of a literal on the right side.
     pub(super) fn literal(self) -> Type {
         match (self.verb, self.family) {
             (Verb::Length(_), _) => Type::Number,
@@ -126,7 +126,7 @@ impl Operator {
         }
     }
 
-    /// True when a step's value of this type can be on the right side.
+    /// True if the right side may be a step's value of this type.
     pub(super) fn takes(self, right: Type) -> bool {
         match (self.verb, self.family) {
             (Verb::Length(_), _) => matches!(right, Type::Number | Type::String | Type::List),
@@ -136,8 +136,8 @@ impl Operator {
         }
     }
 
-    /// True when the language gives a meaning to what never holds in the original: this operator
-    /// between values of these types.
+    /// True if this operator between these types can be true in the rule language but never in the
+    /// original.
     pub(super) fn would_hold(self, left: Type, right: Type) -> bool {
         use Type::{Dict, List, String};
         match self.verb {

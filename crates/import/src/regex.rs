@@ -1,12 +1,18 @@
-//! Python's regular expressions (the module `re`, on text) as those of the `regex` crate.
+//! Translates Python's regular expressions (module `re`, on text) to the syntax of the `regex`
+//! crate.
 //!
-//! Both look much alike, and some expressions mean different things to them: `$` also stands before
-//! a last line break in Python, `[[a]` is a class with two characters there, `{` may be itself, and
-//! `\Z` is what is `\z` here. What has no counterpart (look-around, back-references, possessive and
-//! atomic groups) is refused, and so is what Python refuses itself.
+//! Most of the syntax is common, but some expressions have another meaning in Python:
 //!
-//! Two differences are left, both at the edge of Unicode: `\w` here holds combining marks and not
-//! numbers such as `²`, and `\s` holds no separators of information (U+001C to U+001F).
+//! - `$` also matches before a final line break.
+//! - `[[a]` is a class of two characters.
+//! - `{` may be a literal.
+//! - `\Z` matches at the end of the text, like the crate's `\z`.
+//!
+//! Features that the crate lacks are refused: look-around, back-references, possessive quantifiers
+//! and atomic groups. Expressions that Python refuses are refused too.
+//!
+//! Two Unicode differences remain. `\w` of the crate includes combining marks, and excludes numbers
+//! such as `²`. `\s` of the crate excludes the information separators U+001C to U+001F.
 
 mod class;
 
@@ -17,21 +23,21 @@ use rulec_base::message;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Groups inside one another; deeper ones are refused before they cost stack.
+/// Maximum nesting of groups, which limits the use of the stack.
 const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// In the syntax of the `regex` crate.
+    /// The expression in the syntax of the `regex` crate.
     pub(super) text: String,
-    /// True when it stands for several expressions with `|` between them.
+    /// Whether the expression has a top-level `|`.
     pub(super) alternatives: bool,
-    /// True when it begins where the text begins, in any case.
+    /// Whether every match starts at the start of the text.
     pub(super) anchored: bool,
 }
 
 impl Pattern {
-    /// The expression found at the beginning of a text only, as Python's `re.match` does.
+    /// Returns an expression that matches only at the start of a text, like Python's `re.match`.
     pub(super) fn at_start(&self) -> String {
         match self {
             Pattern { alternatives: true, text, .. } => format!("^(?:{text})"),
@@ -41,19 +47,19 @@ impl Pattern {
     }
 }
 
-/// Why an expression was not translated, as the end of a sentence.
+/// Reason why an expression was not translated, phrased as the end of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TranslateError {
-    /// Python refuses it too.
+    /// The expression is invalid in Python too.
     #[error("{0}")]
     Invalid(Message),
-    /// Python knows it, and the `regex` crate has nothing like it.
+    /// The expression is valid in Python, but the `regex` crate lacks the feature.
     #[error("{0}")]
     Unsupported(Message),
 }
 
 impl TranslateError {
-    /// The end of the sentence.
+    /// Returns the reason.
     pub(super) fn why(&self) -> &Message {
         match self {
             TranslateError::Invalid(why) | TranslateError::Unsupported(why) => why,
@@ -61,17 +67,17 @@ impl TranslateError {
     }
 }
 
-/// The expression of a node, translated; `what` names it where it cannot be.
+/// Reads and translates the expression of a node; `what` names the expression in an error.
 pub(super) fn read(node: &Located<'_>, what: &Message, ignore_case: bool) -> Read<Pattern> {
     let pattern = node.text()?;
     translate(pattern, ignore_case)
         .or_else(|why| node.refuse(message!("{what} {} cannot be translated: {}", shown(pattern), why.why())))
 }
 
-/// Translates an expression, and makes sure that it compiles.
+/// Translates an expression and checks that the result compiles.
 ///
 /// # Errors
-/// What is wrong with it, or has no counterpart.
+/// Returns an error if the expression is invalid or uses an unsupported feature.
 pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, TranslateError> {
     let mut reader = Reader {
         chars: pattern.chars().peekable(),
@@ -92,14 +98,14 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<Pattern, Tra
         Err(regex::Error::CompiledTooBig(_)) => unsupported(message!("it is too large when compiled")),
         Err(error) => {
             let message = error.to_string();
-            // It is told in English alone.
+            // The crate's message exists in English only.
             let last = message.lines().last().unwrap_or_default();
             unsupported(Message::verbatim(last.trim_start_matches("error: ")))
         }
     }
 }
 
-/// The flags that change what is read, in force at a place.
+/// Flags that affect parsing, in force at a position.
 #[derive(Clone, Copy, Default)]
 struct Flags {
     multiline: bool,
@@ -107,7 +113,7 @@ struct Flags {
     ascii: bool,
 }
 
-/// The thing that a quantifier would repeat.
+/// The previous item, which a quantifier would repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
@@ -120,7 +126,7 @@ struct Reader<'p> {
     out: String,
     flags: Flags,
     depth: usize,
-    /// True when something stands before, so that flags for all of it come too late.
+    /// Whether an item has been read, so that flags for the whole expression come too late.
     begun: bool,
     alternatives: bool,
     anchored: bool,
@@ -149,7 +155,7 @@ impl Reader<'_> {
         taken
     }
 
-    /// Everything up to the `)` of the group, or the end.
+    /// Reads up to the closing `)` of the group, or to the end.
     fn alternatives(&mut self) -> Done {
         let mut last = Last::Nothing;
         while let Some(&c) = self.chars.peek() {
@@ -215,7 +221,8 @@ impl Reader<'_> {
         Ok(Last::Repeated)
     }
 
-    /// Reads what stands after `{` when it is a quantifier, as the `regex` crate writes it.
+    /// Reads the rest of a quantifier after `{` and returns it in the crate's syntax; `None` if the
+    /// brace is a literal.
     fn bounds(&mut self) -> Done<Option<String>> {
         let mut ahead = Reader { out: String::new(), chars: self.chars.clone(), ..*self };
         let low = ahead.take_while(|c| c.is_ascii_digit());
@@ -239,7 +246,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// Reads what stands after `(`.
+    /// Reads the rest of a group after `(`.
     fn group(&mut self, last: Last) -> Done<Last> {
         let outer = self.flags;
         if !self.eat('?') {
@@ -275,7 +282,7 @@ impl Reader<'_> {
         self.inner(outer)
     }
 
-    /// The inside of a group, and its end; what flags it sets end with it.
+    /// Reads the content and end of a group; flags set inside end with the group.
     fn inner(&mut self, outer: Flags) -> Done<Last> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -292,7 +299,7 @@ impl Reader<'_> {
         Ok(Last::Item)
     }
 
-    /// `(?im)` or `(?i-s:…)`, from its first character on.
+    /// Reads the rest of `(?im)` or `(?i-s:…)`, from its first flag.
     fn flagged(&mut self, first: char, outer: Flags) -> Done<Last> {
         let (mut on, mut written) = (true, String::new());
         let mut next = Some(first);
@@ -331,7 +338,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what stands after `\`.
+    /// Reads the rest of an escape after `\`.
     fn escape(&mut self) -> Done<Last> {
         let Some(c) = self.chars.next() else { return err(message!("it ends with a `\\`")) };
         let position = match (c, self.flags.ascii) {
@@ -358,7 +365,7 @@ impl Reader<'_> {
         Ok(Last::Item)
     }
 
-    /// `\d` and its kind.
+    /// Translates a character category such as `\d`.
     fn category(&self, c: char) -> Option<&'static str> {
         Some(match (c, self.flags.ascii) {
             ('d', false) => r"\d",
@@ -377,7 +384,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The character that `\c` stands for.
+    /// Returns the character of the escape `\c`, where `c` is the character after the backslash.
     fn escaped(&mut self, c: char, in_class: bool) -> Done<char> {
         Ok(match c {
             'a' => '\u{7}',
@@ -404,7 +411,7 @@ impl Reader<'_> {
         known.and_then(char::from_u32).ok_or_else(incomplete)
     }
 
-    /// `\0`, `\012`, or a back-reference.
+    /// Reads an octal escape such as `\0` or `\012`; a back-reference is an error.
     fn octal(&mut self, first: char, in_class: bool) -> Done<char> {
         let mut digits = String::from(first);
         while digits.len() < 3 {
@@ -428,7 +435,7 @@ impl Reader<'_> {
         Last::Item
     }
 
-    /// A character that can be seen, or its escape.
+    /// Writes a character, escaped if it is not printable.
     fn character(&mut self, c: char) {
         match c {
             '\n' => self.out.push_str(r"\n"),

@@ -1,5 +1,5 @@
-//! Message routes: `[{"name", "priority", "condition", "handler", "metadata"}, …]`, or an object with
-//! `routes` and perhaps the `default` handler.
+//! Message routes: `[{"name", "priority", "condition", "handler", "metadata"}, …]`, or an object
+//! with `routes` and optionally the `default` handler.
 
 use super::condition::Facts;
 use super::document::{Document, Statement};
@@ -8,7 +8,7 @@ use super::located::{Located, Read};
 use super::write::{self, Names, name, shown, string};
 use rulec_base::message;
 
-/// Words that make a message urgent; the author's to change.
+/// Words that make a message urgent; the author may change them in the file.
 const URGENT: [&str; 9] =
     ["urgent", "asap", "immediately", "emergency", "critical", "紧急", "马上", "立即", "尽快"];
 
@@ -112,7 +112,7 @@ fn handler(node: &Located<'_>) -> Read<String> {
         text if text.is_empty() || text.contains(['`', '\n', '\r']) => {
             node.refuse(message!("{} cannot be a handler's name", shown(text)))
         }
-        // After the arrow it would be a jump.
+        // A bare `goto` after the arrow would be a jump.
         "goto" => Ok("`goto`".to_owned()),
         text => Ok(name(text)),
     }
@@ -134,7 +134,7 @@ fn metadata(node: &Located<'_>) -> Read<String> {
     Ok(format!(" {{\n{}  }}", entries.concat()))
 }
 
-/// Writes what is computed from the message where the context does not say it.
+/// Adds `let` statements that compute values from the message if the context lacks them.
 fn derived(facts: &Facts, document: &mut Document) {
     let mut add = |comment: &str, body: String, close: bool| {
         let comments = if comment.is_empty() { Vec::new() } else { vec![comment.to_owned()] };

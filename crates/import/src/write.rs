@@ -1,32 +1,32 @@
-//! Writing rules: names that are free, lists and comments.
+//! Writes rule syntax: unique names, lists and comments.
 
 use rulec_base::text::printable::steers;
 pub(super) use rulec_syntax::write::{is_name, key, name, number, path, raw_string, string, value};
 use std::collections::HashSet;
 
-/// The widest line that is written where it can be helped.
+/// Maximum width of a line, where breaking is possible.
 const WIDTH: usize = 100;
 
-/// A declared name: as it is, in backquotes where it must be, or changed where even these do not
-/// help. No two names of one kind are alike; what had to change is kept for the caller.
+/// Allocates unique names of declarations. A name is kept if possible, and is written in backquotes
+/// if necessary. A name that is not valid even in backquotes is changed.
 #[derive(Default)]
 pub(super) struct Names {
     taken: HashSet<String>,
 }
 
 impl Names {
-    /// Names that cannot be given.
+    /// Creates an allocator that never returns these names.
     pub(super) fn reserving(words: &[&str]) -> Self {
         Names { taken: words.iter().map(|word| (*word).to_owned()).collect() }
     }
 
-    /// The name to declare for `wanted`, without backquotes.
+    /// Returns a unique name for `wanted`, without backquotes.
     pub(super) fn take(&mut self, wanted: &str) -> String {
         let clean: String = wanted.chars().map(|c| if c == '`' || steers(c) { '_' } else { c }).collect();
         self.take_as_is(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
-    /// The same where any text can stand, in quotes.
+    /// Returns a unique name where any quoted text is valid.
     pub(super) fn take_as_is(&mut self, clean: &str) -> String {
         let clean = clean.to_owned();
         let numbered = (2..).map(|number| format!("{clean}_{number}"));
@@ -37,8 +37,8 @@ impl Names {
     }
 }
 
-/// Literals in brackets, over several lines where one is too long for them; `indent` is that of the
-/// statement.
+/// Writes a list of literals, on several lines if one line is too long. `indent` is the indentation
+/// of the statement.
 pub(super) fn list(literals: &[String], indent: usize) -> String {
     let line = format!("[{}]", literals.join(", "));
     if indent + line.chars().count() <= WIDTH * 3 / 4 {
@@ -64,7 +64,7 @@ pub(super) fn list(literals: &[String], indent: usize) -> String {
     out
 }
 
-/// A text inside a comment or a message: on one line, not too long, in backquotes.
+/// Formats a text for a comment or message: on one line, truncated, in backquotes.
 pub(super) fn shown(text: &str) -> String {
     format!("`{}`", plain(text, 60).replace('`', "'"))
 }
@@ -81,12 +81,12 @@ fn plain(text: &str, longest: usize) -> String {
     out
 }
 
-/// Lines of a comment, broken between words.
+/// Formats comment lines, broken between words.
 pub(super) fn comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
-        // The lines of an item stand under its first word.
+        // Continuation lines of a list item are indented below its first word.
         let hanging = if paragraph.starts_with("- ") { "  " } else { "" };
         let mut line = String::new();
         for word in paragraph.split_whitespace() {

@@ -1,4 +1,5 @@
-//! The output of importers: whole files as snapshots, single conditions as tables, and what they refuse.
+//! Output of the importers: whole files as snapshots, single conditions as tables, and refused
+//! input.
 
 use rulec_import::{ImportError, Imported, System};
 use serde_json::{Value as Json, json};
@@ -20,7 +21,7 @@ fn whole_files() {
     }
 }
 
-/// The condition of a route that is imported from it.
+/// Returns the imported condition of a route.
 fn condition(json: Json) -> String {
     let routes = json!([{ "name": "r", "condition": json, "handler": "h" }]);
     let text = System::Routes.import_value(&routes).expect("it can be imported").text;
@@ -71,7 +72,7 @@ fn conditions_of_routes() {
             json!({"type": "ContextCondition", "at__lt": "2026-01-31T09:30:00Z"}),
             r#"ctx.at as datetime < "2026-01-31T09:30:00Z""#.to_owned(),
         ),
-        // What is null is equal to nothing, and its negation does not hold either.
+        // No value equals null, and the negation is not true either.
         (json!({"type": "ContextCondition", "n": null}), "false".to_owned()),
         (not(json!({"type": "ContextCondition", "n": null})), "false".to_owned()),
         (
@@ -117,7 +118,7 @@ fn derived_facts_give_way_to_the_context() {
     }
 }
 
-/// The condition of a branch that is imported from it, or the comment in its place.
+/// Returns the imported condition of a branch, or the comment in its place.
 fn compared(left: &str, operate: &str, right: Json) -> String {
     let left = json!({"step_id": "s", "type": left, "value": "x"});
     let condition = json!({"id": "c", "left": left, "operate": operate, "right": right});
@@ -125,7 +126,7 @@ fn compared(left: &str, operate: &str, right: Json) -> String {
     let text = System::Choice.import_value(&branches).expect("it can be imported").text;
     let body = text.split("branch b {").nth(1).expect("there is a branch");
     let lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('}'));
-    // A comment over several lines is read as one.
+    // Joins the lines of a comment.
     lines.collect::<Vec<_>>().join(" ").replace(" # ", " ").trim_end_matches([' ', '}', ';']).to_owned()
 }
 
@@ -295,7 +296,7 @@ fn names_that_had_to_change_are_known_by_the_originals() {
     }
 }
 
-/// The permission of a route was constants beside its handler, which nobody enforced.
+/// Routes used to keep permissions as unenforced metadata only.
 #[test]
 fn permissions_of_routes_become_those_of_their_handlers() {
     let route = |name: &str, handler: &str, metadata: Json| {
@@ -321,7 +322,7 @@ fn permissions_of_routes_become_those_of_their_handlers() {
     assert_eq!(note, "the routes to the handler `run` do not require the same; now each requires all of it");
     let decision = imported.rules.decide(&json!({"text": "d"}));
     assert_eq!(decision.required_permissions().len(), 1);
-    // The original's metadata stay, for whoever reads them.
+    // The original's metadata are kept for programs that read them.
     assert_eq!(imported.rules.decide(&json!({"text": "a"})).metadata()["requires_permission"], "execute");
 
     let plain = import(&[route("a", "run", json!({"type": "t"}))]).expect("it can be imported");
@@ -332,8 +333,8 @@ fn permissions_of_routes_become_those_of_their_handlers() {
     }
 }
 
-/// The document's diagrams write operators, types and logic in capitals and what a value is called as `name`; such
-/// conditions were left out, and `AND` was refused.
+/// The documented format spells operators, types and logic in capitals, and uses the key `name`.
+/// Such conditions used to be left out, and `AND` was refused.
 #[test]
 fn the_documents_own_spelling_means_the_same() {
     let branches = |logic: &str, ty: &str, key: &str, operate: &str, right: Json| {
@@ -380,7 +381,7 @@ fn the_documents_own_spelling_means_the_same() {
     assert_eq!(compared, 23);
     let spelt = text(branches("Logic.AND", "NUMBER", "value", "GTE", number("NUMBER")));
     assert!(spelt.contains("steps.s.x.y as number >= 3;"), "{spelt}");
-    // A spelling of neither is left out as before.
+    // A spelling that matches neither format is still left out.
     for operate in ["STRING_EQUAL", "equal", "Equal"] {
         let left_out = text(branches("and", "string", "value", operate, string("string")));
         assert!(left_out.contains(&format!("there is no operator `{operate}`")), "{left_out}");
@@ -402,7 +403,7 @@ fn a_choice_for_the_user_stays_one() {
     assert_eq!(refused.to_string(), "expected true or false, found a text, at `to_user`");
 }
 
-/// The tool that executes flows was kept as a comment, where no program could use it.
+/// The executor tool used to be kept as a comment only, so programs could not use it.
 #[test]
 fn the_tool_of_the_flows_is_kept() {
     let import = |tools: Json| {
@@ -426,7 +427,7 @@ fn the_tool_of_the_flows_is_kept() {
         "{notes}"
     );
     assert!(imported.text.contains("# tool: {"), "{}", imported.text);
-    // What has a name alone is a tool all the same.
+    // A tool with only a name is valid.
     let bare = import(json!([{"name": "flow_executor"}])).expect("it can be imported").text;
     assert!(bare.contains("flow tool flow_executor { }"), "{bare}");
     for (tools, says) in [

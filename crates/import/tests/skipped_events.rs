@@ -1,5 +1,5 @@
-//! A condition that is skipped is a warning for `tracing`, when it is imported and when it is decided. A test binary
-//! of its own with a single test, because callsites are registered once for the whole process.
+//! A skipped condition emits a `tracing` warning, both on import and on decision. This test needs
+//! its own binary, because callsites are registered once per process.
 
 use rulec_import::System;
 use serde_json::json;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Id, Level, Metadata, Subscriber, span};
 
-/// Keeps each warning as its target and fields.
+/// Records each warning with its target and fields.
 #[derive(Clone, Default)]
 struct Warnings(Arc<Mutex<Vec<String>>>);
 

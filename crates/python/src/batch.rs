@@ -1,4 +1,4 @@
-//! Record batches: what `rulec-arrow` decides, by the C data interface of Arrow.
+//! Record batches, decided by `rulec-arrow` and exchanged over Arrow's C data interface.
 
 use super::ending::apart;
 use super::error::{RulecError, failed, unknown};
@@ -21,12 +21,12 @@ create_exception!(
     "Columns that the rules cannot read, with all that is wrong."
 );
 
-/// A function that answers batch by batch; a thread has its own.
+/// A function that answers one batch; each thread uses its own.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
 struct Workers {
     make: Box<dyn Fn() -> Worker + Send + Sync>,
-    /// Those that nobody works with.
+    /// Idle workers.
     free: Mutex<Vec<Worker>>,
 }
 
@@ -44,7 +44,7 @@ impl Workers {
     }
 }
 
-/// Rules, or a judge, bound to the columns of a schema.
+/// Rules or a judge, bound to the columns of a schema.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,
@@ -66,7 +66,7 @@ fn options(json: Option<Vec<String>>, allow_missing: bool, matched: bool) -> Opt
 
 #[pymethods]
 impl Columns {
-    /// Binds the rules to columns; texts of the columns `json` are read as JSON.
+    /// Binds the rules to columns. Texts of the columns `json` are read as JSON.
     #[staticmethod]
     #[pyo3(signature = (rules, schema, *, entry = None, json = None, allow_missing = false, matched = false))]
     fn of_rules(
@@ -102,19 +102,19 @@ impl Columns {
         Columns { workers: Arc::new(Workers::new(make)), schema }
     }
 
-    /// The columns of the answers.
+    /// The schema of the answers.
     #[getter]
     fn schema(&self) -> PyArrowType<Schema> {
         PyArrowType((*self.schema).clone())
     }
 
-    /// Answers for each row of a batch, in their order.
+    /// Answers each row of a batch, in row order.
     fn answer(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<PyArrowType<RecordBatch>> {
         let answers = apart(py, || self.workers.answer(&batch.0));
         answers.map(PyArrowType).map_err(|error| mismatch(&error))
     }
 
-    /// Answers for the batches of a stream as they are asked for.
+    /// Answers the batches of a stream lazily.
     fn answer_stream(
         &self,
         stream: PyArrowType<ArrowArrayStreamReader>,
@@ -132,7 +132,8 @@ impl Columns {
     }
 }
 
-/// Answers as the JSON lines that `rulec run` prints for the same messages, the first of which has that number.
+/// Returns answers as the JSON lines that `rulec run` prints for the same messages; `first` is the
+/// first line's number.
 #[pyfunction]
 #[pyo3(signature = (answers, first = 1))]
 pub fn json_lines<'py>(

@@ -8,11 +8,11 @@ use serde::Serialize;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// A decision; it holds alive what it names, whatever becomes of the rules.
+/// A decision. It stays valid after its rules are dropped or replaced.
 #[pyclass(frozen, module = "rulec")]
 pub struct Decision(pub rulec::Decision);
 
-/// A value of the library as JSON text.
+/// Serializes a library value as JSON text.
 pub fn json_text(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(failed)
 }
@@ -69,13 +69,13 @@ impl Decision {
         self.0.to_user()
     }
 
-    /// The id of the flow whose pattern was found.
+    /// The id of the flow whose pattern matched.
     #[getter]
     fn flow(&self) -> Option<&str> {
         self.0.flow().map(|hit| hit.id)
     }
 
-    /// The pattern of the flow that was found.
+    /// The flow's pattern that matched.
     #[getter]
     fn pattern(&self) -> Option<&str> {
         self.0.flow().map(|hit| hit.pattern)
@@ -112,18 +112,18 @@ impl Decision {
         Ok(pythonize(py, self.0.exceeded())?)
     }
 
-    /// Host functions that failed, as pairs of the function's name and its exception's words.
+    /// Host functions that failed, as pairs of the function's name and the exception's text.
     #[getter]
     fn failures(&self) -> Vec<(String, String)> {
         self.0.failures().iter().map(|one| (one.function.to_string(), one.message.clone())).collect()
     }
 
-    /// The decision as `rulec run` prints it.
+    /// Returns the decision as JSON text, as `rulec run` prints it.
     fn to_json(&self) -> PyResult<String> {
         json_text(&self.0)
     }
 
-    /// The same as a dict.
+    /// Returns the decision as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0)?)
     }
@@ -146,7 +146,7 @@ impl Decision {
     }
 }
 
-/// The explanation of a decision: `str()` of it is what `rulec why` prints.
+/// The explanation of a decision; its `str()` is the output of `rulec why`.
 #[pyclass(frozen, module = "rulec")]
 pub struct Explanation(pub rulec::Explanation);
 
@@ -162,7 +162,7 @@ impl Explanation {
         self.0.target.as_deref()
     }
 
-    /// Some sentences, in place of the whole.
+    /// Returns a summary of a few sentences.
     fn summary(&self) -> String {
         self.0.summary()
     }

@@ -1,6 +1,6 @@
-//! Work without the interpreter's lock, and the end of the interpreter meanwhile. Before 3.14 a thread that asks for the
-//! lock while the interpreter ends is unwound by force, which Rust answers by aborting the process. So once the program
-//! ends, threads that are still at work here are waited for, and those that come later stay where they are.
+//! Work without the GIL, and safe interpreter shutdown. Before Python 3.14, a thread that requests
+//! the GIL during shutdown is unwound by force, and Rust then aborts the process. So shutdown waits
+//! for the threads that are working here, and blocks threads that arrive later.
 
 use pyo3::prelude::*;
 use std::sync::OnceLock;
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// The thread that ends the interpreter, once it does.
+/// The thread that ends the interpreter, once shutdown has begun.
 static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
-/// The calls that are under way. They come and go while the lock is held, or are waited for.
+/// Number of running calls. It changes only while the GIL is held or while shutdown waits.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
-/// The time that a call under way is waited for.
+/// Maximum time that shutdown waits for running calls.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A call under way.
+/// A running call; dropping it decrements the count.
 struct Busy;
 
 impl Drop for Busy {
@@ -36,13 +36,13 @@ fn enter(py: Python<'_>) -> Busy {
     Busy
 }
 
-/// Works without the lock.
+/// Runs work without the GIL.
 pub fn apart<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let _busy = enter(py);
     py.detach(work)
 }
 
-/// Works with the lock on a thread of the runtime.
+/// Runs work with the GIL on a thread of the runtime.
 pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(|py| {
         let _busy = enter(py);
@@ -50,7 +50,7 @@ pub fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     })
 }
 
-/// Waits for the calls under way and keeps others from beginning; `atexit` calls it.
+/// Waits for running calls and blocks new ones; called by `atexit`.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
     if ENDED_BY.set(thread::current().id()).is_ok() {

@@ -1,4 +1,4 @@
-//! The findings about rules, as data and as exceptions.
+//! Diagnostics as Python data and as exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyLookupError};
@@ -18,7 +18,8 @@ create_exception!(
 );
 create_exception!(rulec, UnknownName, PyLookupError, "A name that the rules do not have.");
 
-/// A place in a text, from 1, columns in characters, the end exclusive: as `rulec check --format json` has it.
+/// A range of text, as in `rulec check --format json`. Lines and columns start at 1, columns count
+/// characters, and the end is exclusive.
 #[derive(Debug, Serialize)]
 struct Place {
     file: String,
@@ -58,7 +59,7 @@ struct Fix {
     applicability: &'static str,
 }
 
-/// One finding about the author's text.
+/// A diagnostic about the author's text.
 #[pyclass(frozen, module = "rulec")]
 #[derive(Debug, Serialize)]
 pub struct Diagnostic {
@@ -70,7 +71,7 @@ pub struct Diagnostic {
     message: String,
     #[pyo3(get)]
     help: Option<String>,
-    /// The finding as the command line shows it, the text underlined.
+    /// The diagnostic as the command line prints it, with the text underlined.
     #[pyo3(get)]
     #[serde(skip)]
     rendered: String,
@@ -108,7 +109,7 @@ impl Diagnostic {
         }
     }
 
-    /// All of a list.
+    /// Converts a list of diagnostics.
     pub fn all(diagnostics: &[rulec::Diagnostic], sources: &SourceMap) -> Vec<Diagnostic> {
         diagnostics.iter().map(|diagnostic| Diagnostic::new(diagnostic, sources)).collect()
     }
@@ -131,7 +132,7 @@ impl Diagnostic {
         self.place.as_ref().map(|place| place.column)
     }
 
-    /// All of it as a dict.
+    /// Returns the diagnostic as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, self)?)
     }
@@ -147,7 +148,8 @@ impl Diagnostic {
     }
 }
 
-/// The exception for rules that do not compile: its text is the rendered diagnostics, which it also has as data.
+/// Creates the exception for rules that do not compile. Its text is the rendered diagnostics, and
+/// an attribute contains them as data.
 pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
     let found = Diagnostic::all(error.diagnostics(), error.sources());
     let rendered = error.render();
@@ -159,17 +161,17 @@ pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
     }
 }
 
-/// The exception for a name that there is not.
+/// Creates the exception for an unknown name.
 pub fn unknown(error: impl Display) -> PyErr {
     UnknownName::new_err(error.to_string())
 }
 
-/// Any other error of the library.
+/// Creates the exception for any other error of the library.
 pub fn failed(error: impl Display) -> PyErr {
     RulecError::new_err(error.to_string())
 }
 
-/// The text of an exception, as a result has it: its class and its words.
+/// Returns the text of an exception: its class and its message.
 pub fn words(py: Python<'_>, error: &PyErr) -> String {
     let class =
         error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string());

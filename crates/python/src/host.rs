@@ -1,5 +1,5 @@
-//! Python functions that rules call: `extern fn`. An exception in one is what every failure of a host function is:
-//! the result is missing, and the decision tells of it.
+//! Python functions that rules call through `extern fn`. An exception is handled like any failure
+//! of a host function: the result is missing, and the decision reports the failure.
 
 use super::error::words;
 use super::message::{named, tree};
@@ -10,7 +10,7 @@ use pythonize::pythonize;
 use rulec::Compiler;
 use serde_json::Value as Json;
 
-/// Offers the functions of a mapping to the rules, by name.
+/// Registers the functions of a mapping with the compiler, by name.
 pub fn offer(mut compiler: Compiler, functions: Option<&Bound<'_, PyMapping>>) -> PyResult<Compiler> {
     for (name, function) in named(functions)? {
         let arity = arity(&function);
@@ -28,7 +28,7 @@ fn call(py: Python<'_>, function: &Py<PyAny>, args: &[Json]) -> PyResult<Json> {
     tree(&function.bind(py).call1(PyTuple::new(py, args)?)?, "the result")
 }
 
-/// The number of arguments that a function takes, where it takes just so many.
+/// Returns the number of arguments that a function takes, if the number is fixed.
 fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
     let py = function.py();
     let inspect = py.import(intern!(py, "inspect")).ok()?;
@@ -38,9 +38,9 @@ fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
     for parameter in signature.getattr("parameters").ok()?.call_method0("values").ok()?.try_iter().ok()? {
         let parameter = parameter.ok()?;
         match parameter.getattr("kind").ok()?.extract::<u8>().ok()? {
-            // By position, and nothing stands for it when it is left out.
+            // A positional parameter without a default.
             0 | 1 if parameter.getattr("default").ok()?.is(&empty) => count += 1,
-            // One that may be given by name alone is of no matter here.
+            // A keyword-only parameter does not affect the arity.
             3 => {}
             _ => return None,
         }

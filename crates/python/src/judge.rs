@@ -1,4 +1,4 @@
-//! Payloads: what a language model proposes, held against the rules.
+//! Payloads: proposals of a language model, checked by rules.
 
 use super::decision::json_text;
 use super::ending::apart;
@@ -19,7 +19,7 @@ impl Judge {
         self.0.kind()
     }
 
-    /// Judges a dict, a dataclass, a pydantic model or JSON text.
+    /// Checks a payload: a dict, a dataclass, a pydantic model or JSON text.
     fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
         if let Ok(text) = payload.cast::<PyString>() {
             let text = text.to_str()?;
@@ -30,7 +30,7 @@ impl Judge {
         Ok(Judgement(apart(py, || self.0.judge(&payload))))
     }
 
-    /// The JSON Schema of the kind.
+    /// Returns the JSON Schema of the kind.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.schema())?)
     }
@@ -40,7 +40,7 @@ impl Judge {
     }
 }
 
-/// A breach of a payload rule.
+/// A violation of a payload rule.
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Violation {
     rule: String,
@@ -66,7 +66,7 @@ fn all(violations: &[payload::Violation]) -> Vec<Violation> {
     violations.iter().map(one).collect()
 }
 
-/// The answer of a judge.
+/// The result of checking a payload.
 #[pyclass(frozen, module = "rulec")]
 pub struct Judgement(payload::Judgement);
 
@@ -108,29 +108,29 @@ impl Judgement {
         all(self.0.warnings())
     }
 
-    /// The corrected payload, when that is accepted.
+    /// The corrected payload, if it is accepted.
     #[getter]
     fn corrected<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)
     }
 
-    /// The kind to turn to instead, when this one is rejected.
+    /// The payload kind to use instead if this payload is rejected.
     #[getter]
     fn fallback(&self) -> Option<&str> {
         self.0.fallback()
     }
 
-    /// All of it as one text that a language model can act on.
+    /// Returns the result as text that a language model can act on.
     fn feedback(&self) -> String {
         self.0.feedback()
     }
 
-    /// The judgement as `rulec run --decision` prints it.
+    /// Returns the result as JSON text, as `rulec run --decision` prints it.
     fn to_json(&self) -> PyResult<String> {
         json_text(&self.0)
     }
 
-    /// The same as a dict.
+    /// Returns the result as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0)?)
     }

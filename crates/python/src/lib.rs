@@ -1,17 +1,17 @@
-//! The native half of the Python package `rulec`: rules, decisions, judges and routers of the library as Python classes.
-//! It decides nothing and words nothing that the library does not; `python/rulec` is the other half, which is plain
-//! Python.
+//! The native half of the Python package `rulec`: Python classes for the library's rules,
+//! decisions, judges and routers. All logic and all messages come from the library. `python/rulec`
+//! is the pure Python half.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `message` | Python values as messages |
-//! | `ending` | work without the interpreter's lock |
+//! | `message` | conversion of Python values to messages |
+//! | `ending` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
-//! | `rules` | rule sets and what is asked of them |
+//! | `rules` | rule sets and their queries |
 //! | `decision` | decisions and explanations |
 //! | `judge` | payloads |
-//! | `talk` | flows, and choices that a language model makes |
+//! | `talk` | flows, and choices by a language model |
 //! | `router` | async handlers |
 //! | `batch` | record batches |
 
@@ -28,7 +28,7 @@ mod talk;
 
 use pyo3::prelude::*;
 
-/// Runs the command line with these arguments, the first of which is the program's name.
+/// Runs the command line with these arguments; the first is the program's name.
 #[pyfunction]
 fn command_line(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
     ending::apart(py, || rulec_cli::main(args))

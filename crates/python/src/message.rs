@@ -1,6 +1,6 @@
-//! Python values as messages. Dicts, lists and scalars are read straight into the slots of the rules, without a tree
-//! and without running any Python code; whatever else stands for JSON (models, dataclasses, times, enumerations) is made
-//! a tree first.
+//! Converts Python values to messages. Dicts, lists and scalars are read directly into slots,
+//! without a JSON tree and without running Python code. Other values that represent JSON (models,
+//! dataclasses, times, enumerations) become a tree first.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,20 +18,20 @@ create_exception!(
     "A message that cannot be decided on, with the place of what is wrong."
 );
 
-/// A dict, or a value in it, of types that JSON has itself.
+/// A value whose types exist in JSON: dicts, lists and scalars.
 pub struct Plain<'a, 'py> {
     value: &'a Bound<'py, PyAny>,
     depth: usize,
 }
 
 impl<'a, 'py> Plain<'a, 'py> {
-    /// A whole message.
+    /// Creates the root of a message.
     pub fn new(value: &'a Bound<'py, PyAny>) -> Self {
         Plain { value, depth: 0 }
     }
 }
 
-/// Only a tree will do, or it will say what is wrong.
+/// Error for a value that needs the tree path; that path also reports invalid values.
 fn other<E: Error>() -> E {
     E::custom("not plain")
 }
@@ -59,7 +59,7 @@ impl Serialize for Plain<'_, '_> {
             return match (int.extract::<i64>(), int.extract::<u64>()) {
                 (Ok(int), _) => serializer.serialize_i64(int),
                 (_, Ok(int)) => serializer.serialize_u64(int),
-                // As JSON's reader does.
+                // The JSON reader also converts larger integers to floats.
                 _ => serializer.serialize_f64(int.extract::<f64>().map_err(|_| other())?),
             };
         }
@@ -90,21 +90,22 @@ impl Serialize for Plain<'_, '_> {
 }
 
 impl Plain<'_, '_> {
-    /// Steps into a list or dict.
+    /// Returns the depth inside a list or dict; an error if it is too deep.
     fn enter<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH { Err(other()) } else { Ok(self.depth + 1) }
     }
 }
 
-/// The message as a dict, when it is one or a pydantic model, whose fields pydantic makes plain.
+/// Returns the message as a dict if it is one or is a pydantic model; other values are returned
+/// unchanged.
 pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dumped(message) }
 }
 
-/// The dict that a pydantic model dumps as JSON; any other value as it is.
+/// Converts a pydantic model to a dict of JSON types; other values are returned unchanged.
 fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let name = intern!(value.py(), "model_dump");
-    // A class has the method too, and is no model.
+    // A model class has the method too, but is not a model.
     match value.getattr_opt(name)? {
         Some(dump) if value.cast::<pyo3::types::PyType>().is_err() => {
             let options = PyDict::new(value.py());
@@ -115,12 +116,12 @@ fn dumped<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// Any Python value that stands for JSON, as a tree; `what` it is, for an error.
+/// Converts a Python value to a JSON tree; `what` names the value in errors.
 pub fn tree(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Json> {
     Tree { what, path: Vec::new() }.value(value)
 }
 
-/// A message as a tree: it must be an object.
+/// Converts a message to a JSON tree; other values than objects are an error.
 pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     match tree(value, "the message")? {
         Json::Object(map) => Ok(Json::Object(map)),
@@ -134,7 +135,7 @@ pub fn object(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     }
 }
 
-/// The entries of a mapping whose keys are names.
+/// Returns the entries of a mapping from names to values.
 pub fn named<'py>(mapping: Option<&Bound<'py, PyMapping>>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     match mapping {
         Some(mapping) => mapping.items()?.iter().map(|item| item.extract()).collect(),
@@ -146,7 +147,7 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// Makes a tree, and knows where in it it is.
+/// Builds a tree, and keeps the current path for errors.
 struct Tree<'w> {
     what: &'w str,
     path: Vec<String>,
@@ -177,7 +178,7 @@ impl Tree<'_> {
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
-            // What is not finite is missing.
+            // A non-finite number counts as missing.
             return Ok(Number::from_f64(float.value()).map_or(Json::Null, Json::Number));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
@@ -189,7 +190,7 @@ impl Tree<'_> {
         self.inside(|tree| tree.other(value))
     }
 
-    /// Works one level deeper.
+    /// Works one level deeper, with a limit on the depth.
     fn inside(&mut self, work: impl FnOnce(&mut Self) -> PyResult<Json>) -> PyResult<Json> {
         if self.path.len() >= MAX_DEPTH {
             return Err(
@@ -223,7 +224,7 @@ impl Tree<'_> {
         Ok(Json::Array(list))
     }
 
-    /// A value of the types that Python has beside those of JSON.
+    /// Converts a value of a type that JSON lacks.
     fn other(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         let py = value.py();
         let plain = dumped(value)?;
@@ -261,7 +262,7 @@ impl Tree<'_> {
         }
     }
 
-    /// That something is wrong at the place at hand.
+    /// Returns an error about the current path.
     fn wrong(&self, what: impl Display) -> PyErr {
         let path = self.path.concat();
         let place = if path.is_empty() {
@@ -273,7 +274,7 @@ impl Tree<'_> {
     }
 }
 
-/// A type that JSON has no form of its own for.
+/// How a type that JSON lacks is converted.
 #[derive(Clone, Copy)]
 enum Like {
     /// A member of an enumeration.
@@ -282,13 +283,13 @@ enum Like {
     Day,
     Text,
     Number,
-    /// A scalar of NumPy.
+    /// A NumPy scalar.
     Scalar,
     Mapping,
     List,
 }
 
-/// The classes that stand for JSON, the nearest first.
+/// Classes with a JSON conversion; the first matching one is used.
 const CLASSES: [(&str, &str, Like); 12] = [
     ("enum", "Enum", Like::Member),
     ("datetime", "datetime", Like::Moment),
@@ -311,7 +312,7 @@ fn kind_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Like>> {
     let py = value.py();
     let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
     for (module, class, like) in CLASSES {
-        // A value of a class that nobody has imported there is not.
+        // If the module is not imported, the value cannot be an instance of its class.
         let Ok(module) = modules.get_item(module) else { continue };
         if value.is_instance(&module.getattr(class)?)? {
             return Ok(Some(like));

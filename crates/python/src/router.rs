@@ -1,5 +1,6 @@
-//! The router of `rulec-runtime` with Python handlers. It runs on tokio; a handler runs on the event loop of whoever
-//! asked. A handler that raises is an outcome, and one that nobody waits for any more is cancelled.
+//! The router of `rulec-runtime` with Python handlers. The router runs on tokio; a handler runs on
+//! the caller's event loop. An exception in a handler becomes an outcome. A handler whose caller no
+//! longer waits is cancelled.
 
 use super::decision::json_text;
 use super::ending::{apart, attached};
@@ -35,7 +36,7 @@ fn seconds(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(wrong)
 }
 
-/// The policy of a handler that is slow or fails. Times are in seconds.
+/// The policy for a handler that is slow or fails. Times are in seconds.
 #[pyclass(frozen, module = "rulec")]
 pub struct Policy(route::Policy);
 
@@ -67,15 +68,15 @@ impl Policy {
     }
 }
 
-/// A message on its way: the event loop that its handlers run on, and the message as it was given.
+/// A message in progress: the original message, and the event loop that runs its handlers.
 struct Call {
     locals: TaskLocals,
     message: Py<PyAny>,
-    /// The exception of the handler that raised last.
+    /// The exception of the handler that raised most recently.
     raised: Mutex<Option<Py<PyAny>>>,
 }
 
-/// The messages on their way, by the address of the tree that the router knows each by.
+/// The messages in progress, keyed by the address of the router's JSON tree.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<HashMap<usize, Arc<Call>>>>);
 
@@ -93,10 +94,10 @@ fn address(message: &Arc<Json>) -> usize {
     Arc::as_ptr(message) as usize
 }
 
-/// Takes a message out again, also when whoever waited has gone.
+/// Removes a message from the map on drop, even if the caller has stopped waiting.
 struct Entered {
     calls: Calls,
-    /// Alive as long as its address stands for it.
+    /// Keeps the tree alive, so that its address stays unique.
     message: Arc<Json>,
 }
 
@@ -107,7 +108,7 @@ impl Drop for Entered {
     }
 }
 
-/// Cancels a Python task when the future that waits for it is dropped.
+/// Cancels a Python task when the future that awaits it is dropped.
 struct Cancel {
     call: Option<Py<PyAny>>,
 }
@@ -115,7 +116,7 @@ struct Cancel {
 impl Drop for Cancel {
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
-        // When the interpreter or the loop has ended, so has the task.
+        // If the interpreter or the loop has ended, the task has ended too.
         Python::try_attach(|py| {
             if let Err(error) = call.call_method0(py, "cancel")
                 && !error.is_instance_of::<pyo3::exceptions::PyRuntimeError>(py)
@@ -160,7 +161,7 @@ async fn handle(
     })
 }
 
-/// The request to a handler.
+/// The request that a handler receives.
 #[pyclass(frozen, module = "rulec")]
 pub struct Request {
     message: Py<PyAny>,
@@ -181,7 +182,7 @@ impl Request {
         self.message.clone_ref(py)
     }
 
-    /// The message's `text`; empty when there is none.
+    /// The message's `text`; empty if there is none.
     #[getter]
     fn text(&self) -> &str {
         self.request.text()
@@ -248,7 +249,7 @@ impl Outcome {
         Ok(self.outcome.reply().map(|reply| pythonize(py, reply)).transpose()?)
     }
 
-    /// The failure in words, for every kind but `handled`.
+    /// The failure as text; None if the message was handled.
     #[getter]
     fn error(&self) -> Option<String> {
         self.outcome.reply().is_none().then(|| self.outcome.result.to_string())
@@ -288,14 +289,15 @@ impl Outcome {
     }
 }
 
-/// Decides where messages go, and awaits the handlers there.
+/// Decides messages and awaits their handlers.
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
     router: route::Router,
     calls: Calls,
 }
 
-/// The permissions that a Python function grants; none when it raises, which `sys.unraisablehook` is told.
+/// Returns the permissions that a Python function grants. If the function raises, there are none,
+/// and the exception goes to `sys.unraisablehook`.
 fn granted(function: &Py<PyAny>, message: &Json) -> Permissions {
     attached(|py| {
         let names =
@@ -348,7 +350,7 @@ impl Router {
         Ok(Router { router, calls })
     }
 
-    /// Decides for a message and awaits its handler; `permissions` are those of its sender.
+    /// Decides a message and awaits its handler; `permissions` are the sender's permissions.
     #[pyo3(signature = (message, *, permissions = None))]
     fn route<'py>(
         &self,
@@ -373,25 +375,25 @@ impl Router {
         })
     }
 
-    /// Puts other rules in force, and returns their generation.
+    /// Replaces the rules, and returns the new generation.
     fn swap(&self, py: Python<'_>, rules: &Bound<'_, Rules>) -> PyResult<u64> {
         let rules = rules.get().rules.clone();
         let swapped = apart(py, || self.router.swap(rules)).map_err(router_error)?;
         Ok(swapped.generation)
     }
 
-    /// Oddities of the rules in force, which are not wrong.
+    /// Warnings about the current rules.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.router.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// Counts and latencies of routes and handlers.
+    /// Returns counts and latencies of routes and handlers.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.router.stats())?)
     }
 
-    /// Waits until the decision log is written, and closes it.
+    /// Waits until the decision log is written, then closes it.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
         future_into_py(py, async move {

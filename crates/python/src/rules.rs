@@ -1,4 +1,4 @@
-//! Rule sets, and what is asked of them.
+//! Rule sets and their queries.
 
 use super::decision::{Decision, Explanation};
 use super::ending::apart;
@@ -16,21 +16,23 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// The name that a text without a file goes by.
+/// File name of a text that has no file.
 const TEXT: &str = "<text>";
 
-/// A compiled rule set: cheap to copy, shared between threads. It pickles as its artifact.
+/// A compiled rule set. It is cheap to copy, can be shared between threads, and pickles as its
+/// artifact.
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The functions that it was given, for a copy in another process.
+    /// The host functions, for a pickled copy.
     functions: Option<Py<PyMapping>>,
 }
 
-/// The function that loads rules again, and what it is given: their artifact, and their functions.
+/// Result of `__reduce__`: the function that loads the rules, and its arguments, the artifact and
+/// the host functions.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>));
 
-/// Compiles without the interpreter's lock.
+/// Compiles without the GIL.
 fn compiled(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -47,7 +49,7 @@ impl Rules {
     }
 }
 
-/// Decides for one message in any form. It is read while the interpreter's lock is held, and decided on without.
+/// Decides one message in any form. The message is read with the GIL and decided without it.
 fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         let prepared = prepared.get();
@@ -67,7 +69,7 @@ fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> 
 
 #[pymethods]
 impl Rules {
-    /// Compiles a file and what it imports.
+    /// Compiles a file and its imports.
     #[staticmethod]
     #[pyo3(signature = (path, *, functions = None, root = None))]
     fn from_path(
@@ -82,7 +84,7 @@ impl Rules {
         })
     }
 
-    /// Compiles a text; `imports` are the texts that it may import, by path.
+    /// Compiles a text; `imports` maps the paths that it may import to their texts.
     #[staticmethod]
     #[pyo3(signature = (text, *, functions = None, imports = None))]
     fn from_text(
@@ -96,8 +98,8 @@ impl Rules {
         compiled(py, functions, |compiler| compiler.compile_with(&loader, TEXT))
     }
 
-    /// Loads what `rulec build` or `to_artifact` wrote, from bytes or from a file. With the public keys `trusted`, each
-    /// the text of a PEM file, one of them must have signed it.
+    /// Loads an artifact of `rulec build` or `to_artifact`, from bytes or a file. `trusted` are
+    /// public keys as PEM text; if given, one of them must have signed the artifact.
     #[staticmethod]
     #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
     fn from_artifact(
@@ -117,7 +119,7 @@ impl Rules {
         compiled(py, functions, |compiler| trusting(compiler).load_artifact_path(path))
     }
 
-    /// The rules as an artifact, signed when a private key is given, the text of a PEM file.
+    /// Returns the rules as an artifact; `sign` is a private key as PEM text.
     #[pyo3(signature = (*, strip_source = false, sign = None))]
     fn to_artifact<'py>(
         &self,
@@ -138,7 +140,7 @@ impl Rules {
         decide_one(py, &self.entry(entry)?, message)
     }
 
-    /// Decides for a message as JSON text.
+    /// Decides a message given as JSON text.
     #[pyo3(signature = (text, *, entry = None))]
     fn decide_json(
         &self,
@@ -155,7 +157,7 @@ impl Rules {
         decision.map(Decision).map_err(|error| MessageError::new_err(error.to_string()))
     }
 
-    /// Decides for each of many messages; the error for one that is none says its number.
+    /// Decides each of many messages; the error for an invalid message contains its index.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
         &self,
@@ -175,7 +177,7 @@ impl Rules {
         messages.try_iter()?.enumerate().map(decide).collect()
     }
 
-    /// The names of all routes that hold, in the order they are tried.
+    /// Returns the names of all matching routes, in evaluation order.
     #[pyo3(signature = (message, *, entry = None))]
     fn matched(
         &self,
@@ -199,7 +201,7 @@ impl Rules {
         Ok(Explanation(apart(py, || entry.explain(&message, show_private))))
     }
 
-    /// Reads a message once, for several decisions on it.
+    /// Reads a message once, for several decisions.
     fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
         let message = object(&as_dict(message)?)?;
         Ok(Prepared(apart(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
@@ -210,7 +212,7 @@ impl Rules {
         self.rules.entries().collect()
     }
 
-    /// The names of all handlers that a decision may lead to.
+    /// The names of all handlers that a decision may select.
     #[getter]
     fn targets(&self) -> Vec<&str> {
         self.rules.targets().into_iter().collect()
@@ -226,18 +228,19 @@ impl Rules {
         self.rules.generation()
     }
 
-    /// The permissions that a handler requires.
+    /// Returns the permissions that a handler requires.
     fn required_permissions(&self, handler: &str) -> Vec<&str> {
         self.rules.required_permissions(handler).iter().map(|one| &**one).collect()
     }
 
-    /// The payload kinds.
+    /// The names of the payload kinds.
     #[getter]
     fn kinds(&self) -> Vec<&str> {
         payload::kinds(&self.rules).collect()
     }
 
-    /// Makes a judge of payloads of one kind. `inputs` are the values of the rules' `input` beside context and options.
+    /// Creates a judge for payloads of one kind. `inputs` are values of the rules' `input` other
+    /// than context and options.
     #[pyo3(signature = (kind, *, inputs = None, options = None, strict = false))]
     fn judge(
         &self,
@@ -256,22 +259,22 @@ impl Rules {
         Ok(Judge(if strict { judge.strict() } else { judge }))
     }
 
-    /// The JSON Schema of a payload kind.
+    /// Returns the JSON Schema of a payload kind.
     fn schema<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown)?)?)
     }
 
-    /// Finds flows, those of intents by the built-in classifier.
+    /// Creates a finder of flows; the built-in classifier finds intent flows.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
         apart(py, || Flows::new(&self.rules)).map_err(failed)
     }
 
-    /// The question behind a choice that a language model makes.
+    /// Returns the question of a choice that a language model makes.
     fn question(&self, name: &str) -> PyResult<Question> {
         choice::Question::new(&self.rules, name).map(Question).map_err(unknown)
     }
 
-    /// The questions of all choices that a model makes.
+    /// The questions of all choices that a language model makes.
     #[getter]
     fn questions(&self) -> Vec<Question> {
         choice::Question::all(&self.rules).map(Question).collect()
@@ -283,12 +286,12 @@ impl Rules {
         self.rules.entries().filter(|name| choice::tool(&self.rules, name).is_ok()).collect()
     }
 
-    /// The definition of a choice as a tool that an agent may call.
+    /// Returns the definition of a choice as a tool that an agent may call.
     fn choice_tool<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &choice::tool(&self.rules, name).map_err(unknown)?)?)
     }
 
-    /// The reasons of a choice's outcome, in words for the user.
+    /// Returns the reasons for a choice's outcome, as text for the user.
     fn reasons(&self, name: &str, message: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let message = whole(message)?;
         Ok(choice::reasons(&self.rules, name, &message).map_err(unknown)?.map(Into::into).collect())
@@ -311,7 +314,7 @@ impl Rules {
     }
 }
 
-/// A message as a tree.
+/// Returns a message as a JSON tree.
 fn whole(message: &Bound<'_, PyAny>) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
@@ -327,13 +330,13 @@ self_cell! {
     }
 }
 
-/// A message whose fields have been read for one rule set; other rules read them anew.
+/// A message whose fields have been read for one rule set; other rule sets read it again.
 #[pyclass(frozen, module = "rulec")]
 pub struct Prepared(Resolved);
 
 #[pymethods]
 impl Prepared {
-    /// The message.
+    /// Returns the message as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, self.0.borrow_owner())?)
     }

@@ -1,4 +1,5 @@
-//! Flows that a message may start, and choices that a language model makes: what the model is told, and its answers.
+//! Flows that a message may start, and choices by a language model: the prompt, the tool
+//! definition, and the answers.
 
 use super::ending::apart;
 use super::message::object;
@@ -7,7 +8,7 @@ use pythonize::pythonize;
 use rulec::choice;
 use rulec::flow::{FlowMatcher, Found, IntentHit, MatcherError};
 
-/// Finds the flow that a message wants: by patterns, then by the built-in classifier.
+/// Finds the flow for a message: by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
 pub struct Flows(FlowMatcher);
 
@@ -16,9 +17,9 @@ pub struct Flows(FlowMatcher);
 pub struct FlowHit {
     id: String,
     name: String,
-    /// The pattern, for a flow that was found by one.
+    /// The pattern that matched; None if the classifier found the flow.
     pattern: Option<String>,
-    /// The classifier's score, for a flow that it found.
+    /// The classifier's score; None if a pattern matched.
     score: Option<f64>,
 }
 
@@ -36,7 +37,7 @@ impl From<IntentHit> for FlowHit {
 }
 
 impl Flows {
-    /// Finds the flows of these rules.
+    /// Creates a finder for the flows of these rules.
     pub fn new(rules: &rulec::Rules) -> Result<Flows, MatcherError> {
         FlowMatcher::offline(rules).map(Flows)
     }
@@ -44,7 +45,7 @@ impl Flows {
 
 #[pymethods]
 impl Flows {
-    /// The flow that a text wants, if there is one.
+    /// Returns the flow for a text, or None.
     fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
         apart(py, || match self.0.find(text) {
             Found::Keyword(hit) => Some(FlowHit {
@@ -58,7 +59,7 @@ impl Flows {
         })
     }
 
-    /// The intent flows that came nearest to a text for which none is found, best first.
+    /// Returns the intent flows nearest to a text without a match, best first.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
         apart(py, || match self.0.find(text) {
             Found::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
@@ -66,13 +67,14 @@ impl Flows {
         })
     }
 
-    /// The section of a language model's prompt that lists the intent flows; empty without any.
+    /// The section of a language model's prompt that lists the intent flows; empty if there are
+    /// none.
     #[getter]
     fn prompt(&self) -> String {
         self.0.prompt()
     }
 
-    /// The tool by which a language model picks an intent flow.
+    /// The tool definition with which a language model selects an intent flow.
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.tool().to_json())?)
@@ -85,7 +87,7 @@ impl Flows {
     }
 }
 
-/// The question behind a choice that a language model makes.
+/// The question of a choice that a language model makes.
 #[pyclass(frozen, module = "rulec")]
 pub struct Question(pub choice::Question);
 
@@ -116,19 +118,19 @@ impl Question {
         self.0.to_user()
     }
 
-    /// The section of the prompt that asks it.
+    /// The section of the prompt that asks the question.
     #[getter]
     fn prompt(&self) -> String {
         self.0.prompt()
     }
 
-    /// The tool by which a model answers.
+    /// The tool definition with which the model answers.
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.tool().to_json())?)
     }
 
-    /// The message without its text and answers, as a model may read it.
+    /// Returns the message without its text and answers, as text for the model.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         Ok(self.0.known(&object(message)?))
     }

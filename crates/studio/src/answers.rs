@@ -1,4 +1,4 @@
-//! Each kind of request, answered from what is known of the rules.
+//! The handlers, one module for each kind of request.
 
 pub(crate) mod decide;
 pub(crate) mod edit;
@@ -17,7 +17,7 @@ use crate::api::EntryKind;
 use crate::refusal::{Answer, Refused};
 use rulec::{Entry, Rules, TableKind};
 
-/// The kind of a table.
+/// Converts a table's kind to the API's entry kind.
 pub(crate) fn kind(kind: TableKind) -> EntryKind {
     match kind {
         TableKind::Routes => EntryKind::Routes,
@@ -28,7 +28,7 @@ pub(crate) fn kind(kind: TableKind) -> EntryKind {
     }
 }
 
-/// The entry of a name.
+/// Looks up an entry by name; an unknown name is a `missing` refusal.
 pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
     rules.entry(name).map_err(|error| Refused::missing(error.in_words().clone()))
 }

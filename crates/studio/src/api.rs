@@ -1,7 +1,8 @@
-//! The requests and answers between the server and the page: the one place where their forms stand. The page's types are
-//! written from them, to `studio/src/api/types.ts`, so that neither side can change alone.
+//! Request and response types between the server and the page. The page's TypeScript types are
+//! generated from them into `studio/src/api/types.ts`, so neither side can change alone.
 //!
-//! Names of fields are as in the rest of `rulec`'s JSON. Places in texts are offsets in UTF-16 units, as browsers count.
+//! Field names follow the rest of `rulec`'s JSON. Text offsets are in UTF-16 units, which browsers
+//! use.
 
 mod decide;
 mod edit;

@@ -1,21 +1,21 @@
-//! The page: the files that `studio/build` has made, embedded with the feature `assets`.
+//! The files of the page, which `studio/build` builds. The feature `assets` embeds them.
 
 #[cfg(feature = "assets")]
 static FILES: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../studio/dist");
 
-/// A file of the page by its path, such as `assets/index.js`.
+/// Returns a file of the page by its path, such as `assets/index.js`.
 #[cfg(feature = "assets")]
 pub(crate) fn file(path: &str) -> Option<&'static [u8]> {
     FILES.get_file(path).map(include_dir::File::contents)
 }
 
-/// Without the feature there is no page: the server answers requests alone.
+/// Without the feature there is no page; the server answers API requests only.
 #[cfg(not(feature = "assets"))]
 pub(crate) fn file(_: &str) -> Option<&'static [u8]> {
     None
 }
 
-/// The type of a file, by its name.
+/// Returns the MIME type of a file, by its extension.
 pub(crate) fn content_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("html") => "text/html; charset=utf-8",

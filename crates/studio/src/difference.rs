@@ -1,9 +1,9 @@
-//! The difference between two texts, line by line.
+//! Line diff of two texts.
 
 use crate::api::{DiffKind, DiffLine};
 use similar::{ChangeTag, TextDiff};
 
-/// The lines that differ between two texts, with those that do not.
+/// Returns the line diff of two texts, unchanged lines included.
 pub(crate) fn difference(before: &str, after: &str) -> Vec<DiffLine> {
     let lines = TextDiff::from_lines(before, after);
     let line = |change: similar::Change<&str>| DiffLine {

@@ -1,5 +1,7 @@
-//! The gate before every request. The studio is for the person at this machine: another page in the same browser may know the port,
-//! but not the token, and its `Origin` gives it away; a name that resolves to this machine only now gives itself away by `Host`.
+//! Access control for every request; only the user of this machine may use the studio. A foreign
+//! page in the same browser may know the port, but not the token, and its `Origin` differs. In a
+//! DNS rebinding attack a foreign name resolves to this machine, but the `Host` header shows the
+//! name.
 
 use crate::language::answered;
 use crate::refusal::Refused;
@@ -12,21 +14,23 @@ use rulec::{Language, Message};
 use rulec_base::message;
 use std::sync::Arc;
 
-/// The header that carries the token.
+/// Header that carries the token.
 pub(crate) const TOKEN: &str = "x-rulec-token";
 
-/// The things a browser may do with the page: load its own scripts and styles, ask this server, and nothing else.
+/// Content security policy: the page may load its own scripts and styles, and send requests to this
+/// server only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The gate of a studio on a port.
+/// Access control of a studio on a port.
 #[derive(Clone)]
 pub(crate) struct Gate {
     pub studio: Arc<Studio>,
     pub port: u16,
 }
 
-/// Lets a request through that comes from the studio's own page.
+/// Passes on requests from the studio's own page and refuses the others. Sets security headers on
+/// every response.
 pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let language = gate.language(request.headers());
     let mut response = answered(language, async {
@@ -52,7 +56,8 @@ pub(crate) async fn guard(State(gate): State<Gate>, request: Request, next: Next
 }
 
 impl Gate {
-    /// The language that the page asks for; else that of the command line, or English.
+    /// Returns the language that the page requests, otherwise the command line's language or
+    /// English.
     fn language(&self, headers: &HeaderMap) -> Language {
         let wanted = texts(headers, header::ACCEPT_LANGUAGE.as_str());
         wanted
@@ -65,7 +70,7 @@ impl Gate {
     fn refuses(&self, request: &Request) -> Option<Refused> {
         let headers = request.headers();
         let forbidden = |kind, message: Message| Some(Refused::new(StatusCode::FORBIDDEN, kind, message));
-        // One header each: of two, another reader might take the other.
+        // Exactly one of each header: of two, another parser might use the other one.
         let hosts: Vec<&str> = texts(headers, header::HOST.as_str());
         if hosts.len() != 1 || !hosts.iter().all(|host| self.is_here(host)) {
             let message = message!("the studio answers at 127.0.0.1 alone; open the address that it printed");
@@ -95,12 +100,13 @@ impl Gate {
     }
 }
 
-/// The values of a header; one that is no text is told as a text that nothing equals.
+/// Returns the values of a header. A value that is not text becomes `?`, which equals no valid
+/// value.
 fn texts<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
 }
 
-/// Compares two tokens in a time that does not tell where they differ.
+/// Compares two tokens in constant time, so that the duration does not reveal where they differ.
 fn is_same(given: &str, own: &str) -> bool {
     let differ = given.bytes().zip(own.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     given.len() == own.len() && differ == 0

@@ -1,4 +1,5 @@
-//! Handlers of requests: each is answered on a thread of its own, so that one that takes long holds up none of the others.
+//! Request handlers. Each runs on a blocking thread of its own, so that a slow request does not
+//! delay the others.
 
 use crate::language::{language, worked};
 use crate::refusal::{Answer, Refused, as_it_is};
@@ -12,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// Answers on a thread that may take its time.
+/// Runs work that may be slow on a blocking thread; a panic becomes a `broken` refusal.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
@@ -42,7 +43,7 @@ where
     blocking(move || work(&studio, question)).await.map(Json)
 }
 
-/// A request whose body is JSON.
+/// Returns a POST handler with a JSON body.
 pub(crate) fn asked<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,
@@ -51,7 +52,7 @@ where
     post(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
 }
 
-/// The same, where it replaces something.
+/// Returns a PUT handler with a JSON body.
 pub(crate) fn replaced<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,
@@ -60,7 +61,7 @@ where
     put(move |State(studio): State<Arc<Studio>>, body: Body<Q>| answer(studio, body, work))
 }
 
-/// A request whose question stands in the address.
+/// Returns a GET handler whose parameters are in the query string.
 pub(crate) fn got<Q, A>(work: fn(&Arc<Studio>, Q) -> Answer<A>) -> MethodRouter<Arc<Studio>>
 where
     Q: DeserializeOwned + Send + 'static,

@@ -1,33 +1,34 @@
-//! The names by which a page knows statements: the same for counts, rows, maps and decisions, and for two versions of the rules.
+//! Keys: stable names of statements that the page uses. Counts, rows, maps and decisions share
+//! them, and so do two versions of the rules.
 
 use rulec_eval::decision::Chosen;
 use rulec_report::drawing;
 use rulec_sema::hir::{FLOWS, Outcome, Program, RuleId, TableId, Trigger};
 use std::collections::HashMap;
 
-/// The name of what is chosen where nothing is.
+/// Name in the key of a decision that chose no statement.
 pub(crate) const NONE: &str = "none";
-/// The fates of a payload, as keys name them.
+/// Outcomes of a payload, as keys spell them.
 pub(crate) const FATES: [&str; 3] = ["accept", "accept_corrected", "reject"];
 
-/// The key of a statement.
+/// Builds the key of a statement.
 pub(crate) fn key(table: &str, name: &str) -> String {
     format!("{table}/{name}")
 }
 
-/// A statement as keys name it.
+/// A statement with its key.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     pub key: String,
     pub table: String,
     pub name: String,
-    /// The place it leads to.
+    /// Target that the statement leads to.
     pub to: String,
-    /// True for what a message can come to; false for jumps and what is disabled.
+    /// Whether the statement can be a final outcome; false for jumps and disabled rules.
     pub answers: bool,
 }
 
-/// All that decisions by a program can come to.
+/// Every statement that a program's decisions can choose.
 pub(crate) struct Keys {
     pub statements: Vec<Statement>,
     by_key: HashMap<String, usize>,
@@ -76,7 +77,7 @@ impl Keys {
         self.statements.len() - 1
     }
 
-    /// The statement of a rule; none for the requirements of payloads.
+    /// Returns the statement of a rule; `None` for the requirements of payloads.
     pub fn rule(&self, id: RuleId) -> Option<&Statement> {
         self.rules.get(id.index()).copied().flatten().map(|at| &self.statements[at])
     }
@@ -85,7 +86,7 @@ impl Keys {
         self.by_key.get(key).map(|at| &self.statements[*at])
     }
 
-    /// The key of what a table chose.
+    /// Returns the key of a table's choice.
     pub fn chosen(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
         match chosen {
             None => key(entry, NONE),

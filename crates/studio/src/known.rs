@@ -1,5 +1,5 @@
-//! All that is known of one state of the texts of a rule set. It is found out when it is first asked for, and kept until the texts
-//! change.
+//! Analysis results for one state of a rule set's texts. Each result is computed on first use and
+//! kept until the texts change.
 
 use crate::api::Place;
 use crate::keys::Keys;
@@ -27,19 +27,19 @@ impl Known {
         Known { analysis, findings: OnceLock::new(), places, keys: OnceLock::new(), matcher: OnceLock::new() }
     }
 
-    /// The rules, which compile; else why not.
+    /// Returns the compiled rules; refuses the request if they do not compile.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules.as_ref().ok_or_else(|| {
             Refused::errors(self.first_error().map_or_else(|| message!("the rules do not compile"), as_it_is))
         })
     }
 
-    /// The number of errors.
+    /// Returns the number of errors.
     pub fn errors(&self) -> usize {
         self.analysis.diagnostics.iter().filter(|found| found.is_error()).count()
     }
 
-    /// The first error, with its place.
+    /// Returns the first error as text, with its file and line.
     pub fn first_error(&self) -> Option<String> {
         let found = told(self.analysis.diagnostics.iter().find(|found| found.is_error())?);
         let at = found.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
@@ -51,22 +51,23 @@ impl Known {
         })
     }
 
-    /// The findings of the analysis; nothing where they do not compile.
+    /// Returns the findings of the analysis; empty if the rules do not compile.
     pub fn findings(&self) -> &[Finding] {
         self.findings.get_or_init(|| self.analysis.findings(rulec::AnalysisOptions::default()))
     }
 
-    /// The same, as far as somebody has asked for it before.
+    /// Returns the findings if they are already computed, otherwise an empty slice.
     pub fn findings_so_far(&self) -> &[Finding] {
         self.findings.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The names of the statements. Only for rules that compile.
+    /// Returns the keys of the statements.
     pub fn keys(&self, rules: &Rules) -> &Keys {
         self.keys.get_or_init(|| Keys::of(rules.program()))
     }
 
-    /// The matcher of intent flows; `None` where there are none, or none that can be learnt.
+    /// Returns the matcher of intent flows; `None` if there are no intent flows, or if training
+    /// fails.
     pub fn matcher(&self, rules: &Rules) -> Option<&FlowMatcher> {
         let learn = || rules.program().has_intents().then(|| FlowMatcher::offline(rules).ok()).flatten();
         self.matcher.get_or_init(learn).as_ref()
@@ -78,7 +79,7 @@ impl Known {
             .ok_or_else(|| Refused::missing(message!("`{name}` is no file of these rules")))
     }
 
-    /// The name of a file.
+    /// Returns the name of a file; empty if the id is unknown.
     pub fn name(&self, file: FileId) -> String {
         self.analysis.sources.get(file).map_or_else(String::new, |file| file.name.clone())
     }
@@ -87,7 +88,7 @@ impl Known {
         self.analysis.sources.iter().map(|(_, file)| file.name.clone()).collect()
     }
 
-    /// The places of a file, as browsers count them.
+    /// Returns the UTF-16 offset table of a file.
     pub fn places(&self, file: FileId) -> &Places {
         static NONE: OnceLock<Places> = OnceLock::new();
         let none = || NONE.get_or_init(|| Places::of(""));
@@ -96,7 +97,7 @@ impl Known {
         places.map_or_else(none, |places| places.get_or_init(|| Places::of(self.analysis.text(file))))
     }
 
-    /// The beginning and the end of a span.
+    /// Returns the start and end of a span, in UTF-16 units.
     pub fn range(&self, span: Span) -> (usize, usize) {
         let places = self.places(span.file);
         (places.unit(span.start as usize), places.unit(span.end as usize))

@@ -1,4 +1,5 @@
-//! The language that a request is answered in: the page says it with each, so that findings are told as the page is.
+//! Language of a response. The page sends its language with each request, so that findings are in
+//! the page's language.
 
 use rulec::{Diagnostic, Language, Message};
 use std::future::Future;
@@ -7,12 +8,12 @@ tokio::task_local! {
     static CHOSEN: Language;
 }
 
-/// The language of the request at hand; English where none is.
+/// Returns the language of the current request; English outside a request.
 pub(crate) fn language() -> Language {
     CHOSEN.try_with(|language| *language).unwrap_or_default()
 }
 
-/// The short name of a language, as the page has it.
+/// Returns the short name of a language that the page uses.
 pub(crate) fn tag(language: Language) -> String {
     match language {
         Language::Chinese => "zh",
@@ -21,22 +22,22 @@ pub(crate) fn tag(language: Language) -> String {
     .to_owned()
 }
 
-/// A finding as it is told to whoever asks.
+/// Translates a finding to the language of the current request.
 pub(crate) fn told(found: &Diagnostic) -> Diagnostic {
     found.told_in(language())
 }
 
-/// A message as it is told to whoever asks.
+/// Translates a message to the language of the current request.
 pub(crate) fn words(message: &Message) -> String {
     message.told_in(language()).into_owned()
 }
 
-/// Answers a request in a language.
+/// Runs an asynchronous handler with its language set.
 pub(crate) async fn answered<T>(language: Language, answer: impl Future<Output = T>) -> T {
     CHOSEN.scope(language, answer).await
 }
 
-/// Works in a language, on this thread.
+/// Runs a synchronous function with its language set, on the current thread.
 pub(crate) fn worked<T>(language: Language, work: impl FnOnce() -> T) -> T {
     CHOSEN.sync_scope(language, work)
 }

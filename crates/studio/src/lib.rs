@@ -1,19 +1,20 @@
-//! The studio: what the library knows of rules, shown in a browser. A server on loopback answers the page's requests from the
-//! functions that the program has as well: nothing is decided, explained or analysed here a second time.
+//! The studio: a web UI for rule sets, served on loopback. The server answers the page's requests
+//! with the same library functions that the command line uses. The studio has no decision,
+//! explanation or analysis logic of its own.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`api`] | the forms of requests and answers, from which the page's types are written |
-//! | `server` | the listener, the paths of the requests, the page itself |
-//! | `guard` | who is answered: by token, `Host` and `Origin`; and what a browser may load |
-//! | `handle` | a handler's thread, its question and its answer |
-//! | `language` | the language that a request is answered in |
+//! | [`api`] | request and response types, from which the page's TypeScript types are generated |
+//! | `server` | the listener, the request paths, the page itself |
+//! | `guard` | access control by token, `Host` and `Origin`; the content security policy |
+//! | `handle` | handlers: each runs on a blocking thread, from decoded request to JSON response |
+//! | `language` | the language of a response |
 //! | `state` | the rule sets, files and replays of a studio |
-//! | `project` | a rule set: on disk, and with the texts that an editor holds |
-//! | `known` | all that is known of one state of the texts; `keys` names their statements, `places` counts as browsers do |
-//! | `answers` | each kind of request |
-//! | `replay` | many messages decided again, with progress and rows |
-//! | `report` | the file that needs no server |
+//! | `project` | a rule set: its files on disk and the unsaved texts of the editor |
+//! | `known` | cached analysis results; `keys` names statements, `places` converts offsets |
+//! | `answers` | the handler of each kind of request |
+//! | `replay` | decides many recorded messages again, with progress and result rows |
+//! | `report` | the report: one HTML file that needs no server |
 
 pub mod api;
 

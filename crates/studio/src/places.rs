@@ -1,8 +1,8 @@
-//! Places in a text as browsers count them: in units of 16 bits.
+//! Conversion between byte offsets and UTF-16 offsets, which browsers use.
 
-/// The places of one text.
+/// Offset table of one text.
 pub(crate) struct Places {
-    /// The number of units before each byte; empty where every character is one byte.
+    /// Number of UTF-16 units before each byte; empty if the text is ASCII.
     units: Vec<u32>,
     length: usize,
 }
@@ -22,13 +22,14 @@ impl Places {
         Places { units, length: text.len() }
     }
 
-    /// The place of a byte.
+    /// Returns the UTF-16 offset of a byte offset.
     pub fn unit(&self, byte: usize) -> usize {
         let byte = byte.min(self.length);
         self.units.get(byte).map_or(byte, |unit| *unit as usize)
     }
 
-    /// The byte at a place; inside a character, where it begins.
+    /// Returns the byte offset of a UTF-16 offset. An offset inside a surrogate pair gives the
+    /// start of its character.
     pub fn byte(&self, unit: usize) -> usize {
         if self.units.is_empty() {
             return unit.min(self.length);
@@ -36,7 +37,7 @@ impl Places {
         let byte = self.units.partition_point(|before| (*before as usize) < unit);
         match self.units.get(byte) {
             Some(at) if *at as usize == unit => byte,
-            // The second half of a pair.
+            // The offset is the second half of a surrogate pair.
             _ => self.units.partition_point(|before| (*before as usize) + 1 < unit).min(self.length),
         }
     }

@@ -1,4 +1,4 @@
-//! A rule set: what is on disk, and the texts that the editor holds and nobody has saved.
+//! A rule set: its files on disk, and the unsaved texts of the editor.
 
 use crate::api::{FileText, RuleSet, Save, Saved};
 use crate::difference::difference;
@@ -14,32 +14,33 @@ use std::time::SystemTime;
 
 pub(crate) struct Project {
     pub id: usize,
-    /// As it was named.
+    /// Name as the user gave it.
     pub name: String,
     origin: Origin,
     state: Mutex<State>,
 }
 
-/// The place where the texts are from.
+/// Where the texts come from.
 enum Origin {
-    /// Files below a folder, the main one by its name there.
+    /// Files below a folder. `main` is the main file's path relative to the folder.
     Disk { files: DiskLoader, main: String },
-    /// A text that was uploaded.
+    /// An uploaded text.
     Text(String),
 }
 
 #[derive(Default)]
 struct State {
-    /// The texts in the editor, by the names of their files.
+    /// Unsaved texts of the editor, by file name.
     drafts: BTreeMap<String, String>,
     saved: Option<(Arc<Known>, Vec<Stamp>)>,
     draft: Option<Arc<Known>>,
 }
 
-/// The state of a file as far as the system tells it without reading.
+/// File name with modification time and size, to detect changes without reading the file. `None` if
+/// the file has no metadata.
 type Stamp = (String, Option<(SystemTime, u64)>);
 
-/// Files on disk, of which some have another text.
+/// A loader that returns the editor's text for edited files, and the file on disk otherwise.
 struct Edited<'a> {
     files: &'a dyn Loader,
     texts: &'a BTreeMap<String, String>,
@@ -67,7 +68,7 @@ impl Project {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The name of the main file, as its own sources have it.
+    /// Returns the name of the main file, as the source map has it.
     pub fn main(&self) -> &str {
         match &self.origin {
             Origin::Disk { main, .. } => main,
@@ -75,7 +76,7 @@ impl Project {
         }
     }
 
-    /// The path of a file; `None` for a text that was uploaded.
+    /// Returns the path of a file; `None` for an uploaded rule set.
     pub fn path(&self, file: &str) -> Option<PathBuf> {
         match &self.origin {
             Origin::Disk { files, .. } => Some(files.root().join(file)),
@@ -95,7 +96,8 @@ impl Project {
         }
     }
 
-    /// All that is known of the texts on disk, or of those in the editor. What is on disk is read again where it has changed.
+    /// Returns the analysis of the texts on disk, or of the editor's texts if `draft`. Files that
+    /// changed on disk are read again.
     pub fn known(&self, draft: bool) -> Arc<Known> {
         let mut state = self.state();
         let saved = match &state.saved {
@@ -142,14 +144,15 @@ impl Project {
         names.into_iter().map(stamp).collect()
     }
 
-    /// Puts a text into the place of a file's, until it is saved; `None` takes it back. Returns all that is known then.
+    /// Replaces a file's text until the file is saved; `None` discards the unsaved text. Returns
+    /// the new analysis.
     pub fn edit(&self, file: &str, text: Option<String>) -> Answer<Arc<Known>> {
         let saved = self.known(false);
         let id = saved.file(file);
         let mut state = self.state();
         if id.is_err() && !state.drafts.contains_key(file) {
             drop(state);
-            // A file that only the draft imports.
+            // Only the draft imports this file.
             self.known(true).file(file)?;
             state = self.state();
         }
@@ -171,14 +174,14 @@ impl Project {
         Ok(self.known(true))
     }
 
-    /// All that would be known if a file had another text; nothing is kept of it.
+    /// Analyses the rule set with another text for one file. The result is not cached.
     pub fn with_text(&self, file: &str, text: &str, draft: bool) -> Known {
         let mut texts = if draft { self.state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
         self.read(&texts)
     }
 
-    /// The text of a file, on disk and in the editor.
+    /// Returns the text of a file, on disk and in the editor.
     pub fn file(&self, file: &str) -> Answer<FileText> {
         self.known(true).file(file).or_else(|_| self.known(false).file(file))?;
         let saved = self.on_disk_now(file)?;
@@ -205,7 +208,8 @@ impl Project {
         String::from_utf8(bytes).map_err(|_| Refused::invalid(message!("`{file}` is not UTF-8")))
     }
 
-    /// Writes a text to its file, unless that has changed since the text was made from it.
+    /// Writes a text to its file. If the file has changed since the client read its text, nothing
+    /// is written.
     pub fn save(&self, save: Save) -> Answer<Saved> {
         let unsaved = || Refused::invalid(message!("`{}` was uploaded and is on no disk", self.name));
         let path = self.path(&save.file).ok_or_else(unsaved)?;
@@ -229,7 +233,7 @@ impl Project {
     }
 }
 
-/// The state of a text: another one has another.
+/// Returns a fingerprint of a text, to detect changes.
 pub(crate) fn stamp(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

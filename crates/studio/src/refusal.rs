@@ -1,4 +1,4 @@
-//! Requests that are not served, and what the page is told.
+//! Refused requests, and the error responses that they get.
 
 use crate::api::Refusal;
 use crate::language::words;
@@ -7,14 +7,14 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use rulec::Message;
 
-/// A request that is not served.
+/// A refused request, with its HTTP status and body.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub status: StatusCode,
     pub body: Refusal,
 }
 
-/// The answer of a request.
+/// Result of a handler.
 pub(crate) type Answer<T> = Result<T, Refused>;
 
 impl Refused {
@@ -22,33 +22,33 @@ impl Refused {
         Refused { status, body: Refusal { kind: kind.to_owned(), message: words(&message.into()) } }
     }
 
-    /// There is no such thing.
+    /// Refuses a request for an item that does not exist.
     pub fn missing(message: impl Into<Message>) -> Refused {
         Refused::new(StatusCode::NOT_FOUND, "missing", message)
     }
 
-    /// The request asks for what cannot be.
+    /// Refuses a request that is invalid or impossible.
     pub fn invalid(message: impl Into<Message>) -> Refused {
         Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
     }
 
-    /// A file has changed since it was read.
+    /// Refuses a request because a file has changed since the client or a replay read it.
     pub fn changed(message: impl Into<Message>) -> Refused {
         Refused::new(StatusCode::CONFLICT, "changed", message)
     }
 
-    /// The rules do not compile.
+    /// Refuses a request because the rules do not compile.
     pub fn errors(message: impl Into<Message>) -> Refused {
         Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "errors", message)
     }
 
-    /// A mistake of the studio itself, or of the machine.
+    /// Refuses a request because the studio or the operating system failed.
     pub fn broken(message: impl Into<Message>) -> Refused {
         Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "broken", message)
     }
 }
 
-/// An error in the words that it has, which are the same in every language.
+/// Converts an error to a message that stays untranslated.
 pub(crate) fn as_it_is(error: impl ToString) -> Message {
     Message::verbatim(error.to_string())
 }

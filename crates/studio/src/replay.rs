@@ -1,12 +1,13 @@
-//! Many messages decided again, on a thread of its own: what each came to is kept as a small row, so that a million of them can be
-//! counted, filtered and sorted at once, and any of them opened by its place in the file.
+//! Replays: each decides the recorded messages of a file again, on a thread of its own. The result
+//! of a message is kept as a small row. So a million messages can be counted, filtered and sorted
+//! fast, and a single message is read again from the file.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `decider` | one version of the rules, deciding message after message |
-//! | `job` | the thread: lines of the file, decided, into rows |
-//! | `sums` | rows counted: by statement, over time, by flips |
-//! | `rows` | rows filtered and sorted, and the messages behind them |
+//! | `decider` | decides messages with one version of the rules |
+//! | `job` | the thread: reads lines, decides them, adds rows |
+//! | `sums` | counts rows by statement, over time, and by changed result |
+//! | `rows` | filters and sorts rows, and reads their messages from the file |
 
 mod decider;
 mod job;
@@ -25,59 +26,60 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// A file of messages or decisions.
+/// A file of messages or logged decisions.
 pub(crate) struct Messages {
     pub about: Source,
     pub path: PathBuf,
-    /// True when every line is known to be a decision.
+    /// Whether every line is known to be a logged decision.
     pub is_log: bool,
 }
 
-/// A question for rows, the number of rows seen when it was asked, and the rows that answer it.
+/// Cached result of a row query: the query, the number of rows that it searched, and the indices of
+/// the matching rows.
 type FoundRows = (AskRows, usize, Arc<Vec<u32>>);
 
 /// A replay, running or ended.
 pub(crate) struct Replay {
     pub id: usize,
     pub source: Arc<Messages>,
-    /// The rules that decide; and those before, to compare with.
+    /// Rules that decide; `before` are the older rules to compare with.
     pub known: Arc<Known>,
     pub before: Option<Arc<Known>>,
     pub show_private: bool,
     begun: Instant,
     cancelled: AtomicBool,
     tally: Mutex<Tally>,
-    /// The rows that were asked for last, by their places: the page asks for them bit by bit.
+    /// Result of the last row query. The page requests the rows of one query in several parts.
     found: Mutex<Option<FoundRows>>,
     progress: watch::Sender<Progress>,
 }
 
-/// A message, decided.
+/// Result of one message.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// The place of its line in the file.
+    /// Byte offset of the message's line in the file.
     offset: u64,
     line: u64,
-    /// Milliseconds since 1970; NaN where no time is known.
+    /// Milliseconds since 1970; NaN if the time is unknown.
     time: f64,
-    /// The names by their numbers in [`Tally::names`].
+    /// Index of the entry's name in [`Tally::names`]; `key` and `before` are indices too.
     entry: u32,
     key: u32,
-    /// [`NOTHING`] where nothing is known.
+    /// [`NOTHING`] if unknown.
     before: u32,
     flipped: bool,
-    /// Microseconds; [`NOTHING`] where it is not known.
+    /// Microseconds; [`NOTHING`] if unknown.
     elapsed: u32,
 }
 
-/// The number that stands where there is none.
+/// Marks an absent number.
 const NOTHING: u32 = u32::MAX;
 
-/// All that was found so far.
+/// Results collected so far.
 #[derive(Default)]
 struct Tally {
     rows: Vec<Row>,
-    /// Keys and entries, each once.
+    /// Keys and entry names, without duplicates.
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     refused: usize,
@@ -113,7 +115,7 @@ impl Replay {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A replay of which nothing is decided yet.
+    /// Creates a replay without results.
     pub fn new(
         id: usize,
         source: Arc<Messages>,
@@ -136,12 +138,12 @@ impl Replay {
         }
     }
 
-    /// Tells whenever it has come further.
+    /// Returns a receiver that is notified of progress.
     pub fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
 
-    /// Ends it; what was counted until now stays.
+    /// Cancels the replay; its results so far are kept.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -158,7 +160,7 @@ impl Replay {
         self.progress.borrow().state == ReplayState::Running
     }
 
-    /// The milliseconds that it took.
+    /// Returns the time that the replay has taken.
     fn elapsed(&self) -> Duration {
         if self.is_running() { self.begun.elapsed() } else { self.tally().elapsed }
     }

@@ -1,4 +1,4 @@
-//! The report: all that a page shows that needs no server, put into the page's own template.
+//! The report: results that need no server, embedded in a template of the page.
 
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
@@ -22,19 +22,20 @@ use rulec_sema::hir::TableKind;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The template, by its name among the files of the page.
+/// File name of the template among the page's files.
 pub(crate) const TEMPLATE: &str = "report.html";
-/// The place in it that the report takes.
+/// Placeholder in the template that the report's JSON replaces.
 const PLACE: &str = "\"REPORT\"";
-/// The messages that coverage is counted over, the decisions that are shown, and the slowest statements.
+/// Maximum number of replayed messages for coverage, of sample decisions, and of slowest
+/// statements.
 const COVERED: usize = 2_000;
 const SAMPLES: usize = 12;
 const SLOWEST: usize = 10;
 
-/// The things a report is made of: rules, and a log or messages if there are any.
+/// Options of a report: rules, and optionally a log or messages.
 pub type ReportOptions = Options;
 
-/// The reason why there is no report, in words.
+/// Message of an error that prevents the report.
 #[derive(Debug)]
 pub struct ReportError(String);
 
@@ -46,10 +47,12 @@ impl std::fmt::Display for ReportError {
 
 impl std::error::Error for ReportError {}
 
-/// The report on the first rule set, as the text of an HTML file that opens anywhere. A log goes before messages.
+/// Writes the report on the first rule set, as one HTML file without external parts. If both a log
+/// and messages are given, the log is replayed.
 ///
 /// # Errors
-/// When the rules do not compile, a file cannot be read, or the program was built without its page.
+/// Returns an error if the rules do not compile, if a file cannot be read, or if the program was
+/// built without the page.
 pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
     worked(options.language.unwrap_or_default(), || written(options))
 }
@@ -73,7 +76,7 @@ fn written(options: &ReportOptions) -> Result<String, ReportError> {
     page(&report).map_err(told)
 }
 
-/// A report as a file.
+/// Responds with a report as an HTML file.
 pub(crate) async fn html(
     State(studio): State<Arc<Studio>>,
     body: Result<Json<AskReport>, JsonRejection>,
@@ -95,7 +98,7 @@ fn page(report: &Report) -> Answer<String> {
     Ok([before, &inert(&json), after].concat())
 }
 
-/// JSON that says the same and holds nothing that a browser might read as markup.
+/// Escapes the characters of a JSON text that a browser could read as markup.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -107,13 +110,13 @@ fn inert(json: &str) -> String {
     out
 }
 
-/// The report as data.
+/// Builds the report's data.
 pub(crate) fn ask(studio: &Arc<Studio>, asked: AskReport) -> Answer<Report> {
     let project = studio.project(asked.version.rules)?;
     let known = project.known(asked.version.draft);
     let rules = known.rules()?;
     let map = map::of(&known)?;
-    // What is found out before the sums, they can tell as the reason of what never fires.
+    // The sums explain unused statements by the findings that are already computed.
     known.findings();
     let replay = asked.replay.map(|id| studio.replay(id)).transpose()?;
     let sums = replay.as_ref().map(|replay| replay.sums());
@@ -188,7 +191,7 @@ fn covered(known: &Known, item: Item) -> CoverageItem {
     }
 }
 
-/// The coverage by messages of a replay, spread evenly over it.
+/// Counts coverage over evenly spaced messages of a replay.
 fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
     for line in replay.spread(COVERED) {
@@ -210,7 +213,8 @@ fn of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
     Ok(coverage)
 }
 
-/// Decisions with their explanation: one for each of the statements that take most, else those of tests.
+/// Returns explained decisions: one for each of the most chosen statements of a replay. Without a
+/// replay, the messages come from tests.
 fn samples(studio: &Studio, known: &Known, rules: &Rules, replay: Option<&Replay>) -> Answer<Vec<Sample>> {
     let mut found: Vec<(Option<u64>, String, Value)> = Vec::new();
     match replay {

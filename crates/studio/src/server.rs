@@ -1,4 +1,4 @@
-//! The listener, and the paths of requests.
+//! The listener and the request paths.
 
 use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
 use crate::guard::{Gate, guard};
@@ -19,14 +19,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// A studio that listens.
+/// A studio that listens on a port.
 pub struct Server {
     listener: TcpListener,
     studio: Arc<Studio>,
     port: u16,
 }
 
-/// The reason why a studio cannot be opened, in words.
+/// Message of an error that prevents the studio from opening.
 #[derive(Debug)]
 pub struct StartError(String);
 
@@ -38,14 +38,15 @@ impl std::fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// The most bytes of a request that is no upload: a message in JSON's escapes, or the text of a file.
+/// Maximum bytes of a request that is not an upload. The factor leaves room for JSON escapes of a
+/// message or file text.
 const MAX_REQUEST: usize = 8 * MAX_BYTES;
 
 impl Server {
-    /// Listens on loopback.
+    /// Opens the studio and listens on loopback.
     ///
     /// # Errors
-    /// When a file cannot be read, or the port is taken.
+    /// Returns an error if a file cannot be read, or if the port is in use.
     pub async fn bind(options: &Options) -> Result<Server, StartError> {
         let studio = Arc::new(Studio::new(options).map_err(StartError)?);
         let refused = |error: io::Error| {
@@ -64,15 +65,16 @@ impl Server {
         Ok(Server { listener, studio, port })
     }
 
-    /// The address of the page, with the token. What stands behind `#` never leaves the browser.
+    /// Returns the URL of the page, with the token. Browsers do not send the part after `#` to
+    /// servers.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/#token={}", self.port, self.studio.token)
     }
 
-    /// Answers until the future ends.
+    /// Serves requests until the future completes.
     ///
     /// # Errors
-    /// When the listener fails.
+    /// Returns an error if the listener fails.
     pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let gate = Gate { studio: self.studio.clone(), port: self.port };
         let router = router().layer(middleware::from_fn_with_state(gate, guard)).with_state(self.studio);
@@ -109,7 +111,7 @@ fn router() -> Router<Arc<Studio>> {
         .fallback(page)
 }
 
-/// A file of the page.
+/// Serves a file of the page.
 async fn page(uri: Uri) -> Response {
     let path = match uri.path() {
         "/" => "index.html",

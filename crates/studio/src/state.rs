@@ -1,4 +1,4 @@
-//! The rule sets, files and replays of a studio, each known by a number.
+//! The rule sets, files and replays of a studio, each with a numeric id.
 
 use crate::api::{self, Source, Version};
 use crate::known::Known;
@@ -14,29 +14,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tempfile::TempDir;
 
-/// The things a studio is opened with.
+/// Options of a studio.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The rule sets, at least one.
+    /// Rule sets; at least one.
     pub rules: Vec<RulesFile>,
-    /// A log of decisions.
+    /// Path of a decision log.
     pub log: Option<PathBuf>,
-    /// A file of messages, one a line.
+    /// Path of a file of messages, one per line.
     pub input: Option<PathBuf>,
-    /// The port; 0 takes a free one.
+    /// Port to listen on; 0 selects a free port.
     pub port: u16,
-    /// True when values of `@private` fields are shown.
+    /// Whether values of `@private` fields are shown.
     pub show_private: bool,
-    /// The language the page begins in, where one is asked for; else the browser's.
+    /// Initial language of the page; `None` uses the browser's language.
     pub language: Option<Language>,
 }
 
-/// A rule set by its main file.
+/// A rule set, given by its main file.
 #[derive(Clone, Debug, Default)]
 pub struct RulesFile {
-    /// The main file.
+    /// Path of the main file.
     pub path: PathBuf,
-    /// The folder that its imports may not leave; its own when there is none.
+    /// Folder that imports must stay inside; `None` means the folder of the main file.
     pub root: Option<PathBuf>,
 }
 
@@ -47,15 +47,15 @@ pub(crate) struct Studio {
     projects: RwLock<Vec<Arc<Project>>>,
     sources: RwLock<Vec<Arc<Messages>>>,
     replays: RwLock<Vec<Arc<Replay>>>,
-    /// The number of the last question that stands above all earlier ones.
+    /// Id of the newest slow request; older ones are obsolete.
     newest: AtomicU64,
-    /// The folder of what is uploaded.
+    /// Folder of uploaded files.
     pub uploads: TempDir,
 }
 
-/// The most replays that are kept; the oldest go first.
+/// Maximum number of replays that are kept; the oldest are removed first.
 const MAX_REPLAYS: usize = 8;
-/// The most rule sets that are uploaded.
+/// Maximum number of uploaded rule sets.
 const MAX_UPLOADED: usize = 32;
 
 fn all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
@@ -64,7 +64,7 @@ fn all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
 
 impl Studio {
     /// # Errors
-    /// When a file cannot be found, in words.
+    /// Returns an error message if a file cannot be found.
     pub fn new(options: &Options) -> Result<Studio, String> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).map_err(|error| format!("there are no random numbers: {error}"))?;
@@ -116,7 +116,7 @@ impl Studio {
         project
     }
 
-    /// Opens a rule set made of a text.
+    /// Opens a rule set from an uploaded text.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
         let uploaded = self.projects().iter().filter(|project| project.path("").is_none()).count();
         if uploaded >= MAX_UPLOADED {
@@ -175,7 +175,8 @@ impl Studio {
         replays.iter().find(|replay| replay.id == id).cloned().ok_or_else(gone)
     }
 
-    /// A question that takes long: it is the newest until another one comes.
+    /// Registers a slow request as the newest. The returned function is true until a newer request
+    /// is registered.
     pub fn newest(&self) -> impl Fn() -> bool + '_ {
         let mine = self.newest.fetch_add(1, Ordering::Relaxed) + 1;
         move || self.newest.load(Ordering::Relaxed) == mine
@@ -193,7 +194,7 @@ impl Studio {
     }
 }
 
-/// The classes of tokens with their names, in the order by which answers number them.
+/// Token classes with their names. Responses refer to a class by its index here.
 pub(crate) const CLASSES: [(Class, &str); 13] = [
     (Class::Comment, "comment"),
     (Class::Documentation, "documentation"),
@@ -210,7 +211,7 @@ pub(crate) const CLASSES: [(Class, &str); 13] = [
     (Class::Handler, "handler"),
 ];
 
-/// A file's name without its folder.
+/// Returns a file's name without its folder.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-// The page in English. `zh.ts` has the same keys, held by the compiler.
+// English texts of the page. The compiler checks that `zh.ts` has the same keys.
 import type { EntryKind, NearKind, NodeKind, Note, ReplayState } from '../api/types';
 
 const s = (count: number): string => (count === 1 ? '' : 's');

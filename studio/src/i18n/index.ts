@@ -1,4 +1,5 @@
-// The words of the page: two tables of one type, so that a word that one language lacks is an error of compiling.
+// Texts of the page in each language. The tables share a type, so a missing text is a compile
+// error.
 import { language } from '../state/prefs';
 import { en } from './en';
 import { zh } from './zh';
@@ -7,29 +8,32 @@ export type Strings = typeof en;
 
 const TABLES: Record<'en' | 'zh', Strings> = { en, zh };
 
-/** The words in the chosen language. Read while drawing, so that the page follows a change of it. */
+/**
+ * Returns the texts in the chosen language. Call it while rendering, so that the page follows a
+ * change of language.
+ */
 export function t(): Strings {
   return TABLES[language.value];
 }
 
-/** A number as the chosen language writes it. */
+/** Formats a number in the chosen language. */
 export function number(value: number): string {
   return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-GB');
 }
 
-/** A share of a whole. */
+/** Formats a fraction of a whole as a percentage. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '–';
   const share = (100 * part) / whole;
   return `${share > 0 && share < 0.1 ? '<0.1' : share.toFixed(1)}%`;
 }
 
-/** A moment, in UTC as rules reckon. */
+/** Formats a time in UTC, the time zone that rules use. */
 export function moment(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('T', ' ').slice(0, 19);
 }
 
-/** Microseconds in a unit that is easily read. */
+/** Formats microseconds in a readable unit. */
 export function micros(value: number): string {
   if (value < 1000) return `${number(value)} µs`;
   if (value < 1_000_000) return `${(value / 1000).toFixed(1)} ms`;

@@ -1,4 +1,4 @@
-// The page in Chinese.
+// Chinese texts of the page.
 import type { Strings } from './index';
 
 const n = (count: number): string => count.toLocaleString('zh-CN');

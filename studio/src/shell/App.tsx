@@ -1,4 +1,4 @@
-// The page: the bar with the views, the view that is chosen, and what holds for all of them.
+// The page: the navigation bar, the chosen view, and parts common to all views.
 import type { JSX } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
@@ -14,7 +14,7 @@ import { Bar, Preferences } from './Bar';
 import { Help } from './Help';
 import { followKeys } from './keys';
 
-// Only what the first view needs is loaded at once.
+// Views other than the first are loaded on demand.
 const Replay = lazy(async () => ({ default: (await import('../views/replay/Replay')).Replay }));
 const MapView = lazy(async () => ({ default: (await import('../views/map/MapView')).MapView }));
 const Edit = lazy(async () => ({ default: (await import('../views/edit/Edit')).Edit }));
@@ -100,13 +100,13 @@ export function App(): JSX.Element {
   );
 }
 
-/** Moves the focus to the view, without a change of the address, which holds the token. */
+/** Moves the focus to the view without changing the URL, which contains the token. */
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
 }
 
-/** Which rule set is looked at, and whether as it is on disk or as the editor has it. */
+/** Selects the rule set, and its version: on disk or in the editor. */
 function Versions(): JSX.Element {
   const sets = session.value?.rules ?? [];
   const words = t().shell;

@@ -1,4 +1,4 @@
-// The bar at the top: what is looked at, and what a person prefers. Reports have the same.
+// The navigation bar, with the title and the preferences. Reports use it too.
 import type { ComponentChildren, JSX } from 'preact';
 import { t } from '../i18n';
 import { language, theme, type Theme } from '../state/prefs';

@@ -1,4 +1,4 @@
-// The keys, and the choice to do without single ones.
+// The list of keyboard shortcuts, with an option to turn off single-key shortcuts.
 import type { JSX } from 'preact';
 import { t } from '../i18n';
 import { shortcuts } from '../state/prefs';

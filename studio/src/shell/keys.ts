@@ -1,4 +1,4 @@
-// The keys of the page: single ones, where nothing is being typed, which a person may turn off.
+// Single-key shortcuts. They are inactive while the user types, and can be turned off.
 import { shortcuts } from '../state/prefs';
 import { go, VIEWS } from '../state/place';
 
@@ -7,11 +7,11 @@ function types(target: EventTarget | undefined): boolean {
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
 }
 
-/** Follows the keys until the function that it returns is called. */
+/** Listens for shortcuts until the returned function is called. */
 export function followKeys(help: () => void): () => void {
   const onKey = (event: KeyboardEvent): void => {
     if (!shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
-    // Behind a shadow root the target of the event itself is the host; the editor stands in one.
+    // Inside a shadow root, `event.target` is the host; the editor is in a shadow root.
     if (types(event.composedPath()[0]) || document.querySelector('dialog[open]')) return;
     const view = VIEWS[Number(event.key) - 1];
     if (view) go(view);

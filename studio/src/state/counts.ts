@@ -1,4 +1,5 @@
-// How often each statement took a message in the latest replay, by key: the map shows it beside the statements.
+// Number of messages that chose each statement in the latest replay, by key. The map shows these
+// numbers.
 import { signal } from '@preact/signals';
 
 export const numbers = signal<Map<string, number> | null>(null);

@@ -1,4 +1,5 @@
-// Where a person is: the view, in the address behind `#` beside the token, and the place that another view is asked to show.
+// The current view, stored in the URL fragment with the token, and the item that another view
+// should show.
 import { signal } from '@preact/signals';
 import type { Place } from '../api/types';
 
@@ -9,7 +10,7 @@ function fragment(): URLSearchParams {
   return new URLSearchParams(location.hash.slice(1));
 }
 
-/** The token by which the server knows this page. */
+/** The token that authenticates the page to the server. */
 export function token(): string {
   return fragment().get('token') ?? '';
 }
@@ -21,12 +22,12 @@ function fromAddress(): View {
 
 export const view = signal<View>(fromAddress());
 
-/** Follows the address, so that the browser's own back and forward work. */
+/** Follows the URL, so that the browser's back and forward buttons work. */
 export function followAddress(): void {
   addEventListener('hashchange', () => (view.value = fromAddress()));
 }
 
-/** The address of a view. */
+/** Returns the URL of a view. */
 export function addressOf(to: View): string {
   const next = fragment();
   next.set('view', to);
@@ -37,7 +38,7 @@ export function go(to: View): void {
   location.hash = addressOf(to);
 }
 
-/** A line that the editor is asked to show. */
+/** A line that the editor should show. */
 export interface Target {
   file: string;
   line: number;
@@ -45,13 +46,13 @@ export interface Target {
 
 export const editTarget = signal<Target | null>(null);
 
-/** Opens the editor at a place. */
+/** Opens the editor at a line. */
 export function openInEditor(place: Pick<Place, 'file' | 'line'>): void {
   editTarget.value = { file: place.file, line: place.line };
   go('edit');
 }
 
-/** A statement that the map is asked to show, by its key. */
+/** Key of a statement that the map should show. */
 export const mapTarget = signal<string | null>(null);
 
 export function openInMap(key: string): void {

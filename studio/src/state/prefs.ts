@@ -1,4 +1,5 @@
-// What a person prefers: theme, language, single-key shortcuts. Kept by the browser under the studio's own keys.
+// User preferences: theme, language, single-key shortcuts. They are kept in the browser's local
+// storage.
 import { computed, effect, signal } from '@preact/signals';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -8,7 +9,7 @@ function kept(key: string): string | null {
   try {
     return localStorage.getItem(`rulec.${key}`);
   } catch {
-    return null; // A browser may forbid storage; preferences then last as long as the page.
+    return null; // The browser may forbid storage; preferences then last until the page closes.
   }
 }
 
@@ -34,7 +35,7 @@ function firstLanguage(): Language {
 
 export const theme = signal<Theme>(firstTheme());
 export const language = signal<Language>(firstLanguage());
-/** Takes the language that the command line asks for, where nobody has chosen one in this browser before. */
+/** Applies the language of the command line, unless the user has chosen one in this browser. */
 export function begin(wanted: string | null): void {
   if (keptLanguage === null && (wanted === 'en' || wanted === 'zh')) language.value = wanted;
 }
@@ -43,10 +44,10 @@ export const shortcuts = signal(kept('shortcuts') !== 'off');
 
 const systemDark = signal(false);
 
-/** True while the page is drawn dark. */
+/** Whether the page is in dark mode. */
 export const dark = computed(() => theme.value === 'dark' || (theme.value === 'system' && systemDark.value));
 
-/** Writes the preferences to the page's root and keeps them, now and whenever they change. */
+/** Applies the preferences to the root element and stores them, now and on every change. */
 export function applyPreferences(): void {
   const query = matchMedia('(prefers-color-scheme: dark)');
   systemDark.value = query.matches;

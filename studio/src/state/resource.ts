@@ -1,5 +1,5 @@
-// An answer of the server that a component shows: asked for anew when what it depends on changes, the one before staying
-// in sight until then.
+// A server response that a component shows. It is requested again when its inputs change; the
+// previous response stays visible until then.
 import { useEffect, useState } from 'preact/hooks';
 import { isAborted } from '../client';
 import { language } from './prefs';
@@ -10,7 +10,10 @@ export interface Resource<T> {
   loading: boolean;
 }
 
-/** Asks by `ask` now and whenever `key` or the language of answers changes, after `delay` milliseconds of quiet; a null key asks nothing. */
+/**
+ * Calls `ask` now and whenever `key` or the language changes, after `delay` milliseconds without a
+ * change. A null key makes no request.
+ */
 export function useResource<T>(
   key: string | null,
   ask: (signal: AbortSignal) => Promise<T>,
@@ -37,7 +40,8 @@ export function useResource<T>(
       clearTimeout(timer);
       abort.abort();
     };
-    // `ask` is made anew by each drawing; `key` says when its answer would be another.
+    // `ask` is a new function in each rendering; `key` determines whether the response would
+    // differ.
   }, [key, delay, language.value]);
   return state;
 }

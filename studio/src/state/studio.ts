@@ -1,4 +1,4 @@
-// What the whole page shares: the session, the rules that are looked at, and in which version of them.
+// State shared by the whole page: the session, the selected rule set, and its version.
 import { computed, effect, signal } from '@preact/signals';
 import type { EntryInfo, Overview, RuleSet, Session, Version } from '../api/types';
 import { api, isAborted, type RequestError } from '../client';
@@ -7,11 +7,11 @@ import { begin as beginIn, language } from './prefs';
 export const session = signal<Session | null>(null);
 export const failure = signal<string | null>(null);
 
-/** The number of the rule set that is looked at. */
+/** Id of the selected rule set. */
 export const rules = signal(0);
-/** False where a person asked to see the rules as they are on disk although the editor holds others. */
+/** False if the user chose the rules on disk although the editor has unsaved changes. */
 export const preferDraft = signal(true);
-/** Goes up whenever the texts of the rules have changed: in the editor, or on disk. */
+/** Increases whenever the texts of the rules change, in the editor or on disk. */
 export const revision = signal(0);
 export const overview = signal<Overview | null>(null);
 
@@ -19,13 +19,13 @@ export const ruleSet = computed<RuleSet | undefined>(() =>
   session.value?.rules.find((set) => set.id === rules.value),
 );
 
-/** The version that decisions, the map and replays are of. */
+/** The version that decisions, the map and replays use. */
 export const version = computed<Version>(() => ({
   rules: rules.value,
   draft: preferDraft.value && (ruleSet.value?.has_draft ?? false),
 }));
 
-/** Marks that the editor holds, or no longer holds, texts that are not saved. */
+/** Records whether the editor has unsaved texts. */
 export function setDraft(id: number, hasDraft: boolean): void {
   const current = session.value;
   if (!current) return;
@@ -33,13 +33,13 @@ export function setDraft(id: number, hasDraft: boolean): void {
   session.value = { ...current, rules: sets };
 }
 
-/** Reads the session anew: after a file was uploaded or saved. */
+/** Requests the session again after a file was uploaded or saved. */
 export async function refreshSession(): Promise<void> {
   const next = await api.session();
   session.value = next;
 }
 
-/** Begins: reads the session, and what can be asked of the rules whenever they change. */
+/** Requests the session, and the overview of the rules whenever they change. */
 export function begin(): void {
   api.session().then(
     (first) => {
@@ -52,7 +52,10 @@ export function begin(): void {
   );
 }
 
-/** The version with the state of its texts and the language of answers: another one whenever an answer may be another. */
+/**
+ * The version, the revision of its texts, and the language. It changes whenever a response may
+ * change.
+ */
 const state = computed(() => ({ of: version.value, revision: revision.value, language: language.value }));
 
 function follow(): void {
@@ -70,7 +73,7 @@ function follow(): void {
   });
 }
 
-/** What decides, by its name. */
+/** Returns the entry of this name. */
 export function entryOf(name: string): EntryInfo | undefined {
   return overview.value?.entries.find((entry) => entry.name === name);
 }

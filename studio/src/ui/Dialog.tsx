@@ -1,4 +1,4 @@
-// A modal dialog: the browser's own, which keeps the focus inside and closes by Escape.
+// A modal dialog, based on the browser's own. It keeps the focus inside and closes with Escape.
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { t } from '../i18n';

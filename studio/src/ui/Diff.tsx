@@ -1,11 +1,11 @@
-// A difference, line by line: every line has its sign, so that colour is not needed.
+// A line diff. Every line has a sign, so the diff is readable without colour.
 import type { JSX } from 'preact';
 import type { DiffLine } from '../api/types';
 import { t } from '../i18n';
 
 const SIGNS: Record<DiffLine['kind'], string> = { same: ' ', removed: '−', added: '+' };
 
-/** The lines that changed, with three lines around them; what lies between is left out. */
+/** Returns the changed lines with `around` lines of context; null marks omitted lines. */
 export function hunks(lines: readonly DiffLine[], around = 3): (DiffLine | null)[] {
   const near = lines.map((_, index) =>
     lines.slice(Math.max(0, index - around), index + around + 1).some((line) => line.kind !== 'same'),
@@ -20,7 +20,7 @@ export function hunks(lines: readonly DiffLine[], around = 3): (DiffLine | null)
 
 export function Diff({ lines, label }: { lines: readonly DiffLine[]; label: string }): JSX.Element {
   return (
-    // A part that scrolls must be reached by the keyboard.
+    // A scrollable element must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div class="diff scroll mono" role="group" aria-label={label} tabIndex={0}>
       {hunks(lines).map((line, index) =>

@@ -1,4 +1,4 @@
-// A button that opens the browser's own choice of a file.
+// A button that opens the browser's file dialog.
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 

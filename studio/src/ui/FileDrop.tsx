@@ -1,4 +1,4 @@
-// A place to drop a file on, and a button that opens the browser's own choice for who has no mouse.
+// A drop area for files, with a button for users without a mouse.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { FileButton } from './FileButton';
@@ -13,7 +13,7 @@ interface Props {
 export function FileDrop({ label, button, accept, onFile }: Props): JSX.Element {
   const [over, setOver] = useState(false);
   return (
-    // Dropping is beside the button, which the keyboard reaches.
+    // Drag and drop is an extra; the keyboard can use the button.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <div
       role="group"

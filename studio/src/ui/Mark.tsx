@@ -1,4 +1,4 @@
-// The mark of a three-valued answer: a sign, a colour, and a word for who does not see either.
+// The mark of a three-valued result: a sign, a colour, and a word for screen readers.
 import type { JSX } from 'preact';
 import { t } from '../i18n';
 
@@ -6,7 +6,7 @@ export type Truth = 'true' | 'false' | 'unknown' | 'skipped';
 
 const SIGNS: Record<Truth, string> = { true: '✓', false: '✗', unknown: '?', skipped: '–' };
 
-/** The sign of an answer. */
+/** Returns the sign of a result. */
 export function sign(truth: Truth): string {
   return SIGNS[truth];
 }
@@ -20,7 +20,7 @@ export function Mark({ truth }: { truth: Truth }): JSX.Element {
   );
 }
 
-/** The meaning of the four marks, in a line. */
+/** Explains the four marks in one line. */
 export function Legend(): JSX.Element {
   const all: Truth[] = ['true', 'false', 'unknown', 'skipped'];
   return (

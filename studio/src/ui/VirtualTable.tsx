@@ -1,5 +1,5 @@
-// A table of any number of rows, of which only those in sight are in the page. It is a `grid` to assistive technology:
-// arrow keys move, Enter opens, and every row says its number among all.
+// A table of any number of rows that renders only the visible ones. It has the ARIA role `grid`:
+// arrow keys move, Enter opens, and each row has its index among all rows.
 import type { ComponentChildren, CSSProperties, JSX, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Window, windowOf } from './window';
@@ -7,11 +7,11 @@ import { type Window, windowOf } from './window';
 export interface Column<Row> {
   key: string;
   title: string;
-  /** A width for `grid-template-columns`. */
+  /** Width for `grid-template-columns`. */
   width: string;
   number?: boolean;
   cell: (row: Row, index: number) => ComponentChildren;
-  /** Text of the title's tooltip and of cut cells. */
+  /** Tooltip text of truncated cells. */
   hint?: (row: Row) => string | undefined;
   className?: (row: Row) => string | undefined;
 }
@@ -25,9 +25,9 @@ interface Props<Row> {
   label: string;
   columns: Column<Row>[];
   count: number;
-  /** The row at an index; undefined while it is on its way. */
+  /** Returns the row at an index; undefined while the row is loading. */
   row: (index: number) => Row | undefined;
-  /** Told which rows are in sight, so that they can be fetched. */
+  /** Called with the range of visible rows, so that they can be fetched. */
   onWindow?: (start: number, end: number) => void;
   onOpen?: (row: Row, index: number) => void;
   sort?: Sort | undefined;
@@ -107,7 +107,7 @@ interface Keys {
   onKeyDown: (event: KeyboardEvent) => void;
 }
 
-/** The row that the keyboard is at, and the keys that move it and open it. */
+/** Tracks the row with keyboard focus, and handles the keys that move and open it. */
 function useKeys<Row>(
   props: Props<Row>,
   box: RefObject<HTMLDivElement | null>,
@@ -192,7 +192,7 @@ interface RowProps<Row> {
   onPick: (index: number) => void;
 }
 
-// The keyboard reaches rows by the grid itself, so a row's click needs no key of its own.
+// The grid handles the keyboard, so a row's click needs no key handler of its own.
 /* eslint-disable jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus */
 function GridRow<Row>(props: RowProps<Row>): JSX.Element {
   const { row, index, columns } = props;

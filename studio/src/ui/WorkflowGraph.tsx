@@ -1,5 +1,5 @@
-// A workflow as a graph. Nodes that ran are filled and have a count, those of the latest step a thick frame; ways back are
-// dashed.
+// A workflow as a graph. Nodes that ran are filled and show a count; nodes of the latest step have
+// a thick frame. Edges that lead back are dashed.
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { MapWorkflow } from '../api/types';
@@ -16,7 +16,7 @@ export interface Lights {
 
 const HEIGHT = 46;
 
-/** A width that a name fits into; signs of East Asian scripts are twice as wide. */
+/** Returns a width that fits a name; East Asian characters are twice as wide. */
 function widthOf(text: string): number {
   const wide = text.match(/[\u2e80-\uffff]/g)?.length ?? 0;
   return Math.min(240, Math.max(96, 30 + 8.2 * (text.length + wide)));

@@ -1,4 +1,5 @@
-// A part that is looked at nearer or from afar: buttons, `+` `-` `0`, Ctrl with the wheel; it scrolls as any part does.
+// A zoomable, scrollable box. Zoom with the buttons, with `+`, `-`, `0`, or with Ctrl and the mouse
+// wheel.
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../i18n';
@@ -12,7 +13,7 @@ interface Props {
 
 const STEP = 1.25;
 const LEAST = 0.15;
-/** The least zoom at which names are read without effort: what a picture begins with, however wide it is. */
+/** Smallest zoom at which names are readable; the initial zoom of a wide picture. */
 const READABLE = 0.6;
 const MOST = 3;
 
@@ -58,7 +59,7 @@ export function ZoomBox({ width, height, label, children }: Props): JSX.Element 
           {t().zoom.fit}
         </button>
       </div>
-      {/* A part that scrolls must be reached by the keyboard. */}
+      {/* A scrollable element must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-noninteractive-element-interactions */}
       <div class="zoom-box" ref={box} role="group" aria-label={label} tabIndex={0} onKeyDown={onKeyDown}>
         <div style={{ width: `${width * zoom}px`, height: `${height * zoom}px` }}>

@@ -1,6 +1,6 @@
-// A file that the page hands to a person.
+// Downloads of generated files.
 
-/** Lets the browser save a text or a blob under a name. */
+/** Lets the browser save a text or blob under a file name. */
 export function download(name: string, type: string, content: string | Blob): void {
   const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   const link = document.createElement('a');

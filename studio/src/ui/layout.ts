@@ -1,4 +1,5 @@
-// Where the boxes and arrows of a graph go, by dagre: sizes in, places out, so that drawing needs to know nothing of it.
+// Graph layout with dagre: converts box sizes to positions, so that the drawing code does not
+// depend on dagre.
 import { graphlib, layout as dagre } from '@dagrejs/dagre';
 
 export interface Box {
@@ -15,9 +16,9 @@ export interface Arrow {
 export interface Placed {
   width: number;
   height: number;
-  /** The left upper corner of each box. */
+  /** Top left corner of each box. */
   boxes: Map<string, { x: number; y: number }>;
-  /** The points of each arrow, in the order they were given. */
+  /** Points of each arrow, in input order. */
   arrows: { x: number; y: number }[][];
 }
 
@@ -46,7 +47,7 @@ export function place(boxes: readonly Box[], arrows: readonly Arrow[], direction
   };
 }
 
-/** A smooth path through points, for the `d` of an SVG path. */
+/** Returns a smooth path through points, for the `d` attribute of an SVG path. */
 export function smooth(points: readonly { x: number; y: number }[]): string {
   const [first, ...rest] = points;
   if (!first) return '';

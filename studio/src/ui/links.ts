@@ -1,4 +1,5 @@
-// Where names lead: in the studio to the editor, the map and the replay; in a report nowhere.
+// Actions of links on names: in the studio they open the editor, the map or the replay; in a report
+// there are none.
 import { createContext } from 'preact';
 import type { MessageOf } from '../api/types';
 import { useContext } from 'preact/hooks';
@@ -8,9 +9,9 @@ export interface Links {
   edit?: (file: string, line: number) => void;
   /** Shows a statement in the map. */
   map?: (key: string) => void;
-  /** Shows the messages that a statement takes. */
+  /** Shows the replayed messages that chose a statement. */
   rows?: (key: string) => void;
-  /** Decides on a message. */
+  /** Opens a message to decide it. */
   decide?: (entry: string, message: string, row?: MessageOf) => void;
 }
 

@@ -1,11 +1,12 @@
-// A few words about what was done, which go by themselves; read out by screen readers.
+// A short message about a finished action. It disappears after a few seconds, and screen readers
+// read it.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 
 const words = signal('');
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Says a few words for some seconds. */
+/** Shows a short message for five seconds. */
 export function say(text: string): void {
   words.value = text;
   clearTimeout(timer);

@@ -1,5 +1,6 @@
 // @vitest-environment happy-dom
-// What components draw: hostile texts as text, values that are masked as masked, signs beside colours.
+// Rendering of components: hostile texts stay text, masked values stay masked, and signs accompany
+// colours.
 import { render } from 'preact';
 import { expect, test } from 'vitest';
 import type { TraceNode } from '../api/types';

@@ -1,21 +1,23 @@
-// Which rows of a long list are drawn: those in sight and a few around them, and no more than a browser can lay out.
+// Computes the rows of a long list to render: the visible ones and a few around them, within the
+// browser's height limit.
 
-/** The greatest height that every browser still scrolls. */
+/** Maximum height, in pixels, that every browser can scroll. */
 const MAX_HEIGHT = 8_000_000;
 
 export interface Window {
-  /** The first row to draw, and the one after the last. */
+  /** First row to render, and the row after the last one (`end`). */
   start: number;
   end: number;
-  /** The height of all rows, in pixels. */
+  /** Height of all rows, in pixels. */
   height: number;
-  /** Where a row lies, in pixels from the top. */
+  /** Returns the distance of a row from the top, in pixels. */
   top: (row: number) => number;
 }
 
 /**
- * The window of `count` rows of `rowHeight` pixels that is in sight at `scrollTop`. Where all rows together would be
- * higher than a browser scrolls, a pixel of scrolling stands for more than one.
+ * Returns the rows that are visible at `scrollTop`, of `count` rows of `rowHeight` pixels. If the
+ * total height exceeds what browsers scroll, one pixel of scrolling moves more than one pixel of
+ * rows.
  */
 export function windowOf(count: number, rowHeight: number, scrollTop: number, sight: number): Window {
   const full = count * rowHeight;

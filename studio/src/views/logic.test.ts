@@ -1,4 +1,4 @@
-// What tables, maps, replays and the editor compute themselves.
+// Logic of tables, maps, replays and the editor.
 import { expect, test } from 'vitest';
 import type { Map as RulesMap, MapRoute } from '../api/types';
 import { events } from '../events';

@@ -1,5 +1,5 @@
-//! Comma-separated values. All columns are texts, and an empty cell is null: the places that the rules read say what a
-//! cell is. Lists and objects are written as JSON.
+//! CSV. All columns are text, and an empty cell is null; the fields that the rules read determine
+//! how a cell is parsed. Lists and objects are written as JSON.
 
 use super::{Counted, FormatError, ROWS, Sink, Source};
 use crate::cell::{Cell, Meaning, Reader as Column};
@@ -13,7 +13,7 @@ use rulec_base::message;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Bytes of a batch at most, but for one row.
+/// Maximum bytes per batch; a single row may exceed it.
 const BYTES: usize = 16 << 20;
 
 pub(super) struct Reader {
@@ -30,7 +30,7 @@ impl Reader {
         })?;
         let mut fields: Vec<Field> =
             names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
-        // A byte order mark is no part of a name.
+        // Removes a byte order mark from the first column name.
         if let Some(first) = fields.first_mut()
             && let Some(name) = first.name().strip_prefix('\u{feff}')
         {
@@ -39,7 +39,7 @@ impl Reader {
         Ok(Reader { reader, schema: Arc::new(Schema::new(fields)), record: ByteRecord::new() })
     }
 
-    /// The reason why a record is no row.
+    /// Returns the error of the current record if it is not a valid row.
     fn broken(&self) -> Option<RowError> {
         let (wanted, found) = (self.schema.fields().len(), self.record.len());
         let line = self.record.position().map_or(0, csv::Position::line);

@@ -1,8 +1,9 @@
-//! Arrow's own format. A file is a stream between two marks, and is read as one: what is whole of one that was cut short
-//! is there.
+//! Arrow IPC. A file is a stream between two magic numbers and is read as a stream. So the complete
+//! messages of a truncated file are still readable.
 //!
-//! Messages are read here and not by Arrow's reader, which asks for as much memory as a message says that it has; Arrow is
-//! handed what is there and has lengths that can be true.
+//! Messages are read here and not by Arrow's reader. Arrow's reader allocates as much memory as a
+//! message claims to need. Here, Arrow receives only bytes that were read and lengths that are
+//! plausible.
 
 mod message;
 
@@ -20,20 +21,20 @@ use std::collections::HashMap;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::Arc;
 
-/// The mark that a file begins with, filled up to eight bytes.
+/// Magic number of a file, padded to eight bytes.
 const MARK: &[u8; 8] = b"ARROW1\0\0";
 
-/// Rows that are handed out at a time: a few bytes may say that a batch has many.
+/// Maximum rows per returned part, because a batch of a few bytes can claim many rows.
 const ROWS: usize = 1 << 16;
 
-/// The bytes that were looked at, and the rest behind them.
+/// The bytes already inspected, followed by the rest of the input.
 type Input = std::io::Chain<Cursor<Vec<u8>>, Counted>;
 
 pub(super) struct Reader {
     input: BufReader<Input>,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// The rows of the last batch that have not been handed out.
+    /// Rows of the last batch that are not yet returned.
     left: Option<RecordBatch>,
 }
 
@@ -50,7 +51,7 @@ impl Reader {
         Ok(Reader { input, schema, dictionaries: HashMap::new(), left: None })
     }
 
-    /// The next batch; `None` at the end.
+    /// Reads the next batch; `None` at the end.
     fn batch(&mut self) -> Result<Option<RecordBatch>, Message> {
         while let Some(message) = Encapsulated::read(&mut self.input)? {
             let head = message.head();
@@ -70,7 +71,7 @@ impl Reader {
     }
 }
 
-/// The columns, which the first message tells.
+/// Reads the schema from the first message.
 fn schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
     let first = Encapsulated::read(input)?;
     let Some(schema) = first.as_ref().and_then(|message| message.head().header_as_schema()) else {

@@ -1,5 +1,6 @@
-//! Parquet. Its columns are found by what stands at the end of a file; so that a file that is cut short loses nothing
-//! that was written, an end is written after every group of rows, and the last one that is whole is looked for.
+//! Parquet. A reader finds the columns through the footer at the end of the file. To make truncated
+//! files readable, the writer adds a footer after every row group. The reader of a truncated file
+//! searches for the last complete footer.
 
 mod record;
 
@@ -23,19 +24,20 @@ use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
-/// The mark at both ends of a file.
+/// Magic number at both ends of a file.
 const MARK: &[u8; 4] = b"PAR1";
 
-/// Bytes at the end of a file: the size of its metadata, and the mark.
+/// Bytes at the end of a file: the metadata size and the magic number.
 const END: u64 = 8;
 
-/// Rows between two ends.
+/// Rows per row group, and so between two footers.
 const GROUP: usize = 1 << 17;
 
-/// Marks within a file that are tried as its end. Others stand there where a text happens to have one.
+/// Maximum number of magic numbers inside a truncated file that are tried as its end. A text in the
+/// data may contain the same bytes.
 const TRIES: usize = 100;
 
-/// Bytes at the end of a file that is cut short that are looked through for an end at a time.
+/// Number of bytes at the end of a truncated file that are searched for a footer.
 const WINDOW: u64 = 64 << 20;
 
 pub(super) struct Reader {
@@ -46,14 +48,14 @@ pub(super) struct Reader {
     cut: Option<Message>,
 }
 
-/// A file up to some byte.
+/// The first `length` bytes of a file, treated as a complete file.
 struct Beginning {
     file: File,
     length: u64,
 }
 
 impl Beginning {
-    /// A file whose metadata is all there.
+    /// Creates a prefix of a file and checks that its metadata is complete.
     fn new(file: File, length: u64) -> Result<Beginning, Message> {
         let beginning = Beginning { file, length };
         let whole = |error: ParquetError| Message::verbatim(error.to_string());
@@ -62,7 +64,7 @@ impl Beginning {
         let size = end_bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
         let start = end.checked_sub(size.into()).ok_or_else(|| message!("its metadata is not all there"))?;
         let metadata = beginning.file.get_bytes(start, size as usize).map_err(whole)?;
-        // One that is encrypted cannot be read anyway.
+        // Encrypted metadata cannot be checked, and the library cannot read it either.
         if end_bytes.ends_with(MARK) {
             Record::read(&*metadata).map_err(|_| message!("its metadata is not all there"))?;
         }
@@ -80,7 +82,8 @@ impl ChunkReader for Beginning {
     type T = Head;
 
     fn get_read(&self, start: u64) -> ParquetResult<Head> {
-        // The library asks for the bytes behind a head that it has read as well, and leaves them.
+        // The library also requests the bytes after a page header that it has read, without using
+        // them.
         let is_end = start.checked_add(END) == Some(self.length);
         let bytes = if is_end { self.get_bytes(start, END as usize)? } else { Bytes::new() };
         let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
@@ -92,9 +95,9 @@ impl ChunkReader for Beginning {
     }
 }
 
-/// The head of a page, or the end of a file.
+/// A page header, or the end of a file.
 struct Head {
-    /// The file, and the place in it of a head that has not been read.
+    /// File and offset of a page header that is not yet read.
     head: Option<(File, u64)>,
     bytes: Cursor<Bytes>,
 }
@@ -158,7 +161,7 @@ fn builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBuilder<Be
     caught(|| ParquetRecordBatchReaderBuilder::try_new(beginning))
 }
 
-/// The last part of a file that has an end, and how far it reaches.
+/// Opens the longest prefix that ends in a complete footer; returns its length.
 fn whole(
     mut file: File,
     length: u64,
@@ -203,7 +206,7 @@ pub(super) struct Writer<W: Write + Send> {
     writer: ArrowWriter<W>,
     columns: SchemaDescPtr,
     properties: WriterProperties,
-    /// Groups that have an end.
+    /// Number of row groups that a footer covers.
     ended: usize,
 }
 
@@ -225,7 +228,7 @@ impl<W: Write + Send> Writer<W> {
         })
     }
 
-    /// Writes an end for the groups so far; readers of the whole file skip it.
+    /// Writes a footer for the row groups so far; readers of the complete file ignore it.
     fn end(&mut self) -> Result<(), FormatError> {
         let groups = self.writer.flushed_row_groups();
         if groups.len() == self.ended {
@@ -263,7 +266,7 @@ impl<W: Write + Send> Sink for Writer<W> {
 mod tests {
     use super::*;
 
-    /// The head of a page that a file begins with, or why it is refused.
+    /// Reads the page header at the start of a file; returns its bytes or the error message.
     fn head(bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[bytes, &[0; 100]].concat()).expect("it can be written");
@@ -273,8 +276,8 @@ mod tests {
         read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
     }
 
-    /// The library asks for the bytes behind a head that it has looked at before, and leaves them: files that it reads so were
-    /// refused for what their pages begin with.
+    /// The library requests the bytes after a page header without using them. Valid files used to
+    /// be refused because of the content of those bytes.
     #[test]
     fn nothing_is_refused_that_is_not_read() {
         let mut file = tempfile::tempfile().expect("a file");
@@ -285,7 +288,8 @@ mod tests {
 
     #[test]
     fn pages_say_sizes_that_can_be_true() {
-        // The kind of page, its bytes decompressed (100), and as they stand in the file (50); a dictionary of nine values.
+        // The page type, the uncompressed size (100), the compressed size (50), and a dictionary of
+        // nine values.
         let page = [0x15, 0x04, 0x15, 0xc8, 0x01, 0x15, 0x64, 0x4c, 0x15, 0x12, 0x00, 0x00];
         assert_eq!(head(&page), Ok(page.to_vec()));
         let mut larger = page.to_vec();

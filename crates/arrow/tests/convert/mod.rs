@@ -1,4 +1,5 @@
-//! Messages of JSON as columns. Where a place has values of several types a column is a union, or texts that are JSON.
+//! Converts JSON messages to columns. A field with values of several types becomes a union or JSON
+//! text.
 
 #![allow(dead_code, missing_docs, reason = "each test uses a part of it")]
 
@@ -17,21 +18,21 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The form of a place with values of several types.
+/// Column layout of a field with values of several types.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mixed {
     /// A union.
     Union,
-    /// Texts that are JSON.
+    /// JSON text.
     Json,
-    /// The same, and the whole message so.
+    /// JSON text for every field of the message.
     AllJson,
 }
 
-/// The places of objects that have the same fields in every message; others are maps.
+/// Paths of objects that have the same fields in every message; other objects are maps.
 const RECORDS: [&str; 5] = ["", "ctx", "ctx.user", "answers", "output"];
 
-/// The messages as a batch.
+/// Converts messages to a batch.
 pub fn batch(messages: &[Json], mixed: Mixed) -> RecordBatch {
     let columns = fields(&messages.iter().map(Some).collect::<Vec<_>>(), "", mixed);
     let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
@@ -39,7 +40,8 @@ pub fn batch(messages: &[Json], mixed: Mixed) -> RecordBatch {
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).expect("a batch")
 }
 
-/// Takes the fields of records that are null out of messages: a column cannot tell them from those that are not there.
+/// Removes null fields of records from messages, because a column cannot distinguish null from
+/// missing.
 pub fn without_nulls(messages: &mut [Json]) {
     for path in RECORDS {
         for message in &mut *messages {
@@ -54,7 +56,8 @@ pub fn without_nulls(messages: &mut [Json]) {
     }
 }
 
-/// Takes out of messages what is of another type than most values of its place, so that columns are of one type.
+/// Removes values whose type is not the most common one of their field, so that each column has a
+/// single type.
 pub fn clean(messages: &mut [Json]) {
     let objects: Vec<&mut Json> = messages.iter_mut().collect();
     clean_objects(objects, "");
@@ -71,7 +74,7 @@ fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
         for value in objects.iter().filter_map(|object| object.get(&key)) {
             counts[usize::from(kind(value))] += 1;
         }
-        // `extra` may be anything, so that most of its values may be of no use.
+        // `extra` may have any type, so all its values are removed (no kind is 8).
         let most = if key == "extra" {
             8
         } else {
@@ -89,7 +92,7 @@ fn clean_objects(mut objects: Vec<&mut Json>, path: &str) {
     }
 }
 
-/// The fields of objects.
+/// Converts the fields of objects to columns.
 fn fields(objects: &[Option<&Json>], path: &str, mixed: Mixed) -> Vec<(Field, ArrayRef)> {
     let keys =
         objects.iter().filter_map(|object| object.and_then(Json::as_object)).flat_map(|object| object.keys());
@@ -103,7 +106,7 @@ fn fields(objects: &[Option<&Json>], path: &str, mixed: Mixed) -> Vec<(Field, Ar
     keys.into_iter().map(column).collect()
 }
 
-/// The types of values; a column has one.
+/// Returns the type of a value, as a number; a column has one type.
 fn kind(value: &Json) -> u8 {
     match value {
         Json::Null => 0,
@@ -117,7 +120,7 @@ fn kind(value: &Json) -> u8 {
     }
 }
 
-/// A column of values, null where there is none.
+/// Converts values to a column; missing values become null.
 fn column(name: &str, values: &[Option<&Json>], path: &str, mixed: Mixed) -> (Field, ArrayRef) {
     let kinds: BTreeSet<u8> =
         values.iter().flatten().map(|value| kind(value)).filter(|kind| *kind != 0).collect();
@@ -162,7 +165,7 @@ fn of_kind(kind: u8, name: &str, values: &[Option<&Json>], path: &str, mixed: Mi
         2 => Arc::new(values.iter().map(|value| value.and_then(Json::as_i64)).collect::<Int64Array>()),
         3 => Arc::new(values.iter().map(|value| value.and_then(Json::as_u64)).collect::<UInt64Array>()),
         4 => Arc::new(values.iter().map(|value| value.and_then(Json::as_f64)).collect::<Float64Array>()),
-        // Every form of text comes.
+        // Covers every string array type.
         5 => match path.len() % 4 {
             0 => Arc::new(texts().collect::<StringArray>()),
             1 => Arc::new(texts().collect::<LargeStringArray>()),

@@ -1,5 +1,4 @@
-//! Arrow streams that somebody has changed on the way: whole ones in each form that a writer gives them, and what is read
-//! of them with bytes changed.
+//! Corrupt Arrow streams: valid streams in each layout, and a reader for mutated ones.
 
 use super::{Mixed, batch};
 use crate::support::generate::message;
@@ -11,16 +10,17 @@ use rulec_arrow::formats::{Format, FormatError, create, open, stream};
 use serde_json::Value as Json;
 use std::io::{Cursor, Write};
 
-/// Rows after which no more are asked for: a changed stream may say that it has two thousand million.
+/// Number of rows after which reading stops, because a corrupt stream may claim two thousand
+/// million.
 const ROWS: usize = 1 << 18;
 
-/// Random messages, in every form of columns.
+/// Returns random messages in every column layout.
 fn batches(random: &mut Random) -> [RecordBatch; 3] {
     let messages: Vec<Json> = (0..6).map(|_| message(random)).filter(Json::is_object).collect();
     [Mixed::Union, Mixed::Json, Mixed::AllJson].map(|mixed| batch(&messages, mixed))
 }
 
-/// Files of Parquet of random messages.
+/// Returns Parquet files of random messages.
 pub fn parquet(random: &mut Random) -> Vec<Vec<u8>> {
     let written = |batch: &RecordBatch| {
         let file = tempfile::NamedTempFile::new().expect("a file");
@@ -30,11 +30,12 @@ pub fn parquet(random: &mut Random) -> Vec<Vec<u8>> {
         sink.finish().expect("it can be written");
         std::fs::read(file.path()).expect("it is there")
     };
-    // Parquet has no unions.
+    // Parquet has no union type.
     batches(random)[1..].iter().map(written).collect()
 }
 
-/// Streams of random messages, in every form of columns, not compressed and compressed in both ways.
+/// Returns streams of random messages in every column layout: uncompressed, and with each
+/// compression.
 pub fn streams(random: &mut Random) -> Vec<Vec<u8>> {
     let batches = batches(random);
     let compressions = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
@@ -51,8 +52,8 @@ pub fn streams(random: &mut Random) -> Vec<Vec<u8>> {
     compressions.into_iter().flat_map(written).collect()
 }
 
-/// Reads what may be a stream of Arrow, or a file of Parquet: the number of rows up to its end, or up to what is wrong,
-/// and the words about that.
+/// Reads bytes that may be a valid stream or file. Returns the number of rows read before the end
+/// or the error, and the error message.
 pub fn read(format: Format, bytes: &[u8]) -> (usize, Option<String>) {
     let mut rows = 0;
     let mut read = || {

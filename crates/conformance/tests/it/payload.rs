@@ -1,4 +1,4 @@
-//! The payload cases, run by the shipped rules on every engine.
+//! The payload cases, decided by the bundled rules on every engine.
 
 use crate::decisions::{decisions, read_cases};
 use crate::engines::COLUMNS;

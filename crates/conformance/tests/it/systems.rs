@@ -1,6 +1,6 @@
-//! The systems' cases: from the original's JSON through the importer and the compiler to a decision,
-//! by every engine. A few dozen of each kind lie here; all of them are run where the folder with the
-//! whole collection is at hand.
+//! The cases of routes, choices and flows on every engine: imported from the original's JSON,
+//! compiled and decided. A few dozen cases per kind are in this repository. The full collection
+//! also runs if its folder is available.
 
 use crate::shared;
 use rulec::Tier;
@@ -8,14 +8,14 @@ use rulec_conformance::{KINDS, Kind, Report, Setting, kind};
 use std::fs;
 use std::path::Path;
 
-/// The kinds whose cases need nothing but themselves.
+/// The kinds whose cases need no shared context or other files.
 const SYSTEMS: [&str; 3] = ["route", "choice", "flow"];
 
 fn setting() -> Setting {
     Setting { tiers: Tier::ALL.to_vec(), context: None }
 }
 
-/// Runs the cases of one kind that lie in a folder.
+/// Runs the cases of one kind in a folder.
 fn run(folder: &Path, name: &str) -> Report {
     let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).expect("the cases lie there");
     let kind: &Kind = kind(name).expect("the kind is known");
@@ -44,7 +44,8 @@ fn all_cases_hold_on_every_engine() {
     }
 }
 
-/// The files lie beside the other tests of workflows; payloads have theirs in `tests/payload.rs`.
+/// Workflow cases are stored with the workflow tests of `runtime`; payload cases run in
+/// `tests/payload.rs`.
 #[test]
 fn workflow_cases_hold_on_every_engine() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/tests/it/workflow/cases");

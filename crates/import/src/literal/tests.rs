@@ -1,4 +1,4 @@
-//! Python's literals and their values.
+//! Python literals and their values.
 
 use super::{Literal, read};
 use serde_json::json;

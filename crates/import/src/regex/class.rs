@@ -1,11 +1,12 @@
-//! Classes of characters: `[a-z_]`, in which Python and the `regex` crate differ most.
+//! Character classes such as `[a-z_]`, whose syntax differs most between Python and the `regex`
+//! crate.
 
 use super::{Done, Last, Reader, err};
 use rulec::Message;
 use rulec_base::message;
 
 impl Reader<'_> {
-    /// Reads what stands after `[`.
+    /// Reads the rest of a class after `[`.
     pub(super) fn class(&mut self) -> Done<Last> {
         const OPEN: Message = message!("a class in it is not closed");
         self.out.push('[');
@@ -59,7 +60,7 @@ impl Reader<'_> {
         match member {
             Member::Category(category) => self.out.push_str(category),
             Member::One(c) => {
-                // Two of `&`, `-` or `~` in a row are operators of the crate's classes.
+                // Doubled `&`, `-` and `~` are operators in the crate's classes.
                 if r"\[]^&-~".contains(*c) {
                     self.out.push('\\');
                 }

@@ -1,4 +1,4 @@
-//! Python's expressions and what becomes of them.
+//! Python expressions and their translations.
 
 use super::translate;
 

@@ -1,4 +1,4 @@
-//! One decision, with the way to it.
+//! One decision, with its explanation.
 
 use super::message::message;
 use super::{entry, judge, workflow};
@@ -34,7 +34,7 @@ pub(crate) fn decide(studio: &Arc<Studio>, asked: Decide) -> Answer<Decided> {
     Ok(Decided::Decision(decision(&known, rules, entry, &message, studio.show_private)))
 }
 
-/// The explanation of a decision; flows are looked for by what they mean as well.
+/// Explains a decision. For flows, the intent classifier is also searched.
 pub(crate) fn explain(
     known: &Known,
     rules: &Rules,
@@ -47,7 +47,7 @@ pub(crate) fn explain(
     explanation.unwrap_or_else(|| entry.explain(message, show_private)).told_in(language())
 }
 
-/// The key of what an explanation says was chosen.
+/// Returns the key of the statement that an explanation names as chosen.
 pub(crate) fn key_of(known: &Known, rules: &Rules, explanation: &rulec::Explanation) -> Option<String> {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name))?;

@@ -1,4 +1,4 @@
-//! The editor: what is wrong with a text, what may stand where, and saving it.
+//! The editor: diagnostics, completion, hover, formatting and saving.
 
 use crate::api::{
     At, Check, Checked, CodePage, CompletionItem, Completions, Diagnostic, DiagnosticLabel, FileText, Fix,
@@ -53,7 +53,7 @@ pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
     })
 }
 
-/// Errors and warnings, with the findings of the analysis where they are asked for.
+/// Returns errors and warnings; with `findings`, the findings of the analysis too.
 pub(crate) fn diagnostics(known: &Known, findings: bool) -> Vec<Diagnostic> {
     let findings = if findings { known.findings() } else { &[] };
     let all = known.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
@@ -116,12 +116,12 @@ fn coloured(known: &Known, file: FileId) -> Vec<usize> {
     found.into_iter().filter_map(numbers).flatten().collect()
 }
 
-/// Explanations as text, in the language of the page.
+/// Returns options that render explanations in the language of the request.
 fn in_language() -> RenderOptions {
     RenderOptions { language: language(), ..RenderOptions::default() }
 }
 
-/// The tests of a rule set, which are run.
+/// Runs the tests of a rule set.
 pub(crate) fn tests(known: &Known, rules: &Rules) -> Vec<TestRun> {
     let test = |outcome: TestOutcome| TestRun {
         place: known.place(outcome.span),
@@ -143,7 +143,7 @@ fn outline_item(known: &Known, entry: &Entry) -> Option<OutlineItem> {
     })
 }
 
-/// The place that a request is about.
+/// Resolves the cursor position of a request, after storing its text as the draft.
 fn at(studio: &Studio, asked: At) -> Answer<(Arc<Known>, FileId, u32)> {
     let known = studio.project(asked.rules)?.edit(&asked.file, Some(asked.text))?;
     let file = known.file(&asked.file)?;
@@ -198,11 +198,11 @@ pub(crate) fn save(studio: &Arc<Studio>, asked: Save) -> Answer<Saved> {
     studio.project(asked.rules)?.save(asked)
 }
 
-/// The page of a code.
+/// Returns the documentation page of a diagnostic code.
 pub(crate) async fn code(Path(code): Path<String>) -> Answer<Json<CodePage>> {
     let found = Code::parse(&code).ok_or_else(|| Refused::missing(message!("there is no code `{code}`")))?;
     let page = found.page_in(language());
-    // The comments mark tables that are written from the source.
+    // Comments mark tables that are generated from the source.
     let lines = page.lines().filter(|line| !line.starts_with("<!--"));
     Ok(Json(CodePage { code: found.to_string(), text: lines.flat_map(|line| [line, "\n"]).collect() }))
 }

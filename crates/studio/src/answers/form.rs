@@ -1,4 +1,5 @@
-//! The fields of a form, from the declared input or from what the rules read; and an example of a message.
+//! The fields of an input form, from the declared input or the fields that rules read; and an
+//! example message.
 
 use crate::api::{Control, FormField};
 use rulec_lang::operators::Op;
@@ -9,10 +10,10 @@ use rulec_sema::hir::{
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 
-/// The values of one field that are offered.
+/// Maximum number of suggested values per field.
 const OFFERED: usize = 40;
 
-/// The values that rules compare fields with, by the fields' paths.
+/// The values that rules compare with each field, by the field's path.
 pub(crate) struct Compared(HashMap<String, BTreeSet<String>>);
 
 impl Compared {
@@ -58,7 +59,7 @@ impl Compared {
     }
 }
 
-/// The fields of a record.
+/// Returns the form fields of a record.
 pub(crate) fn fields(record: &Record, around: &str, compared: &Compared) -> Vec<FormField> {
     let field = |field: &rulec_lang::ty::Field| {
         let path =
@@ -76,7 +77,7 @@ pub(crate) fn fields(record: &Record, around: &str, compared: &Compared) -> Vec<
     record.fields.iter().map(field).collect()
 }
 
-/// The fields of a payload kind.
+/// Returns the form fields of a payload kind.
 pub(crate) fn payload(payload: &Payload) -> Vec<FormField> {
     objects(&payload.object)
 }
@@ -113,7 +114,8 @@ fn control(ty: &Ty) -> Control {
     }
 }
 
-/// A message to begin with: that of the first test of an entry, else one in which every field has a value of its type.
+/// Returns an initial message for the form. It is the message of the first test of `routes`,
+/// otherwise a message with a default value per field.
 pub(crate) fn example(program: &Program, fields: &[FormField]) -> Json {
     let decides = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
     match program.tests.iter().find(decides) {

@@ -1,4 +1,4 @@
-//! The judgement of a payload: violations at their places in the text, repairs as a difference.
+//! Validation of a payload: violations with their text ranges, and corrections as a diff.
 
 use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
@@ -74,14 +74,14 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
     }))
 }
 
-/// The place of a value in a text, by its path such as `$.nodes[2]["x y"]`.
+/// Finds the byte range of a value in a JSON text, by its path, such as `$.nodes[2]["x y"]`.
 fn place(text: &str, path: &str) -> Option<Range<usize>> {
     let mut value = text;
     let mut rest = path.strip_prefix('$')?;
     while !rest.is_empty() {
         let (step, behind) = step(rest)?;
         rest = behind;
-        // A raw value is a part of the text that it was read from.
+        // A raw value borrows from the text that it was parsed from.
         let inner: &RawValue = match step {
             Step::Key(key) => serde_json::from_str::<HashMap<String, &RawValue>>(value).ok()?.remove(&key)?,
             Step::Index(at) => serde_json::from_str::<Vec<&RawValue>>(value).ok()?.get(at).copied()?,
@@ -97,7 +97,7 @@ enum Step {
     Index(usize),
 }
 
-/// The first step of a path, and what stands behind it.
+/// Splits the first step off a path; returns the step and the rest.
 fn step(path: &str) -> Option<(Step, &str)> {
     if let Some(name) = path.strip_prefix('.') {
         let end = name.find(['.', '[']).unwrap_or(name.len());

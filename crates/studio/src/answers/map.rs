@@ -1,4 +1,4 @@
-//! The map: tables with their statements, how each is found, and what the analysis says of it; workflows with their edges.
+//! The map: tables with their statements, access paths and findings; workflows with their edges.
 
 use super::kind;
 use crate::api::{
@@ -21,7 +21,7 @@ pub(crate) fn map(studio: &Arc<Studio>, version: Version) -> Answer<Map> {
     of(&known)
 }
 
-/// The map of rules that compile.
+/// Builds the map of rules that compile.
 pub(crate) fn of(known: &Known) -> Answer<Map> {
     let rules = known.rules()?;
     let program = rules.program();
@@ -58,7 +58,7 @@ fn workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow 
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// The findings about a rule: those that stand inside it.
+/// Returns the findings about a rule: the findings whose span lies inside the rule's span.
 pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
     let inside = |at: Span| at.file == span.file && span.start <= at.start && at.end <= span.end;
     let all =
@@ -87,10 +87,10 @@ pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
 struct Maker<'k> {
     known: &'k Known,
     rules: &'k Rules,
-    /// The way each rule is found, and the tables that have an index.
+    /// Access path of each rule; `indexed` holds the tables that have an index.
     found: HashMap<RuleId, HowFound>,
     indexed: BTreeSet<TableId>,
-    /// The steps of statements, by table and name.
+    /// Worst-case steps of each statement, by table and name.
     steps: HashMap<(String, String), u64>,
     defaults: HashMap<String, Span>,
 }
@@ -187,7 +187,7 @@ impl<'k> Maker<'k> {
         }
     }
 
-    /// The flows that are found by what a message means.
+    /// Returns the flows that the intent classifier finds.
     fn intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };
@@ -202,7 +202,7 @@ impl<'k> Maker<'k> {
         })
     }
 
-    /// The rules of a payload kind.
+    /// Returns the rules of a payload kind as a table.
     fn payload(&self, payload: &Payload) -> MapTable {
         let program = self.program();
         let tables = payload.block.tables();

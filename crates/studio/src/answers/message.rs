@@ -1,4 +1,4 @@
-//! The message of a request, or the mistake in it.
+//! The message of a request, or the error in its JSON.
 
 use crate::api::{MessageOf, Mistake};
 use crate::language::language;
@@ -9,7 +9,7 @@ use rulec::JsonError;
 use rulec_base::json;
 use serde_json::Value as Json;
 
-/// The message of a request: what its author wrote, or that of a row of a replay as it stands in the file.
+/// Returns the message of a request: the parsed `text`, or the unmasked message of a replay row.
 pub(crate) fn message(studio: &Studio, text: &str, row: Option<&MessageOf>) -> Answer<Result<Json, Mistake>> {
     if let Some(row) = row {
         return Ok(Ok(studio.replay(row.replay)?.message(row.line)?));

@@ -1,4 +1,4 @@
-//! The changes of a message that would lead elsewhere.
+//! Near misses: changes of a message that would make it take another statement.
 
 use super::decide::explain;
 use super::entry;
@@ -15,14 +15,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The statements that are asked about, and the changes that are told.
+/// Maximum number of statements that are tried (`ASKED`), and of near misses that are returned
+/// (`TOLD`).
 const ASKED: usize = 12;
 const TOLD: usize = 6;
-/// The time after which no other statement is asked about: the person waits.
+/// Time after which no further statement is tried, because a user waits.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
-    // Whoever types asks again and again; only the last question is worth an answer.
+    // While the user types, the page sends many requests; only the newest one is worth answering.
     let is_newest = studio.newest();
     let known = studio.known(asked.version)?;
     let rules = known.rules()?;
@@ -53,13 +54,13 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     Ok(found)
 }
 
-/// The statements that did not take the message, those first of which the least did not hold.
+/// Returns the statements that the message did not match, fewest failed conditions first.
 fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<String> {
     let mut tried = Vec::new();
     failed(trace, &mut tried);
     tried.sort_by_key(|(_, parts)| *parts);
     let mut names: Vec<String> = tried.into_iter().map(|(name, _)| name).collect();
-    // Those behind the chosen one were not asked.
+    // Statements after the chosen one were not evaluated.
     let table = &program.tables[entry.index()];
     names.extend(table.order.iter().map(|id| program.rules[id.index()].name.to_string()));
     names.extend(table.default.iter().map(|_| "default".to_owned()));
@@ -69,7 +70,8 @@ fn candidates(trace: &TableTrace, program: &Program, entry: TableId) -> Vec<Stri
     names
 }
 
-/// The routes that were tried and did not hold, each with the number of its parts that did not.
+/// Collects the routes that were tried and failed, each with the number of its predicates that are
+/// false or unknown.
 fn failed(table: &TableTrace, found: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {

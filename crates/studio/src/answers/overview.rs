@@ -1,4 +1,4 @@
-//! The things that can be asked, and the messages that are kept by name.
+//! The entries of a rule set, and the messages that are saved by name.
 
 use super::form::{self, Compared};
 use super::kind;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Nothing is asked.
+/// Empty parameters.
 #[derive(Deserialize)]
 pub(crate) struct Nothing {}
 
@@ -51,7 +51,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
             kind: kind(table.kind),
             docs: table.docs.to_string(),
             statements: statements(program, table),
-            // A jump's table is asked of the same message.
+            // A jump's table decides on the same message.
             fields: fields.clone(),
         });
     }
@@ -89,7 +89,7 @@ pub(crate) struct OfRules {
     rules: usize,
 }
 
-/// The file beside the rules that messages are kept in: `support.messages.json` for `support.rules`.
+/// Returns the path of the file of saved messages: `support.messages.json` next to `support.rules`.
 fn kept_file(project: &Project) -> Option<PathBuf> {
     project.path(project.main()).map(|path| path.with_extension("messages.json"))
 }

@@ -1,4 +1,4 @@
-//! The requests about replays: uploads, progress as a stream, rows.
+//! Requests about replays: uploads, a progress stream, and rows.
 
 use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
@@ -20,7 +20,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 
-/// The paths of the requests.
+/// Returns the routes of these requests.
 pub(crate) fn routes() -> Router<Arc<Studio>> {
     let uploads = Router::new().route("/api/uploads", post(upload)).layer(DefaultBodyLimit::disable());
     Router::new()
@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Router<Arc<Studio>> {
         .merge(uploads)
 }
 
-/// Begins a replay, on a thread of its own.
+/// Starts a replay on a new thread.
 fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     let (replay, entry) = prepare(studio, &asked)?;
     let running = replay.clone();
@@ -43,14 +43,14 @@ fn start(studio: &Arc<Studio>, asked: StartReplay) -> Answer<Started> {
     Ok(Started { id: replay.id })
 }
 
-/// Replays, and returns when that has ended.
+/// Runs a replay and returns when the replay has ended.
 pub(crate) fn run_now(studio: &Studio, asked: &StartReplay) -> Answer<Arc<Replay>> {
     let (replay, entry) = prepare(studio, asked)?;
     replay.run(&entry);
     Ok(replay)
 }
 
-/// A replay of which nothing is decided yet, and the entry that decides messages.
+/// Creates a replay that has not started; returns it with the entry that decides messages.
 fn prepare(studio: &Studio, asked: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let known = studio.known(asked.version)?;
     let rules = known.rules()?;
@@ -73,7 +73,7 @@ struct Named {
     name: String,
 }
 
-/// Takes a file as it comes, without holding it in memory.
+/// Streams an upload to a file, without keeping the whole file in memory.
 async fn upload(
     State(studio): State<Arc<Studio>>,
     Query(named): Query<Named>,
@@ -81,7 +81,7 @@ async fn upload(
 ) -> Answer<Json<Source>> {
     let refused = |error: std::io::Error| Refused::broken(message!("the file cannot be kept: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(refused)?;
-    // The folder goes with the studio, and the file with it.
+    // When the studio ends, the folder is deleted with all its files.
     let (_, path) = file.keep().map_err(|error| refused(error.error))?;
     let mut to = tokio::fs::File::create(&path).await.map_err(refused)?;
     let (mut bytes, mut parts) = (0, body.into_data_stream());
@@ -112,12 +112,12 @@ async fn cancel(State(studio): State<Arc<Studio>>, Path(id): Path<usize>) -> Ans
     let replay = studio.replay(id)?;
     replay.cancel();
     let mut progress = replay.watch();
-    // It ends within moments.
+    // A cancelled replay ends within moments.
     let _ = progress.wait_for(|progress| progress.state != ReplayState::Running).await;
     blocking(move || Ok(replay.sums())).await.map(Json)
 }
 
-/// The progress, whenever it has come further, until it has ended.
+/// Streams progress events until the replay has ended.
 async fn events(
     State(studio): State<Arc<Studio>>,
     Path(id): Path<usize>,

@@ -1,5 +1,5 @@
-//! Routes as a decision table, as people read it who come from spreadsheets: a row a route, a column a field, with the messages that no
-//! row takes and the rows that may hold together.
+//! A table as a decision table, the form that spreadsheet users know: a row per route, a column per
+//! field. It also lists messages that no row matches, and rows that can match the same message.
 
 use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The most columns; what is asked of other fields stands beside them.
+/// Maximum number of columns. Conditions on other fields are listed next to the cells.
 const COLUMNS: usize = 40;
 
 #[derive(Deserialize)]
@@ -32,13 +32,13 @@ pub(crate) fn table(studio: &Arc<Studio>, asked: OfTable) -> Answer<DecisionTabl
     of(&known, &asked.table)
 }
 
-/// A part of a condition: the fields that it is about, and its text.
+/// A conjunct of a condition: the fields that it reads, and its text.
 struct Conjunct {
     fields: Vec<String>,
     text: String,
 }
 
-/// The decision table of a table, choice or router.
+/// Builds the decision table of a table, choice or router.
 pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     let rules = known.rules()?;
     let program = rules.program();
@@ -95,7 +95,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     Ok(DecisionTable { table: name.to_owned(), columns, rows: made, gaps, overlaps, more_overlaps })
 }
 
-/// The parts of a rule's condition that must all hold.
+/// Returns the conjuncts of a rule's condition.
 fn parts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
     let mut found = Vec::new();
     conjuncts(rules, &rule.condition, &mut found);
@@ -125,7 +125,7 @@ fn conjuncts(rules: &Rules, cond: &Cond, found: &mut Vec<Conjunct>) {
     }
 }
 
-/// The fields that are asked about alone, those first that most rows ask about.
+/// Returns the fields that some conjunct reads alone, most used first.
 fn columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for row in rows {
@@ -147,7 +147,7 @@ fn columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     columns
 }
 
-/// The cells of a row, and the parts that fit into none.
+/// Returns the cells of a row, and the conjuncts that fit no column.
 fn cells(
     conjuncts: &[Conjunct],
     places: &HashMap<&str, usize>,
@@ -163,7 +163,7 @@ fn cells(
             others.push(text.clone());
             continue;
         };
-        // The column says the field.
+        // The column header already names the field.
         let behind = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
         let text = behind.map_or(text.as_str(), str::trim_start);
         let cell: &mut Option<String> = &mut cells[at];
@@ -175,7 +175,7 @@ fn cells(
     (cells, others)
 }
 
-/// Messages that no route takes.
+/// Returns messages that no route matches.
 fn gaps(known: &Known) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {

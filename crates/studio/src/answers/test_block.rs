@@ -1,4 +1,5 @@
-//! A decision as a `test` block. It is compiled and run with the rules before it is handed out.
+//! Writes a decision as a `test` block. The block is compiled and run with the rules before it is
+//! returned.
 
 use super::decide::explain;
 use super::entry;
@@ -17,7 +18,7 @@ use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The characters of a message's text that name its test.
+/// Maximum number of characters of the message's text in the test's name.
 const NAMED: usize = 48;
 
 pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
@@ -49,7 +50,7 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
         }
         tried.get_or_insert(made);
     }
-    // One that fails is what a person wants who says what should come out.
+    // A failing test is returned as well: the user may state an outcome that the rules should have.
     tried.ok_or_else(|| {
         Refused::invalid(message!(
             "no `test` block can be made of this message: its values do not fit the rules' `input`"
@@ -57,7 +58,8 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
     })
 }
 
-/// The messages that a test may give, the whole one first, and what it expects.
+/// Returns candidate messages for the test, the whole message first, each with the expected
+/// outcome.
 fn candidates(
     known: &crate::known::Known,
     rules: &Rules,
@@ -81,12 +83,13 @@ fn candidates(
     let entry = entry(rules, &asked.entry)?;
     let explanation = explain(known, rules, entry, message, true);
     let expected = expected(entry, &explanation, asked.expect.as_deref());
-    // What a router reads, `input` does not declare.
+    // `input` does not declare the fields that a router reads.
     let fitting = match &program.input {
         Some(input) if entry.kind() != TableKind::Router => fitting(message, input),
         _ => message.clone(),
     };
-    // Without what the rules never read, which they may not take.
+    // The second candidate drops fields that the rules never read, because the rules may reject
+    // them.
     let read = Json::Object(
         fitting
             .as_object()
@@ -106,7 +109,7 @@ fn reads(explanation: &Explanation, name: &str) -> bool {
         .any(|field| field.text == name || field.text.split(['.', '[']).next() == Some(name))
 }
 
-/// The statement that a test expects, as it is written.
+/// Returns the expected statement in rule syntax.
 fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -> String {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let chosen = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
@@ -115,7 +118,7 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
         _ => entry.name(),
     };
     let name = wanted.or(chosen).unwrap_or("none");
-    // `default` and `none` are words here, not names.
+    // `default`, `none` and `otherwise` are keywords here, not names.
     let name =
         if matches!(name, "default" | "none" | "otherwise") { name.to_owned() } else { write::name(name) };
     match (table, entry.kind()) {
@@ -124,7 +127,8 @@ fn expected(entry: Entry<'_>, explanation: &Explanation, wanted: Option<&str>) -
     }
 }
 
-/// The values of a message that fit what is declared. The others count as missing, so leaving them out changes nothing.
+/// Keeps the values of a message that fit the declared type. Other values count as missing, so the
+/// decision does not change.
 fn fitting(message: &Json, record: &Record) -> Json {
     let field = |(name, value): (&String, &Json)| {
         let field = record.get(name)?;
@@ -146,7 +150,7 @@ fn fit(value: &Json, ty: &Ty) -> Option<Json> {
     }
 }
 
-/// A name for the test that no other has.
+/// Returns a test name that no other test has.
 fn free_name(rules: &Rules, wanted: Option<&str>, message: &Json, expected: &str) -> String {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let short: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAMED).collect();

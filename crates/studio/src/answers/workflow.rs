@@ -1,5 +1,5 @@
-//! A run of a workflow, told step by step. Nodes of kinds that the program knows run as they do there; others, and those that would
-//! call the outside, hand on their input.
+//! Runs a workflow and records each step. Nodes of built-in kinds run as usual. Other nodes, and
+//! nodes that would call external services, return their input.
 
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
 use crate::refusal::{Answer, Refused, as_it_is};
@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Builder;
 
-/// The most nodes that run.
+/// Maximum number of nodes that run.
 const MAX_STEPS: usize = 1_000;
 
 pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun> {
@@ -93,10 +93,10 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     })
 }
 
-/// The decisions of routers since they were last taken.
+/// Router decisions since the list was last taken.
 type Noted = Arc<Mutex<Vec<RouterDecision>>>;
 
-/// A router of the rules that notes what it is asked, so that each of its decisions can be opened and made a test.
+/// A router of the rules that records its decisions, so that each can be opened and made a test.
 struct Noting {
     node: String,
     name: String,

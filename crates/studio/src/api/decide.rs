@@ -1,4 +1,4 @@
-//! Decisions: on a message, a payload, and by a workflow.
+//! Decisions: by routes and other tables, on payloads, and by workflows.
 
 use super::Version;
 use serde::{Deserialize, Serialize};
@@ -6,54 +6,56 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Asks for a decision.
+/// Requests a decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Decide {
-    /// The rules.
+    /// Version of the rules.
     pub version: Version,
-    /// The name of what decides; a workflow too.
+    /// Name of the entry that decides; may be a workflow.
     pub entry: String,
-    /// The message, the payload or the workflow's input: JSON as its author wrote it, so that mistakes in it have places.
+    /// The message, payload or workflow input, as the JSON text that the author wrote. Text offsets
+    /// of errors refer to this text.
     pub message: String,
-    /// The context of a payload, as JSON: the values of the rules' `input`.
+    /// Context of a payload, as JSON: the values of the rules' `input`.
     #[serde(default)]
     pub context: Option<String>,
-    /// The row of a replay that is decided in place of `message`: what is shown of it is masked, so it cannot be sent back.
+    /// Replay row to decide in place of `message`. The page has only the masked message of a row,
+    /// so it cannot send the message itself.
     #[serde(default)]
     pub row: Option<MessageOf>,
 }
 
-/// A message of a replay, as it stands in the file.
+/// A replayed message, unmasked as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MessageOf {
-    /// The replay.
+    /// Id of the replay.
     pub replay: usize,
-    /// The number of the line.
+    /// Line number in the file, from 1.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
 }
 
-/// A decision, or why there is none.
+/// A decision, or the reason why there is none.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "made once a request")]
 pub enum Decided {
-    /// By routes, a choice, flows or a router.
+    /// Decision of routes, a choice, flows or a router.
     Decision(Decision),
-    /// On a payload.
+    /// Outcome for a payload.
     Payload(Judged),
-    /// By a workflow.
+    /// Run of a workflow.
     Workflow(WorkflowRun),
-    /// The message is none.
+    /// The text is not a valid message.
     Refused(Mistake),
     /// The rules do not compile.
     Broken {
-        /// The first error, in words.
+        /// First error, as text.
         error: String,
-        /// The number of errors.
+        /// Number of errors.
         errors: usize,
     },
 }
@@ -62,39 +64,39 @@ pub enum Decided {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Decision {
-    /// The decision, as `rulec run` prints it, private values masked.
+    /// Decision as `rulec run` prints it, with private values masked.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub decision: Json,
-    /// The key of the statement that was chosen, as the map has it; null where nothing was.
+    /// Key of the chosen statement, as in the map; null if nothing was chosen.
     pub key: Option<String>,
-    /// The way there, step by step.
+    /// Explanation, step by step.
     #[cfg_attr(test, ts(as = "super::Explanation"))]
     pub explanation: rulec::Explanation,
-    /// The explanation in a few lines.
+    /// Summary of the explanation, in a few lines.
     pub summary: String,
-    /// The fields that are not what the rules expect.
+    /// Fields that break the declared input.
     pub breaches: Vec<Breach>,
-    /// The conditions that a choice left out.
+    /// Conditions that a choice left out.
     pub left_out: Vec<LeftOut>,
-    /// The question to a language model, where a choice asks one.
+    /// Question for a language model, if the model makes this choice.
     pub question: Option<String>,
-    /// The reason why no answer of it is of use.
+    /// Reason why no answer of the model can be used.
     pub question_failure: Option<String>,
-    /// Names of functions of an embedding program, which are missing here.
+    /// Names of host functions, which only the embedding program provides.
     pub missing_functions: Vec<String>,
 }
 
-/// A field of a message that is not what the rules expect.
+/// A field of a message that breaks the declared input.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Breach {
-    /// The field.
+    /// Path of the field.
     pub path: String,
-    /// The type that is expected.
+    /// Expected type.
     pub expected: String,
-    /// The type that is found, or `missing`.
+    /// Type of the value, or `missing`.
     pub found: String,
-    /// A likely cause.
+    /// Likely cause.
     pub hint: Option<String>,
 }
 
@@ -102,158 +104,159 @@ pub struct Breach {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct LeftOut {
-    /// The branch.
+    /// Name of the branch.
     pub branch: String,
     /// The condition, as its author wrote it.
     pub condition: String,
-    /// The reason, in words.
+    /// Reason, as text.
     pub reason: String,
 }
 
-/// A mistake in the JSON of a message.
+/// An error in the JSON of a message.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Mistake {
-    /// The mistake, in words.
+    /// Description of the error.
     pub message: String,
-    /// The remedy.
+    /// Suggested correction.
     pub help: Option<String>,
-    /// The code.
+    /// Diagnostic code.
     pub code: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The column, from 1.
+    /// Column, from 1.
     pub column: usize,
-    /// The place in the text, in UTF-16 units.
+    /// Offset in the text, in UTF-16 units.
     pub at: usize,
-    /// True when the mistake is in the context.
+    /// Whether the error is in the context, not in the payload.
     pub in_context: bool,
 }
 
-/// Asks which changes of the message would lead elsewhere. Answered by a list of [`Near`], nearest first.
+/// Requests changes of the message that would select another statement. The response is a list of
+/// [`Near`], nearest first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct AskNear {
-    /// The rules.
+    /// Version of the rules.
     pub version: Version,
-    /// The name of what decides.
+    /// Name of the entry that decides.
     pub entry: String,
     /// The message, as JSON.
     pub message: String,
-    /// The statement that it should lead to; null asks for those that come nearest.
+    /// Statement that the changed message should select; null requests the nearest statements.
     #[serde(default)]
     pub route: Option<String>,
-    /// The row of a replay, in place of `message`.
+    /// Replay row to use in place of `message`.
     #[serde(default)]
     pub row: Option<MessageOf>,
 }
 
-/// The change of a message by which it would lead elsewhere.
+/// A near miss: a statement, and the change of the message that would select the statement.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Near {
-    /// The statement.
+    /// Name of the statement.
     pub route: String,
-    /// `chosen`, `change`, `never` or `unknown`.
+    /// Kind of the result: `chosen`, `change`, `never` or `unknown`.
     pub remedy: NearKind,
-    /// The fields that would change.
+    /// Fields that would change.
     pub fields: Vec<NearField>,
-    /// The message as it would lead there, as JSON; null where it holds what is private.
+    /// The changed message, as JSON; null if the message contains private values.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub message: Json,
-    /// True when no change of fewer fields does.
+    /// Whether no change of fewer fields would be enough.
     pub smallest: bool,
 }
 
-/// The kind of a remedy.
+/// Kind of a near miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum NearKind {
-    /// The message leads there already.
+    /// The message already selects the statement.
     Chosen,
-    /// A change of the message does.
+    /// A changed message selects the statement.
     Change,
-    /// No message does.
+    /// No message can select the statement.
     Never,
-    /// None was found; that there is none is not proven.
+    /// No change was found, but none is proven impossible.
     Unknown,
 }
 
-/// A field that would change.
+/// A field to change.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct NearField {
-    /// The field.
+    /// Path of the field.
     pub field: String,
-    /// Its value; null where it is missing.
+    /// Current value; null if missing.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub is: Json,
-    /// A value that would do; null for none.
+    /// A value that would be enough; null if there is none.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub would_be: Json,
-    /// The needs of the rules, in words.
+    /// Requirements of the rules on the field, as text.
     pub needs: Vec<String>,
-    /// True when its values are private.
+    /// Whether the field is private.
     pub private: bool,
 }
 
-/// The judgement of a payload.
+/// Result of checking a payload.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Judged {
-    /// `accept`, `accept_corrected` or `reject`.
+    /// Outcome: `accept`, `accept_corrected` or `reject`.
     pub outcome: String,
-    /// The kind to turn to instead.
+    /// Payload kind to use instead.
     pub fallback: Option<String>,
-    /// The rules that are broken.
+    /// Violated rules.
     pub violations: Vec<Violation>,
-    /// The violations that corrections leave; as `violations` where nothing was corrected.
+    /// Violations that remain after corrections; equals `violations` if nothing was corrected.
     pub remaining: Vec<Violation>,
-    /// The rules that only warn.
+    /// Violations of rules that only warn.
     pub warnings: Vec<Violation>,
-    /// The rules that could not be asked.
+    /// Rules that could not be evaluated.
     pub unchecked: Vec<Unchecked>,
-    /// The corrections.
+    /// Corrections made.
     pub corrections: Vec<Correction>,
-    /// The payload before and after the corrections, line by line; empty where nothing was corrected.
+    /// Line diff of the payload before and after the corrections; empty if nothing was corrected.
     pub diff: Vec<DiffLine>,
-    /// All of it as a text for a language model.
+    /// The result as text for a language model.
     pub feedback: String,
 }
 
-/// A broken rule.
+/// A violated rule.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Violation {
-    /// The rule.
+    /// Name of the rule.
     pub rule: String,
-    /// The place in the payload, such as `$.nodes[2].url`.
+    /// Path in the payload, such as `$.nodes[2].url`.
     pub path: String,
-    /// The mistake.
+    /// Description of the violation.
     pub message: String,
-    /// The repair.
+    /// How to repair the payload.
     pub repair: String,
-    /// The value there, as JSON; null where there is none.
+    /// The value at `path`, as JSON; null if there is none.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub value: Json,
-    /// The place of that value in the text that was sent, in UTF-16 units.
+    /// Start of the value in the sent text, in UTF-16 units.
     pub from: Option<usize>,
-    /// Its end.
+    /// End of the value, in UTF-16 units.
     pub to: Option<usize>,
-    /// The reason in the rule's own conditions, in lines.
+    /// Explanation by the rule's own conditions, as lines of text.
     pub why: Option<String>,
 }
 
-/// A rule that could not be asked.
+/// A rule that could not be evaluated.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Unchecked {
-    /// The rule.
+    /// Name of the rule.
     pub rule: String,
-    /// The place it would be about.
+    /// Path in the payload that the rule checks.
     pub path: String,
-    /// The reason.
+    /// Reason, as text.
     pub message: String,
 }
 
@@ -261,93 +264,93 @@ pub struct Unchecked {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Correction {
-    /// `default`, `clamp` or `remove`.
+    /// Kind of correction: `default`, `clamp` or `remove`.
     pub kind: String,
-    /// The place.
+    /// Path in the payload.
     pub path: String,
 }
 
-/// A line of a difference.
+/// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DiffLine {
-    /// The text or texts that have it.
+    /// Whether the line is in both texts or in one.
     pub kind: DiffKind,
-    /// The line.
+    /// Text of the line.
     pub text: String,
 }
 
-/// The kind of a line of a difference.
+/// Kind of a diff line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
-    /// In both.
+    /// In both texts.
     Same,
-    /// Only before.
+    /// Only in the old text.
     Removed,
-    /// Only after.
+    /// Only in the new text.
     Added,
 }
 
-/// A run of a workflow, step by step. The map has its nodes and edges.
+/// A run of a workflow, step by step. The map has the workflow's nodes and edges.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct WorkflowRun {
-    /// The workflow.
+    /// Name of the workflow.
     pub workflow: String,
-    /// The nodes that ran, in order; what runs side by side is one step.
+    /// Steps of the run, in order; nodes that ran in parallel share a step.
     pub steps: Vec<WorkflowStep>,
-    /// The outputs of the nodes that end it, by name.
+    /// Outputs of the final nodes, by node name.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub outputs: Json,
-    /// The nodes that failed.
+    /// Nodes that failed.
     pub failures: Vec<NodeFailure>,
-    /// The nodes that still wait, in words.
+    /// Nodes that still wait for inputs, as text.
     pub stalled: Vec<String>,
-    /// True when it was ended by its step limit.
+    /// Whether the step limit ended the run.
     pub limit_hit: bool,
-    /// The kinds of nodes that only an embedding program runs: they hand on their input here.
+    /// Node kinds that only an embedding program implements. Here such nodes return their input.
     pub stand_ins: Vec<String>,
 }
 
-/// A step of a run.
+/// A step of a workflow run.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct WorkflowStep {
-    /// The nodes that ran.
+    /// Nodes that ran.
     pub nodes: Vec<String>,
-    /// The deliveries that followed.
+    /// Deliveries of their outputs.
     pub deliveries: Vec<WorkflowDelivery>,
-    /// The decisions of the routers of these nodes.
+    /// Decisions of their routers.
     pub decisions: Vec<RouterDecision>,
 }
 
-/// A decision of a node's router in a run, which can be decided again by itself.
+/// A decision of a node's router, which can be opened and decided again on its own.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RouterDecision {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The router.
+    /// Name of the router.
     pub router: String,
-    /// The message that it decided on: the output and the next nodes, as JSON.
+    /// The message of the decision, as JSON: the output and the candidate next nodes.
     pub message: String,
 }
 
-/// An output that went to a node.
+/// Delivery of an output to a node.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct WorkflowDelivery {
-    /// From where.
+    /// Node that produced the output.
     pub from: String,
-    /// To where.
+    /// Node that receives the output.
     pub to: String,
-    /// True when the receiving node had all its inputs then.
+    /// Whether the receiver then had all its inputs.
     pub ready: bool,
-    /// True for a way back.
+    /// Whether the edge leads back to an earlier node.
     pub loop_back: bool,
-    /// The time it was taken in this run, from 1: loops count.
+    /// How many times this run has taken this edge, this delivery included. Above 1 only in loops.
     pub round: usize,
 }
 
@@ -355,43 +358,43 @@ pub struct WorkflowDelivery {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct NodeFailure {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// The failure, in words.
+    /// Error message.
     pub message: String,
 }
 
-/// Asks for a decision as a `test` block of the rules.
+/// Requests a `test` block for a message's decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MakeTest {
-    /// The rules.
+    /// Version of the rules.
     pub version: Version,
-    /// The name of what decides.
+    /// Name of the entry that decides.
     pub entry: String,
     /// The message, as JSON.
     pub message: String,
-    /// The name of the test; null leaves it to the server.
+    /// Name of the test; null lets the server choose.
     #[serde(default)]
     pub name: Option<String>,
-    /// The statement that the test is to expect; null for the one that is chosen.
+    /// Statement that the test expects; null expects the chosen statement.
     #[serde(default)]
     pub expect: Option<String>,
-    /// The row of a replay, in place of `message`.
+    /// Replay row to use in place of `message`.
     #[serde(default)]
     pub row: Option<MessageOf>,
 }
 
-/// A `test` block.
+/// A generated `test` block.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MadeTest {
-    /// The block.
+    /// Text of the block.
     pub block: String,
-    /// The file that it belongs to: the main one.
+    /// File that the block belongs to: the main file.
     pub file: String,
-    /// That file's text, as of the version, with the block behind it.
+    /// Text of that file in the requested version, with the block appended.
     pub text: String,
-    /// True when the test passes by these rules; it was run.
+    /// Whether the test passes with these rules; the server ran it.
     pub passes: bool,
 }

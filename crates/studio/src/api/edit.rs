@@ -1,4 +1,4 @@
-//! The editor: texts, what is wrong with them, and what may stand where.
+//! The editor: texts, diagnostics, completion and saving.
 
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
@@ -8,281 +8,281 @@ use ts_rs::TS;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct FileText {
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The text as it is on disk.
+    /// Text on disk.
     pub saved: String,
-    /// The text in the editor, where it is another.
+    /// Unsaved text in the editor; null if equal to the text on disk.
     pub draft: Option<String>,
-    /// The state of the file on disk, which [`Save`] names.
+    /// Fingerprint of the file on disk, to pass to [`Save`].
     pub stamp: String,
-    /// True when it can be saved.
+    /// Whether the file can be saved.
     pub writable: bool,
 }
 
-/// Asks what is wrong with a text, which becomes the draft of its file.
+/// Requests diagnostics for a text, and stores the text as the draft of its file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Check {
-    /// The rule set.
+    /// Id of the rule set.
     pub rules: usize,
-    /// The file.
+    /// File name.
     pub file: String,
-    /// Its text; null takes the draft back.
+    /// Text of the file; null discards the draft.
     pub text: Option<String>,
-    /// True for the slower findings too: what rules do to each other.
+    /// Whether to include the slower findings about how rules interact.
     #[serde(default)]
     pub findings: bool,
 }
 
-/// All that is known of a text as it is.
+/// Analysis results of a text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Checked {
-    /// Errors and warnings of all files of the rule set.
+    /// Errors and warnings in all files of the rule set.
     pub diagnostics: Vec<Diagnostic>,
-    /// The tokens that have a colour: three numbers each, where it begins, its length, and its class by
+    /// Tokens to highlight, three numbers each: offset, length, and index into
     /// [`Session::token_classes`](super::Session).
     pub tokens: Vec<usize>,
-    /// The parts that can be folded.
+    /// Ranges that can be folded.
     pub folds: Vec<Fold>,
-    /// Words between the author's.
+    /// Inlay hints.
     pub hints: Vec<Hint>,
-    /// The tests of the file, which were run.
+    /// Results of the file's tests.
     pub tests: Vec<TestRun>,
-    /// The statements of the file.
+    /// Statements of the file.
     pub outline: Vec<OutlineItem>,
-    /// True when the rule set compiles.
+    /// Whether the rule set compiles.
     pub compiles: bool,
 }
 
-/// A finding.
+/// A diagnostic.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Diagnostic {
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The beginning of what it is about.
+    /// Start of the primary span, in UTF-16 units.
     pub from: usize,
-    /// Its end.
+    /// End of the primary span, in UTF-16 units.
     pub to: usize,
-    /// `error` or `warning`.
+    /// Severity: `error` or `warning`.
     pub severity: String,
-    /// The code.
+    /// Diagnostic code.
     pub code: String,
-    /// In words.
+    /// Message text.
     pub message: String,
-    /// The remedy.
+    /// Suggested correction.
     pub help: Option<String>,
-    /// Other places with words of their own.
+    /// Secondary spans with their own text.
     pub labels: Vec<DiagnosticLabel>,
-    /// The edits that an author may choose.
+    /// Quick fixes that the author may choose.
     pub fixes: Vec<Fix>,
 }
 
-/// Another place that a finding is about.
+/// A secondary span of a diagnostic.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DiagnosticLabel {
-    /// The place.
+    /// The span.
     pub place: super::Place,
-    /// The words.
+    /// Text of the label.
     pub text: String,
 }
 
-/// An offer to repair.
+/// A quick fix.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Fix {
-    /// Its effect.
+    /// Title, which describes the effect.
     pub title: String,
-    /// True when it keeps the author's meaning.
+    /// Whether the fix keeps the author's meaning.
     pub safe: bool,
-    /// The edits, in the order of the text.
+    /// Edits, in text order.
     pub edits: Vec<TextEdit>,
 }
 
-/// An edit of one place.
+/// Replacement of one range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TextEdit {
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The beginning.
+    /// Start offset, in UTF-16 units.
     pub from: usize,
-    /// The end.
+    /// End offset, in UTF-16 units.
     pub to: usize,
-    /// The new text.
+    /// Replacement text.
     pub text: String,
 }
 
-/// A part that can be folded.
+/// A range that can be folded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Fold {
-    /// The beginning.
+    /// Start offset, in UTF-16 units.
     pub from: usize,
-    /// The end.
+    /// End offset, in UTF-16 units.
     pub to: usize,
 }
 
-/// A few words behind a place.
+/// An inlay hint: a short text shown after a position.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Hint {
-    /// The place.
+    /// Position, in UTF-16 units.
     pub at: usize,
-    /// The words.
+    /// Text of the hint.
     pub text: String,
-    /// Their meaning.
+    /// Explanation of the hint.
     pub why: String,
 }
 
-/// A test that was run.
+/// Result of a test.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TestRun {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// The place of its name.
+    /// Span of the test's name.
     pub place: Option<super::Place>,
-    /// True when it passed.
+    /// Whether the test passed.
     pub passed: bool,
-    /// The outcome that was expected.
+    /// Expected outcome.
     pub expected: String,
-    /// The outcome that came.
+    /// Actual outcome.
     pub actual: String,
-    /// The way to it, in lines, where it failed.
+    /// Explanation of a failed test, as lines of text.
     pub why: Option<String>,
 }
 
-/// A statement of a file.
+/// A statement in the outline of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct OutlineItem {
-    /// Its name.
+    /// Name of the statement.
     pub name: String,
-    /// Its kind, in a word.
+    /// Kind, in one word.
     pub kind: String,
-    /// The place of its name.
+    /// Span of the name.
     pub place: super::Place,
-    /// The statements in it.
+    /// Nested statements.
     pub inner: Vec<OutlineItem>,
 }
 
-/// A place in a text as the editor has it: asks what may stand there, what does, or where it is declared.
+/// Requests completion, hover or the definition at a position in the editor's text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct At {
-    /// The rule set.
+    /// Id of the rule set.
     pub rules: usize,
-    /// The file.
+    /// File name.
     pub file: String,
-    /// Its text; it becomes the draft.
+    /// Text of the file, which becomes the draft.
     pub text: String,
-    /// The place.
+    /// Position, in UTF-16 units.
     pub at: usize,
 }
 
-/// The words that may stand at a place.
+/// Completions at a position.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Completions {
-    /// The beginning of what they replace.
+    /// Start of the range to replace, in UTF-16 units.
     pub from: usize,
-    /// Its end.
+    /// End of the range to replace, in UTF-16 units.
     pub to: usize,
-    /// The words, the likeliest first.
+    /// Completion items, most likely first.
     pub items: Vec<CompletionItem>,
 }
 
-/// A word that may stand at a place.
+/// A completion item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CompletionItem {
-    /// The word.
+    /// Text to insert.
     pub label: String,
-    /// `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or `statement`.
+    /// Kind: `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or `statement`.
     pub kind: String,
-    /// Its type or signature.
+    /// Type or signature.
     pub detail: String,
-    /// Its documentation.
+    /// Documentation.
     pub docs: String,
 }
 
-/// The words about what stands at a place.
+/// Documentation of the item at a position.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Hover {
-    /// The beginning of what they are about.
+    /// Start of the documented range, in UTF-16 units.
     pub from: usize,
-    /// Its end.
+    /// End of the documented range, in UTF-16 units.
     pub to: usize,
-    /// As the language writes it.
+    /// Declaration in rule syntax.
     pub code: String,
-    /// In words.
+    /// Documentation text.
     pub text: String,
 }
 
-/// Asks for the layout of a text.
+/// Requests the formatted form of a text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Format {
-    /// The text.
+    /// Text to format.
     pub text: String,
 }
 
-/// A text laid out.
+/// A formatted text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Formatted {
-    /// The text; null where mistakes in it stand in the way.
+    /// Formatted text; null if errors prevent formatting.
     pub text: Option<String>,
 }
 
-/// Asks that a text be written to its file.
+/// Requests that a text be saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Save {
-    /// The rule set.
+    /// Id of the rule set.
     pub rules: usize,
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The text.
+    /// Text to write.
     pub text: String,
-    /// The state of the file that the text was made from.
+    /// Fingerprint of the file when the client read its text.
     pub stamp: String,
 }
 
-/// The end of saving.
+/// Result of saving.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Saved {
-    /// It was written.
+    /// The text was written.
     Saved {
-        /// The state of the file now.
+        /// New fingerprint of the file.
         stamp: String,
     },
-    /// It was not: the file has changed since.
+    /// Nothing was written, because the file has changed since the client read its text.
     Changed {
-        /// The text on disk.
+        /// Text on disk.
         text: String,
-        /// The state of the file now; saving with it writes over what is there.
+        /// New fingerprint of the file; saving with this fingerprint overwrites the file.
         stamp: String,
-        /// The difference from the text on disk to the one that was to be saved.
+        /// Line diff from the text on disk to the text to save.
         diff: Vec<super::DiffLine>,
     },
 }
 
-/// The page of a code.
+/// Documentation page of a diagnostic code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CodePage {
     /// The code.
     pub code: String,
-    /// Its page, as Markdown.
+    /// The page, as Markdown.
     pub text: String,
 }

@@ -1,5 +1,6 @@
-//! The forms of an explanation's JSON, which the library writes and documents. Nothing here is ever made by the server: they
-//! tell the page's types, and a test reads explanations by them.
+//! The JSON schema of an explanation. The library writes and documents this JSON; the server never
+//! builds these types. The page's types are generated from them, and a test parses explanations
+//! with them.
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -11,29 +12,29 @@ use ts_rs::TS;
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct Explanation {
-    /// The entry.
+    /// Name of the entry that decided.
     pub entry: String,
-    /// The chosen statement; null where nothing was chosen.
+    /// Name of the chosen statement; null if nothing was chosen.
     pub chosen: Option<String>,
-    /// The chosen handler.
+    /// Chosen handler.
     pub target: Option<String>,
-    /// Its arguments.
+    /// Arguments of the handler.
     pub args: Map<String, Json>,
-    /// Its metadata.
+    /// Metadata of the handler call.
     pub metadata: Map<String, Json>,
-    /// The permissions that it requires.
+    /// Permissions that the chosen statement requires.
     #[cfg_attr(test, ts(optional, as = "Option<Vec<String>>"))]
     #[serde(default)]
     pub requires: Vec<String>,
-    /// The tables walked through.
+    /// Tables that were searched, in order.
     pub tables: Vec<String>,
-    /// The routes whose jumps were taken.
+    /// Routes whose jumps were taken.
     pub path: Vec<String>,
     /// Required arguments that are missing.
     #[cfg_attr(test, ts(optional, as = "Option<Vec<String>>"))]
     #[serde(default)]
     pub missing_args: Vec<String>,
-    /// The fields that were read.
+    /// Fields that were read.
     #[cfg_attr(test, ts(optional, as = "Option<Vec<Operand>>"))]
     #[serde(default)]
     pub message: Vec<Operand>,
@@ -41,50 +42,50 @@ pub struct Explanation {
     #[cfg_attr(test, ts(optional, as = "Option<Vec<HostFailed>>"))]
     #[serde(default)]
     pub host_failures: Vec<HostFailed>,
-    /// The search.
+    /// Trace of the search.
     pub trace: TableTrace,
-    /// The intent flows that were asked.
+    /// Result of the intent classifier, if the flows used it.
     #[cfg_attr(test, ts(optional))]
     pub intents: Option<IntentTrace>,
 }
 
-/// The result of a step.
+/// Result of an evaluation step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
-    /// It holds.
+    /// True.
     True,
-    /// It does not hold.
+    /// False.
     False,
-    /// A value is missing or of another type.
+    /// Unknown: a value is missing or of another type.
     Unknown,
-    /// It was not asked.
+    /// Not evaluated.
     Skipped,
 }
 
-/// The search of a table.
+/// Trace of the search in a table.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct TableTrace {
-    /// Its name.
+    /// Name of the table.
     pub table: String,
-    /// True when it chose something.
+    /// Whether the table chose a statement.
     pub chose: bool,
-    /// True when it was searched before.
+    /// Whether the table had already been searched.
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     #[serde(default)]
     pub searched_before: bool,
-    /// The routes tried, in that order.
+    /// Routes that were tried, in order.
     pub routes: Vec<RouteTrace>,
-    /// The number of routes behind the chosen one.
+    /// Number of routes after the chosen one.
     pub not_tried: usize,
-    /// The names of disabled routes.
+    /// Names of disabled routes.
     #[cfg_attr(test, ts(optional, as = "Option<Vec<String>>"))]
     #[serde(default)]
     pub disabled: Vec<String>,
-    /// The default.
+    /// Default of the table.
     #[cfg_attr(test, ts(optional))]
     pub default: Option<DefaultTrace>,
 }
@@ -94,59 +95,59 @@ pub struct TableTrace {
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct RouteTrace {
-    /// Its name.
+    /// Name of the route.
     pub route: String,
-    /// The result of its condition.
+    /// Result of the condition.
     pub result: Mark,
-    /// True when it was chosen, or led to the choice.
+    /// Whether the route was chosen, or jumped to the table that chose.
     pub chosen: bool,
-    /// Its priority.
+    /// Priority.
     #[cfg_attr(test, ts(type = "number"))]
     pub priority: i64,
-    /// Its handler, or `goto TABLE`.
+    /// Handler, or `goto TABLE`.
     pub to: String,
-    /// Its doc comment.
+    /// Doc comment.
     #[cfg_attr(test, ts(optional, as = "Option<String>"))]
     #[serde(default)]
     pub docs: String,
-    /// The place it is written at.
+    /// Source position.
     #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
-    /// Its condition.
+    /// Trace of the condition.
     pub when: TraceNode,
-    /// The search of the table it jumped to.
+    /// Trace of the table that the route jumped to.
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
 }
 
-/// A table's default.
+/// Trace of a table's default.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct DefaultTrace {
-    /// `true` when it was reached.
+    /// `true` if the default was reached.
     pub result: Mark,
-    /// Its handler, or `goto TABLE`.
+    /// Handler, or `goto TABLE`.
     pub to: String,
-    /// The search of the table it jumped to.
+    /// Trace of the table that the default jumped to.
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
 }
 
-/// A place in a file: line and column from 1.
+/// Position in a source file.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct Location {
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The line.
+    /// Line, from 1.
     pub line: usize,
-    /// The column.
+    /// Column, from 1.
     pub column: usize,
 }
 
-/// The form of a node.
+/// Kind of a condition node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
@@ -155,11 +156,11 @@ pub enum NodeKind {
     Constant,
     /// `not C`
     Not,
-    /// The exception behind `unless`.
+    /// The exception of `unless C`.
     Unless,
-    /// Every child must hold.
+    /// All children must be true.
     And,
-    /// One child must hold.
+    /// One child must be true.
     Or,
     /// A predicate.
     Test,
@@ -171,114 +172,114 @@ pub enum NodeKind {
     Let,
     /// A call of a `def`.
     Call,
-    /// Every usable condition of a branch must hold.
+    /// All conditions of a branch must be true; those that read missing values are left out.
     AllUsable,
-    /// One usable condition of a branch must hold.
+    /// One condition of a branch must be true; those that read missing values are left out.
     AnyUsable,
 }
 
-/// The reason why a node has no more to show.
+/// Reason why a node has no further details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// Another operand had decided.
+    /// Another operand had already decided the result.
     Decided,
-    /// Its parts are shown above.
+    /// The children are shown earlier in the trace.
     ShownAbove,
-    /// A value it reads is missing, so the choice leaves it out.
+    /// A choice leaves the condition out, because a value that it reads is missing.
     LeftOut,
 }
 
-/// A condition, or a part of one.
+/// Trace of a condition or subcondition.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct TraceNode {
-    /// The form.
+    /// Kind of the node.
     pub kind: NodeKind,
-    /// The author's own text.
+    /// Source text.
     pub text: String,
-    /// The result.
+    /// Result.
     pub result: Mark,
-    /// The name of the `let` or `def`.
+    /// Name of the `let` or `def`.
     #[cfg_attr(test, ts(optional))]
     pub name: Option<String>,
-    /// The place it is written at.
+    /// Source position.
     #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
-    /// The values it was asked of.
+    /// Values of the operands.
     #[cfg_attr(test, ts(optional, as = "Option<Vec<Operand>>"))]
     #[serde(default)]
     pub operands: Vec<Operand>,
-    /// The text that an operator found.
+    /// Text that a text operator matched.
     #[cfg_attr(test, ts(optional))]
     pub found: Option<String>,
-    /// The reasons why it is unknown.
+    /// Reasons why the result is unknown.
     #[cfg_attr(test, ts(optional, as = "Option<Vec<String>>"))]
     #[serde(default)]
     pub because: Vec<String>,
-    /// The reason why there is no more to show.
+    /// Reason why there are no further details.
     #[cfg_attr(test, ts(optional))]
     pub note: Option<Note>,
-    /// Its parts.
+    /// Subconditions.
     #[cfg_attr(test, ts(optional, as = "Option<Vec<TraceNode>>"))]
     #[serde(default)]
     pub children: Vec<TraceNode>,
-    /// The elements of a quantifier.
+    /// Elements of a quantifier.
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
 }
 
-/// A value that a predicate was asked of.
+/// An operand of a predicate, with its value.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct Operand {
-    /// The field, or the author's text of the value.
+    /// Path of the field, or the source text of the expression.
     pub text: String,
     /// The value.
     #[cfg_attr(test, ts(optional, type = "JsonValue"))]
     pub value: Option<Json>,
-    /// True when it is missing.
+    /// Whether the value is missing.
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     #[serde(default)]
     pub missing: bool,
-    /// True when it is private and not shown.
+    /// Whether the value is private and therefore not shown.
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     #[serde(default)]
     pub masked: bool,
-    /// The full length of a value that was cut.
+    /// Full length of a truncated value.
     #[cfg_attr(test, ts(optional))]
     pub length: Option<usize>,
-    /// The elements counted.
+    /// Elements that were counted.
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
 }
 
-/// The elements that a quantifier asked.
+/// Elements that a quantifier tested.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct Elements {
-    /// Those that are shown.
+    /// Elements that are shown.
     pub shown: Vec<ElementTrace>,
-    /// The number of others.
+    /// Number of tested elements that are not shown.
     pub more: usize,
-    /// The number of those not asked.
+    /// Number of elements that were not tested.
     pub skipped: usize,
 }
 
-/// One element of a quantifier.
+/// Trace of one element of a quantifier.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct ElementTrace {
-    /// Its place in the list.
+    /// Index in the list.
     pub index: usize,
     /// The element.
     pub element: Operand,
-    /// The condition on it.
+    /// Trace of the condition on the element.
     pub when: TraceNode,
 }
 
@@ -287,22 +288,22 @@ pub struct ElementTrace {
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct HostFailed {
-    /// Its name.
+    /// Name of the function.
     pub function: String,
-    /// Its own message.
+    /// Error message of the function.
     pub message: String,
 }
 
-/// The answer of the built-in classifier.
+/// Result of the built-in intent classifier.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct IntentTrace {
-    /// The least score that is chosen.
+    /// Minimum score of a chosen flow.
     pub threshold: f64,
-    /// The least lead over the second.
+    /// Minimum lead over the second flow.
     pub margin: f64,
-    /// The flows that came nearest, best first.
+    /// Nearest flows, best first.
     pub ranked: Vec<RankedIntent>,
 }
 
@@ -311,12 +312,12 @@ pub struct IntentTrace {
 #[cfg_attr(test, derive(TS))]
 #[serde(deny_unknown_fields)]
 pub struct RankedIntent {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
-    /// Its id.
+    /// Id of the flow.
     pub id: String,
-    /// From 0 to 1.
+    /// Score, from 0 to 1.
     pub score: f64,
-    /// True when it was chosen.
+    /// Whether the flow was chosen.
     pub chosen: bool,
 }

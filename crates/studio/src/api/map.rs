@@ -1,18 +1,18 @@
-//! Rules as a graph, and as decision tables.
+//! The rules as a graph and as decision tables.
 
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-/// The map of a version of rules.
+/// The map of one version of the rules.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Map {
-    /// The tables: routes, choices, routers, flows. Those that no jump leads to come first.
+    /// Tables: routes, choices, routers, flows. Tables that no jump leads to come first.
     pub tables: Vec<MapTable>,
-    /// The workflows.
+    /// Workflows.
     pub workflows: Vec<MapWorkflow>,
-    /// The payload kinds, with their rules as routes.
+    /// Payload kinds, with their rules as routes.
     pub payloads: Vec<MapTable>,
 }
 
@@ -20,17 +20,17 @@ pub struct Map {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapTable {
-    /// Its name; `routes` for those outside any table.
+    /// Name of the table; `routes` for the routes outside any table.
     pub name: String,
-    /// Its kind.
+    /// Kind of the table.
     pub kind: super::EntryKind,
-    /// Its doc comment.
+    /// Doc comment.
     pub docs: String,
-    /// True when a jump leads to it.
+    /// Whether a jump leads to the table.
     pub entered: bool,
-    /// True when an index finds its statements, false when they are tried one by one.
+    /// Whether the table has an index; false if its statements are tried one by one.
     pub indexed: bool,
-    /// Its statements in the order they are tried; the default last, disabled ones behind it.
+    /// Statements in evaluation order, then the default, then disabled statements.
     pub routes: Vec<MapRoute>,
 }
 
@@ -38,45 +38,45 @@ pub struct MapTable {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapRoute {
-    /// The key by which counts, rows and decisions name it.
+    /// Key of the statement in counts, rows and decisions.
     pub key: String,
-    /// Its name.
+    /// Name of the statement.
     pub name: String,
-    /// True for the default.
+    /// Whether the statement is the default.
     pub is_default: bool,
-    /// True when it is disabled.
+    /// Whether the statement is disabled.
     pub disabled: bool,
-    /// Its priority.
+    /// Priority.
     #[cfg_attr(test, ts(type = "number"))]
     pub priority: i64,
-    /// Its condition, as its author wrote it.
+    /// The condition, as its author wrote it.
     pub condition: String,
-    /// Its doc comment.
+    /// Doc comment.
     pub docs: String,
-    /// Its handler, branch, flow or next nodes.
+    /// Handler, branch, flow or next nodes.
     pub to: String,
-    /// The table that it jumps to.
+    /// Table that the statement jumps to.
     pub goto: Option<String>,
-    /// The way it is found.
+    /// Access path of the statement.
     pub found: Option<HowFound>,
-    /// The worst-case steps of its condition.
+    /// Worst-case number of evaluation steps of the condition.
     #[cfg_attr(test, ts(type = "number"))]
     pub steps: u64,
-    /// The findings of the analysis about it.
+    /// Findings of the analysis about the statement.
     pub findings: Vec<MapFinding>,
-    /// The place it is written at.
+    /// Source span.
     pub place: Option<Place>,
 }
 
-/// The way a statement is found for a message.
+/// Access path: how the index finds a statement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct HowFound {
-    /// `key`, `bits` or `always`.
+    /// Kind of access path: `key`, `bits` or `always`.
     pub by: String,
-    /// The keys or bits, or the reason why it is always tried.
+    /// The keys or bits, or the reason why the statement is always tried.
     pub what: String,
-    /// The number of other statements that the keys lead to.
+    /// Number of other statements that have the same keys.
     pub shared: usize,
 }
 
@@ -84,40 +84,41 @@ pub struct HowFound {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapFinding {
-    /// `shadowed` for a statement that others hide, `unreachable` for one that never holds, `other`.
+    /// Kind: `shadowed` if other statements hide this one, `unreachable` if it never matches, or
+    /// `other`.
     pub kind: FindingKind,
-    /// The code.
+    /// Diagnostic code.
     pub code: String,
-    /// The finding, in words.
+    /// Message text.
     pub message: String,
-    /// The remedy.
+    /// Suggested correction.
     pub help: Option<String>,
 }
 
-/// The kind of a finding.
+/// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// Others take every message that it would.
+    /// Other statements take every message that this one matches.
     Shadowed,
-    /// Its condition never holds.
+    /// The condition is never true.
     Unreachable,
-    /// Something else.
+    /// Any other finding.
     Other,
 }
 
-/// A place in a file of the rules, in UTF-16 units.
+/// A span in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Place {
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The beginning.
+    /// Start offset, in UTF-16 units.
     pub from: usize,
-    /// The end.
+    /// End offset, in UTF-16 units.
     pub to: usize,
 }
 
@@ -125,11 +126,11 @@ pub struct Place {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapWorkflow {
-    /// Its name.
+    /// Name of the workflow.
     pub name: String,
-    /// Its nodes; the first one begins.
+    /// Nodes; the first node is the start.
     pub nodes: Vec<MapNode>,
-    /// Its edges.
+    /// Edges.
     pub edges: Vec<MapEdge>,
 }
 
@@ -137,13 +138,13 @@ pub struct MapWorkflow {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapNode {
-    /// Its id.
+    /// Id of the node.
     pub id: String,
-    /// Its kind.
+    /// Kind of the node.
     pub kind: String,
-    /// True when it runs its next nodes side by side.
+    /// Whether the next nodes run in parallel.
     pub parallel: bool,
-    /// The router that chooses what is next.
+    /// Router that chooses the next nodes.
     pub router: Option<String>,
 }
 
@@ -151,82 +152,82 @@ pub struct MapNode {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct MapEdge {
-    /// From which node, by its place in the list.
+    /// Index of the node where the edge starts.
     pub from: usize,
-    /// To which node.
+    /// Index of the node where the edge ends.
     pub to: usize,
-    /// The condition of a router that chooses it.
+    /// Condition of the router for this edge.
     pub label: String,
-    /// True for a way back.
+    /// Whether the edge leads back to an earlier node.
     pub loop_back: bool,
 }
 
-/// A table of routes as a decision table: a row a route, a column a field.
+/// A table as a decision table: a row per route, a column per field.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DecisionTable {
-    /// The table's name.
+    /// Name of the table.
     pub table: String,
-    /// The fields, those that most rows name first.
+    /// Columns; fields that the most rows test come first.
     pub columns: Vec<Column>,
-    /// The rows, in the order they are tried, the default last.
+    /// Rows in evaluation order, the default last.
     pub rows: Vec<TableRow>,
-    /// Messages that no row takes.
+    /// Messages that no row matches.
     pub gaps: Vec<Gap>,
-    /// Rows that may hold together.
+    /// Pairs of rows that can match the same message.
     pub overlaps: Vec<Overlap>,
-    /// True when not every pair of rows could be looked at.
+    /// Whether some pairs of rows were not checked.
     pub more_overlaps: bool,
 }
 
-/// A column.
+/// A column of a decision table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Column {
-    /// The field.
+    /// Path of the field.
     pub field: String,
-    /// The rows that name it.
+    /// Number of rows that test the field.
     pub rows: usize,
 }
 
-/// A row.
+/// A row of a decision table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TableRow {
-    /// The statement's key.
+    /// Key of the statement.
     pub key: String,
-    /// Its name.
+    /// Name of the statement.
     pub name: String,
-    /// A cell for each column; null where it does not ask about the field.
+    /// One cell per column; null if the row does not test the field.
     pub cells: Vec<Option<String>>,
-    /// The parts of the condition that are about several fields.
+    /// Subconditions on several fields.
     pub others: Vec<String>,
-    /// The place it leads to.
+    /// Target of the statement.
     pub to: String,
-    /// The findings of the analysis about it.
+    /// Findings of the analysis about the statement.
     pub findings: Vec<MapFinding>,
 }
 
-/// Messages that no row takes.
+/// A set of messages that no row matches.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Gap {
-    /// In words.
+    /// Description of the gap.
     pub message: String,
-    /// Such a message, as JSON.
+    /// Example message, as JSON.
     pub example: Option<String>,
 }
 
-/// Two rows that may hold together.
+/// Two rows that can match the same message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Overlap {
-    /// The key of the row that wins.
+    /// Key of the row that wins.
     pub first: String,
-    /// The key of the other.
+    /// Key of the other row.
     pub second: String,
-    /// A message that both hold for, as JSON.
+    /// Example message that both rows match, as JSON.
     pub example: String,
-    /// True when they lead elsewhere: the order decides.
+    /// Whether the rows lead to different targets, so that the order matters.
     pub differs: bool,
 }

@@ -1,4 +1,4 @@
-//! Many messages decided again: counts, times, flips, and the rows of a table.
+//! Replays: recorded messages decided again, with counts, times, changed results and rows.
 
 use super::Version;
 use serde::{Deserialize, Serialize};
@@ -6,27 +6,28 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Asks that a file of messages or decisions be replayed.
+/// Requests a replay of a file of messages or logged decisions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct StartReplay {
-    /// The rules.
+    /// Version of the rules that decides.
     pub version: Version,
-    /// The file.
+    /// Id of the file.
     pub source: usize,
-    /// The name of what decides messages; null for the routes outside any table. Lines of a log say themselves what decided them.
+    /// Name of the entry that decides messages; null means the routes outside any table. A line of
+    /// a log names its own entry.
     #[serde(default)]
     pub entry: Option<String>,
-    /// The version to compare with: the one before.
+    /// Older version to compare with.
     #[serde(default)]
     pub against: Option<Version>,
 }
 
-/// The replay that was begun.
+/// A replay that was started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Started {
-    /// Its number.
+    /// Id of the replay.
     pub id: usize,
 }
 
@@ -35,186 +36,186 @@ pub struct Started {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayState {
-    /// It goes on.
+    /// The replay is running.
     Running,
-    /// It came to the end.
+    /// All messages are decided.
     Done,
-    /// It was cancelled; what was counted until then stays.
+    /// The replay was cancelled; its results so far are kept.
     Cancelled,
-    /// The file could not be read to its end.
+    /// The replay could not read the whole file.
     Failed,
 }
 
-/// The progress of a replay: an event of the stream. The last one has another state than `running`.
+/// Progress event of a replay. The last event has a state other than `running`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Progress {
-    /// The state.
+    /// State of the replay.
     pub state: ReplayState,
-    /// The bytes that were read.
+    /// Number of bytes read.
     #[cfg_attr(test, ts(type = "number"))]
     pub read: u64,
-    /// The bytes of the file.
+    /// Size of the file in bytes.
     #[cfg_attr(test, ts(type = "number"))]
     pub bytes: u64,
-    /// The messages that were decided.
+    /// Number of messages decided.
     pub messages: usize,
-    /// The messages that are answered otherwise than by the version before.
+    /// Number of messages with a changed result, compared with the older version or the log.
     pub flipped: usize,
 }
 
-/// The sums of a replay, as far as it has come.
+/// Counts of a replay so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ReplaySums {
-    /// The progress so far.
+    /// Progress so far.
     pub progress: Progress,
-    /// The file's name.
+    /// Name of the file.
     pub source: String,
-    /// True when the file is a decision log.
+    /// Whether the file is a decision log.
     pub is_log: bool,
-    /// The reason why it failed.
+    /// Reason why the replay failed.
     pub failure: Option<String>,
-    /// The lines that are no message; the first of them are told.
+    /// Number of lines that are not a message.
     pub refused: usize,
-    /// The first lines that were refused, in words.
+    /// The first refused lines, with their errors.
     pub refusals: Vec<LineMistake>,
-    /// Lines of a log that are of another entry than the rules have.
+    /// Number of log lines whose entry the rules do not have.
     pub foreign: usize,
-    /// Lines of a log without a message: counted, not decided.
+    /// Number of log lines without a message; they are counted but not decided.
     pub bare: usize,
-    /// Messages with values that a log has masked.
+    /// Number of messages with values that the log masked.
     pub masked: usize,
-    /// Decisions of a log that these rules make otherwise.
+    /// Number of logged decisions for which these rules choose another statement.
     pub otherwise: usize,
-    /// Every statement with its count, most often chosen first; those that never are last.
+    /// Counts of the statements in tables that messages reach, most often chosen first.
     pub counts: Vec<StatementCount>,
-    /// The counts over time.
+    /// Counts over time.
     pub timeline: Timeline,
-    /// Messages that are answered otherwise, by where they went before and after, most first.
+    /// Changed results, by the statements before and after, most frequent first.
     pub flips: Vec<Flip>,
-    /// True when it compares with another version.
+    /// Whether the replay compares with the log or another version.
     pub compares: bool,
-    /// The milliseconds that it took so far.
+    /// Time that the replay has taken so far, in milliseconds.
     #[cfg_attr(test, ts(type = "number"))]
     pub elapsed_ms: u64,
 }
 
-/// A line that is no message.
+/// A line that is not a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct LineMistake {
-    /// Its number, from 1.
+    /// Line number, from 1.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
-    /// The mistake.
+    /// Description of the error.
     pub message: String,
 }
 
-/// A statement with the number of messages that it took.
+/// A statement with the number of messages that chose it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct StatementCount {
-    /// Its key, as the map has it.
+    /// Key of the statement, as in the map.
     pub key: String,
-    /// Its table.
+    /// Name of the table.
     pub table: String,
-    /// Its name; `default`, or `none` where nothing was chosen.
+    /// Name of the statement; `default`, or `none` if nothing was chosen.
     pub name: String,
-    /// Its handler, or where it leads.
+    /// Handler or other target.
     pub to: String,
-    /// The messages.
+    /// Number of messages.
     pub count: usize,
-    /// The messages by the version before.
+    /// Number of messages according to the older version or the log.
     pub before: Option<usize>,
-    /// The reason why it never takes any, where it does not.
+    /// Reason why no message chose the statement; null if some did.
     pub never: Option<String>,
-    /// The microseconds that its handler took, half of the times at most, by a log.
+    /// Median time of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub median_us: Option<u64>,
-    /// The longest.
+    /// Longest time of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub longest_us: Option<u64>,
 }
 
-/// Counts over time, or over the lines of a file that knows no time.
+/// Counts over time, or over line numbers if the messages have no time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Timeline {
-    /// True when the buckets are times, false when they are lines.
+    /// Whether the buckets are times; false if they are line numbers.
     pub by_time: bool,
-    /// The beginning of each bucket: milliseconds since 1970, or a line number.
+    /// Start of each bucket: milliseconds since 1970, or a line number.
     pub starts: Vec<f64>,
-    /// The end of the last bucket.
+    /// End of the last bucket.
     pub end: f64,
-    /// The statements that took most, and the counts of each in the buckets; the others are summed under the key `*`.
+    /// One series for each of the most frequent statements; the key `*` sums the others.
     pub series: Vec<Series>,
 }
 
-/// The counts of a statement over time.
+/// Counts of a statement over time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Series {
-    /// The statement's key; `*` for all others.
+    /// Key of the statement; `*` for all others.
     pub key: String,
-    /// A count for each bucket.
+    /// One count per bucket.
     pub counts: Vec<usize>,
 }
 
-/// Messages that are answered otherwise.
+/// A group of messages with a changed result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Flip {
-    /// The key of the statement before.
+    /// Key of the statement before.
     pub before: String,
-    /// The key of the statement after; the same where only arguments or targets differ.
+    /// Key of the statement after; equals `before` if only arguments or targets differ.
     pub after: String,
-    /// The messages.
+    /// Number of messages.
     pub count: usize,
 }
 
-/// Asks for rows of a replay.
+/// Requests rows of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(default)]
 pub struct AskRows {
-    /// Only messages that this statement takes, by its key.
+    /// Only messages that choose this statement, by key.
     pub key: Option<String>,
-    /// Only messages that this statement took before, by its key.
+    /// Only messages that chose this statement before, by key.
     pub before: Option<String>,
-    /// Only messages that are answered otherwise.
+    /// Only messages with a changed result.
     pub flipped: bool,
-    /// Only lines that hold this text, in any case.
+    /// Only lines that contain this text, ignoring case.
     pub text: Option<String>,
-    /// Only messages of this time or line on, as the timeline counts.
+    /// Only messages from this time or line on, in the units of the timeline.
     pub since: Option<f64>,
     /// Only messages before this time or line.
     pub until: Option<f64>,
-    /// The order.
+    /// Sort order.
     pub sort: RowSort,
-    /// True for the last ones first.
+    /// Whether the order is descending.
     pub descending: bool,
-    /// The first row that is wanted, from 0.
+    /// Index of the first row to return, from 0.
     pub offset: usize,
-    /// The most rows that are wanted; 200 at most.
+    /// Maximum number of rows to return; at most 200.
     pub limit: usize,
 }
 
-/// The order of rows.
+/// Sort order of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RowSort {
-    /// As they stand in the file.
+    /// By line number in the file.
     #[default]
     Line,
     /// By time.
     Time,
-    /// By the statement that takes them.
+    /// By the chosen statement.
     Route,
-    /// By the statement that took them before.
+    /// By the statement chosen before.
     Before,
-    /// By the microseconds that the handler took.
+    /// By the time of the handler.
     Elapsed,
 }
 
@@ -222,45 +223,46 @@ pub enum RowSort {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Rows {
-    /// The rows that the filter leaves, all in all.
+    /// Number of rows that match the filter.
     pub total: usize,
-    /// The rows that were asked for.
+    /// The requested rows.
     pub rows: Vec<Row>,
 }
 
-/// A message of a replay.
+/// A row of a replay: one message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Row {
-    /// The number of its line, from 1; it also names the row.
+    /// Line number, from 1; also identifies the row.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
-    /// Its time, in milliseconds since 1970.
+    /// Time of the message, in milliseconds since 1970.
     pub time: Option<f64>,
-    /// The entry that decided.
+    /// Name of the entry that decided.
     pub entry: String,
-    /// The statement that takes it, by its key.
+    /// Key of the chosen statement.
     pub key: String,
-    /// The statement that took it before: by the version before, or else by the log.
+    /// Key of the statement chosen before: by the older version if given, otherwise by the log.
     pub before: Option<String>,
-    /// True when it is answered otherwise.
+    /// Whether the result has changed.
     pub flipped: bool,
-    /// The microseconds that the handler took, by a log.
+    /// Time of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub elapsed_us: Option<u64>,
-    /// The beginning of the message, private values masked, to show in a table.
+    /// Start of the message as text, with private values masked.
     pub preview: String,
 }
 
-/// The message of a row, to open it as a decision.
+/// The message of a row, to open as a decision.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RowMessage {
-    /// The entry that decided.
+    /// Name of the entry that decided.
     pub entry: String,
-    /// The message as JSON, laid out; private values masked. Null for a line of a log that holds none.
+    /// The message as formatted JSON, with private values masked; null for a log line without a
+    /// message.
     pub message: Option<String>,
-    /// The line as the log has it, where it is one.
+    /// The logged decision; null if the line is a message.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub logged: Json,
 }

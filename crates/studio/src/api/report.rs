@@ -1,4 +1,4 @@
-//! The report: what a page shows that needs no server.
+//! The report: results that the page shows without a server.
 
 use super::{DecisionTable, Map, ReplaySums, TestRun};
 use serde::Serialize;
@@ -6,13 +6,13 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Asks for a report.
+/// Requests a report.
 #[derive(Clone, Debug, Serialize, serde::Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct AskReport {
-    /// The rules.
+    /// Version of the rules.
     pub version: super::Version,
-    /// The replay whose counts it has.
+    /// Id of the replay whose counts to include.
     #[serde(default)]
     pub replay: Option<usize>,
 }
@@ -21,110 +21,110 @@ pub struct AskReport {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Report {
-    /// The main file of the rules.
+    /// Main file of the rules.
     pub name: String,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// `en` or `zh`, as whoever asked for it reads.
+    /// Language of the report: `en` or `zh`.
     pub language: String,
-    /// The numbers that one looks at first.
+    /// Summary numbers.
     pub summary: ReportSummary,
     /// The map.
     pub map: Map,
     /// The tables as decision tables.
     pub tables: Vec<DecisionTable>,
-    /// The routes and conditions, with what was seen of them.
+    /// Coverage of routes and conditions.
     pub coverage: Vec<CoverageItem>,
-    /// The number of decisions that coverage was counted over.
+    /// Number of decisions that the coverage counts.
     pub covered_decisions: usize,
-    /// True when those are tests, false when they are messages of a log or an input.
+    /// Whether the coverage comes from tests; false if it comes from a log or an input.
     pub covered_by_tests: bool,
-    /// The counts, where a log or an input was given.
+    /// Counts of the replay, if a log or an input was given.
     pub replay: Option<ReplaySums>,
-    /// The slowest statements.
+    /// Slowest statements.
     pub slowest: Vec<Slow>,
-    /// The tests.
+    /// Test results.
     pub tests: Vec<TestRun>,
-    /// Decisions with their explanation.
+    /// Sample decisions with explanations.
     pub samples: Vec<Sample>,
 }
 
-/// The numbers of a report.
+/// Summary numbers of a report.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ReportSummary {
-    /// The files.
+    /// Number of files.
     pub files: usize,
-    /// The tables.
+    /// Number of tables.
     pub tables: usize,
-    /// The statements.
+    /// Number of statements.
     pub statements: usize,
-    /// The tests.
+    /// Number of tests.
     pub tests: usize,
-    /// The tests that failed.
+    /// Number of failed tests.
     pub failed: usize,
-    /// The warnings and findings, in words.
+    /// Warnings and findings, as text.
     pub warnings: Vec<String>,
-    /// The statements that never took a message; null where none were given.
+    /// Number of statements that no message chose; null without a replay.
     pub never: Option<usize>,
 }
 
-/// A route or condition, with what was seen of it.
+/// Coverage of a route or condition.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CoverageItem {
-    /// `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
+    /// Kind: `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
     pub what: String,
-    /// Its name; of a condition the author's text.
+    /// Name, or the source text of a condition.
     pub name: String,
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The times it was tried.
+    /// Number of evaluations.
     pub tried: usize,
-    /// The times it held or was chosen.
+    /// Number of times true or chosen.
     pub yes: usize,
-    /// The times it did not.
+    /// Number of times not true or not chosen.
     pub no: usize,
-    /// The gap, in words.
+    /// Description of the coverage gap.
     pub gap: Option<String>,
 }
 
-/// A statement that takes long.
+/// A slow statement.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Slow {
-    /// Its key.
+    /// Key of the statement.
     pub key: String,
-    /// Its name.
+    /// Name of the statement.
     pub name: String,
-    /// The microseconds that its handler took, half of the times at most, by a log.
+    /// Median time of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub median_us: Option<u64>,
-    /// The longest.
+    /// Longest time of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub longest_us: Option<u64>,
-    /// The worst-case steps of its condition.
+    /// Worst-case number of evaluation steps of the condition.
     #[cfg_attr(test, ts(type = "number"))]
     pub steps: u64,
 }
 
-/// A decision with its explanation.
+/// A sample decision with its explanation.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Sample {
-    /// The line of the file it is from.
+    /// Line of the message in the replayed file; null for a test's message.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub line: Option<u64>,
-    /// The message, private values masked.
+    /// The message, with private values masked.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub message: Json,
-    /// The key of the statement that takes it.
+    /// Key of the chosen statement.
     pub key: String,
-    /// The explanation in a few lines.
+    /// Summary of the explanation, in a few lines.
     pub summary: String,
-    /// The way there, step by step.
+    /// Explanation, step by step.
     #[cfg_attr(test, ts(as = "super::Explanation"))]
     pub explanation: rulec::Explanation,
 }

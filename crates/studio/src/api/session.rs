@@ -1,42 +1,43 @@
-//! The rules that a studio shows, and what can be asked of them.
+//! The rule sets and files of a studio, and the entries that can decide.
 
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-/// The state of the studio when a page opens.
+/// State of the studio when a page opens.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Session {
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// True when values of `@private` fields are shown.
+    /// Whether values of `@private` fields are shown.
     pub show_private: bool,
-    /// `en` or `zh`, where the command line asks for one; the page may choose another.
+    /// Language from the command line, `en` or `zh`; null if none was given. The page may choose
+    /// another.
     pub language: Option<String>,
-    /// The rule sets, in the order of the command line; then those that were uploaded.
+    /// Rule sets in command-line order, then uploaded ones.
     pub rules: Vec<RuleSet>,
-    /// The files of messages and decisions that were named on the command line or uploaded.
+    /// Files of messages and decisions, from the command line or uploaded.
     pub sources: Vec<Source>,
-    /// The classes of tokens, by which [`Checked::tokens`](super::Checked) names them.
+    /// Names of the token classes; [`Checked::tokens`](super::Checked) refers to them by index.
     pub token_classes: Vec<String>,
 }
 
-/// A rule set: a main file with all that it imports.
+/// A rule set: a main file with all its imports.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RuleSet {
-    /// Its number, by which requests name it.
+    /// Id that requests use.
     pub id: usize,
-    /// Its main file, as it was named.
+    /// Main file, as the user gave it.
     pub name: String,
-    /// Its files, the main one first.
+    /// File names, the main file first.
     pub files: Vec<String>,
-    /// False for one that was uploaded: it cannot be saved.
+    /// Whether the rule set is on disk. An uploaded one is not, and cannot be saved.
     pub on_disk: bool,
-    /// True when it compiles as it is on disk.
+    /// Whether the texts on disk compile.
     pub compiles: bool,
-    /// True when the editor holds texts that are not saved.
+    /// Whether the editor has unsaved texts.
     pub has_draft: bool,
 }
 
@@ -44,44 +45,44 @@ pub struct RuleSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Version {
-    /// The rule set.
+    /// Id of the rule set.
     pub rules: usize,
-    /// True for the texts in the editor, false for those on disk.
+    /// Whether to use the editor's texts; false uses the texts on disk.
     #[serde(default)]
     pub draft: bool,
 }
 
-/// A file of messages or decisions.
+/// A file of messages or logged decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Source {
-    /// Its number, by which requests name it.
+    /// Id that requests use.
     pub id: usize,
-    /// Its name.
+    /// File name.
     pub name: String,
-    /// Its size.
+    /// Size in bytes.
     #[cfg_attr(test, ts(type = "number"))]
     pub bytes: u64,
-    /// `log` or `input` where it was named on the command line, else `upload`.
+    /// Origin: `log` or `input` from the command line, otherwise `upload`.
     pub from: String,
 }
 
-/// The things that can be asked of a version of a rule set.
+/// Entries and errors of a version of a rule set.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Overview {
-    /// The things that decide; empty while there are errors.
+    /// Entries that can decide; empty if the rules have errors.
     pub entries: Vec<EntryInfo>,
-    /// The number of errors.
+    /// Number of errors.
     pub errors: usize,
-    /// The first error, in words.
+    /// First error, as text.
     pub first_error: Option<String>,
-    /// The first message of a kind that the rules take: what a form begins with.
+    /// Example message, the initial value of a form.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub example: serde_json::Value,
 }
 
-/// The kinds of things that decide.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
@@ -94,25 +95,25 @@ pub enum EntryKind {
     Flows,
     /// A `router` of workflows.
     Router,
-    /// A `payload`: what is judged is the payload itself.
+    /// A `payload`; the message is the payload to check.
     Payload,
     /// A `workflow`.
     Workflow,
 }
 
-/// Something that decides.
+/// An entry: a named table, payload kind or workflow that decides.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct EntryInfo {
-    /// Its name; `routes` for those outside any table.
+    /// Name of the entry; `routes` for the routes outside any table.
     pub name: String,
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: EntryKind,
-    /// Its doc comment.
+    /// Doc comment.
     pub docs: String,
-    /// Its statements, in the order they are tried, `default` last.
+    /// Names of its statements in evaluation order, `default` last.
     pub statements: Vec<String>,
-    /// The fields of what it decides on.
+    /// Form fields of its input.
     pub fields: Vec<FormField>,
 }
 
@@ -120,97 +121,99 @@ pub struct EntryInfo {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct FormField {
-    /// Its name in the record around it.
+    /// Name in the enclosing record.
     pub name: String,
-    /// Its type, as authors write it.
+    /// Type, in rule syntax.
     pub ty: String,
-    /// The control that fits it.
+    /// Form control for the type.
     pub control: Control,
-    /// True when it may be missing.
+    /// Whether the field may be missing.
     pub optional: bool,
-    /// True when its values are private.
+    /// Whether the field is private.
     pub private: bool,
-    /// The fields of a record.
+    /// Fields of a record.
     pub fields: Vec<FormField>,
-    /// Values that rules compare it with, to choose from.
+    /// Values that rules compare with the field, as suggestions.
     pub suggestions: Vec<String>,
 }
 
-/// The control of a form that fits a type.
+/// Form control for a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Control {
-    /// A text.
+    /// Text input.
     Text,
-    /// A whole number.
+    /// Integer input.
     Int,
-    /// A number.
+    /// Number input.
     Number,
-    /// True or false.
+    /// Checkbox.
     Bool,
-    /// A time, as RFC 3339 has it.
+    /// Time in RFC 3339 format.
     Datetime,
-    /// A list of texts.
+    /// List of texts.
     Texts,
-    /// Fields of its own.
+    /// Nested fields of a record.
     Record,
-    /// Anything else: JSON.
+    /// JSON input for any other type.
     Json,
 }
 
-/// A message that is kept by name.
+/// A message that is saved by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct KeptMessage {
-    /// Its name.
+    /// Name of the message.
     pub name: String,
-    /// The entry that it is for.
+    /// Entry that the message is for.
     pub entry: String,
     /// The message, as its author wrote it.
     pub message: String,
 }
 
-/// The messages that are kept for a rule set, in a file beside its main one.
+/// Saved messages of a rule set, in a file next to its main file.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct KeptMessages {
-    /// The file; none for rules that are not on disk.
+    /// File name; null if the rules are not on disk.
     pub file: Option<String>,
-    /// The state of the file, which [`KeepMessages`] names.
+    /// Fingerprint of the file, to pass to [`KeepMessages`].
     pub stamp: String,
     /// The messages.
     pub messages: Vec<KeptMessage>,
 }
 
-/// Asks that these messages be kept, in place of those that were.
+/// Requests that these messages replace the saved ones.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct KeepMessages {
-    /// The rule set.
+    /// Id of the rule set.
     pub rules: usize,
-    /// The state of the file that was read before; it is not written over where it has changed since.
+    /// Fingerprint of the file when the client read it. If the file has changed since, nothing is
+    /// written.
     pub stamp: String,
     /// The messages.
     pub messages: Vec<KeptMessage>,
 }
 
-/// Asks for a rule set made of a text, to compare with.
+/// Requests a rule set from a text, to compare with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct UploadRules {
-    /// Its name.
+    /// Name of the rule set.
     pub name: String,
-    /// The text of its main file; it imports nothing.
+    /// Text of the main file; imports are not available.
     pub text: String,
 }
 
-/// The answer where a request cannot be served; its status is none of 200 to 299.
+/// Response to a refused request; its status is not 2xx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Refusal {
-    /// A word for programs: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`, `broken`.
+    /// Machine-readable kind: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`
+    /// or `broken`.
     pub kind: String,
-    /// The reason and the remedy, in words.
+    /// Reason and suggested correction, as text.
     pub message: String,
 }

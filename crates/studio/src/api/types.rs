@@ -1,4 +1,4 @@
-//! The page's types, written from those here; stale ones fail a test.
+//! Generates the page's TypeScript types; a test fails if the generated file is stale.
 
 use super::*;
 use std::path::Path;
@@ -10,7 +10,7 @@ const HEAD: &str = "\
 export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 ";
 
-/// The declarations of types, one after another.
+/// Concatenates the declarations of several types.
 macro_rules! declarations {
     ($config:expr, $($ty:ty)*) => { [$(declaration::<$ty>($config)),*].concat() };
 }

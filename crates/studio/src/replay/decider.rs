@@ -1,4 +1,4 @@
-//! One version of the rules, deciding message after message by whatever entry each is for.
+//! Decides messages with one version of the rules, each message with its own entry.
 
 use crate::keys::{self, Keys, NONE};
 use crate::known::Known;
@@ -13,7 +13,7 @@ pub(crate) struct Decider<'k> {
     rules: &'k Rules,
     keys: &'k Keys,
     matcher: Option<&'k FlowMatcher>,
-    /// The ways to decide, by the names of their entries; `None` for a name that the rules do not have.
+    /// Decider of each entry, by entry name; `None` if the rules have no such entry.
     by_entry: HashMap<String, Option<Way>>,
 }
 
@@ -22,11 +22,11 @@ enum Way {
     Judge(Box<Judge>),
 }
 
-/// The outcome of a message.
+/// Result of one message.
 pub(crate) struct Came {
-    /// The key of the statement.
+    /// Key of the chosen statement.
     pub key: String,
-    /// The parts that a service acts on; null where it is not asked for.
+    /// The parts of the decision that a service acts on; null if the caller did not request them.
     pub answer: Json,
 }
 
@@ -35,7 +35,7 @@ impl<'k> Decider<'k> {
         Decider { rules, keys: known.keys(rules), matcher: known.matcher(rules), by_entry: HashMap::new() }
     }
 
-    /// True when the rules have an entry of that name.
+    /// Reports whether the rules have an entry of this name.
     pub fn has(&mut self, entry: &str) -> bool {
         self.way(entry).is_some()
     }
@@ -52,7 +52,7 @@ impl<'k> Decider<'k> {
         self.by_entry.get_mut(entry).and_then(Option::as_mut)
     }
 
-    /// Decides a message; `None` where there is no such entry. `whole` asks for the answer beside the key.
+    /// Decides a message; `None` if the entry does not exist. `whole` adds the answer to the key.
     pub fn decide(&mut self, entry: &str, message: &Json, whole: bool) -> Option<Came> {
         let (program, all, matcher) = (self.rules.program(), self.keys, self.matcher);
         match self.way(entry)? {
@@ -82,13 +82,13 @@ impl<'k> Decider<'k> {
         }
     }
 
-    /// The key of what a log says was chosen.
+    /// Returns the key of the statement that a log names as chosen.
     pub fn logged(&self, table: &str, route: Option<&str>) -> String {
         keys::key(table, route.unwrap_or(NONE))
     }
 }
 
-/// The intent flow that a message without a pattern wants.
+/// Returns the intent flow of a message that no pattern matched.
 fn meant(matcher: &FlowMatcher, message: &Json) -> Option<String> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     match matcher.search_intent(text).0 {

@@ -1,4 +1,4 @@
-//! The thread of a replay: it reads the lines of the file, decides each, and hands over rows, batch by batch.
+//! The thread of a replay: reads the lines of the file, decides each, and adds rows in batches.
 
 use super::decider::{Came, Decider};
 use super::{NOTHING, Replay, Row, Tally};
@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// The mistakes in lines that are told.
+/// Maximum number of refused lines whose message is kept.
 const TOLD: usize = 20;
-/// The time between two words about how far it is.
+/// Interval between progress updates.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The fields of a message that are looked at for its time.
+/// Fields that may hold a message's time, checked in this order.
 const TIMES: [&str; 3] = ["now", "time", "timestamp"];
 
 impl Replay {
-    /// Decides every line, messages by this entry, and returns when that has ended.
+    /// Decides every line, messages by `entry`, and returns when the replay has ended.
     pub fn run(&self, entry: &str) {
         let ended = catch_unwind(AssertUnwindSafe(|| Job::run(self, entry)));
         match ended {
@@ -40,7 +40,7 @@ impl Replay {
         }
     }
 
-    /// Ends it without all messages.
+    /// Ends the replay as failed.
     pub fn fail(&self, why: Message) {
         self.end(ReplayState::Failed, Some(why));
     }
@@ -56,14 +56,14 @@ impl Replay {
     }
 }
 
-/// A line that was read.
+/// Size and status of a line that was read.
 struct LineRead {
-    /// Its bytes in the file, its break among them.
+    /// Number of bytes in the file, line break included.
     bytes: u64,
     too_long: bool,
 }
 
-/// Reads a line into a buffer, without its break; `None` at the end.
+/// Reads a line into a buffer, without its line break; `None` at the end of the file.
 fn next_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Option<LineRead>> {
     buffer.clear();
     let limit = json::MAX_BYTES as u64 + 1;
@@ -86,12 +86,12 @@ struct Job<'r> {
     entry: &'r str,
     after: Decider<'r>,
     before: Option<Decider<'r>>,
-    /// All that was found since the last batch.
+    /// Results since the last batch.
     batch: Tally,
 }
 
 impl<'r> Job<'r> {
-    /// Decides every line; false when it was cancelled.
+    /// Decides every line; returns false if the replay was cancelled.
     fn run(replay: &'r Replay, entry: &'r str) -> io::Result<bool> {
         let missing = |_| io::Error::other("the rules do not compile");
         let decider = |known: &'r crate::known::Known| {
@@ -104,7 +104,7 @@ impl<'r> Job<'r> {
         let (mut offset, mut number, mut buffer, mut told) = (0, 0, Vec::new(), Instant::now());
         while let Some(read) = next_line(&mut reader, &mut buffer)? {
             number += 1;
-            // A byte order mark stands before the first line, if anywhere.
+            // Only the first line can have a byte order mark.
             let text =
                 if number == 1 { buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer) } else { &buffer };
             if read.too_long {
@@ -235,7 +235,7 @@ impl<'r> Job<'r> {
         });
     }
 
-    /// Puts what was found since the last time to the rest, and says how far it is.
+    /// Merges the current batch into the tally and reports the progress.
     fn hand_over(&mut self, read: u64) {
         let batch = mem::take(&mut self.batch);
         let mut tally = self.replay.tally();
@@ -264,7 +264,7 @@ impl<'r> Job<'r> {
     }
 }
 
-/// A row before its names are numbers.
+/// A row whose names are not yet replaced by indices.
 struct Decided<'d> {
     offset: u64,
     line: u64,
@@ -276,7 +276,7 @@ struct Decided<'d> {
     elapsed: Option<u64>,
 }
 
-/// True when a message is answered otherwise: it goes elsewhere, or there with something else.
+/// True if two versions answer a message differently: another statement or another answer.
 fn differs(before: Option<&Came>, after: &Came) -> bool {
     before.is_none_or(|before| before.answer != after.answer || before.key != after.key)
 }

@@ -1,4 +1,4 @@
-//! Rows filtered and sorted, and the messages behind them, read again from the file.
+//! Filters and sorts rows, and reads their messages from the file again.
 
 use super::sums::{by_time, moment};
 use super::{NOTHING, Replay, Row};
@@ -13,12 +13,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
-/// The most rows of one answer, and the characters of a message that are shown of each.
+/// Maximum number of rows in a response (`MOST`), and of characters in a row's preview (`SHOWN`).
 const MOST: usize = 200;
 const SHOWN: usize = 240;
 
 impl Replay {
-    /// Rows by a filter, in an order.
+    /// Returns the rows that match a filter, sorted, for one page of the table.
     pub fn rows(&self, asked: &AskRows) -> Answer<Rows> {
         let found = self.found(asked)?;
         let wanted = found.iter().skip(asked.offset).take(asked.limit.min(MOST));
@@ -31,7 +31,8 @@ impl Replay {
         Ok(Rows { total: found.len(), rows })
     }
 
-    /// The places of the rows that a filter leaves, in their order. The same is asked again and again, for other parts.
+    /// Returns the sorted indices of the rows that match a filter. The last result is cached,
+    /// because the page requests one query in several parts.
     fn found(&self, asked: &AskRows) -> Answer<Arc<Vec<u32>>> {
         let filter = AskRows { offset: 0, limit: 0, ..asked.clone() };
         let known = self.tally().rows.len();
@@ -68,7 +69,8 @@ impl Replay {
             RowSort::Time => found.sort_by(|a, b| of(a).time.total_cmp(&of(b).time)),
             RowSort::Route => found.sort_by(|a, b| name(of(a).key).cmp(name(of(b).key))),
             RowSort::Before => found.sort_by(|a, b| name(of(a).before).cmp(name(of(b).before))),
-            // What is not known comes last, which is first for the longest ones.
+            // Unknown times wrap to 0. So they come last in descending order, which shows the
+            // longest first.
             RowSort::Elapsed => found.sort_by_key(|at| of(at).elapsed.wrapping_add(1)),
         }
         if filter.descending {
@@ -80,7 +82,7 @@ impl Replay {
         Ok(found)
     }
 
-    /// Those of some rows whose lines hold a text, in any case.
+    /// Keeps the rows whose lines contain a text, ignoring case.
     fn holding(&self, rows: &[Row], among: Vec<u32>, text: &str) -> Answer<Vec<u32>> {
         let wanted = text.to_lowercase();
         let mut file = self.open()?;
@@ -103,7 +105,7 @@ impl Replay {
     fn line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
         let refused =
             |error| Refused::missing(message!("`{}` cannot be read: {error}", self.source.about.name));
-        // Lines that follow one another are read without a jump, which would empty the buffer.
+        // Consecutive lines need no seek, which would discard the buffer.
         let now = file.stream_position().map_err(refused)?;
         file.seek_relative(offset as i64 - now as i64).map_err(refused)?;
         let mut line = Vec::new();
@@ -111,7 +113,7 @@ impl Replay {
         Ok(line)
     }
 
-    /// The contents of a line.
+    /// Parses a line; returns the logged decision (null if none) and the message.
     fn parsed(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
         let line = self.line(file, offset)?;
         let changed = |_| {
@@ -130,7 +132,7 @@ impl Replay {
         })
     }
 
-    /// A message as it may be shown.
+    /// Masks a message's private values, unless the replay shows private values.
     fn masked(&self, message: &Json) -> Json {
         match &self.known.analysis.rules {
             Some(rules) if !self.show_private => rules.masked_message(message),
@@ -162,14 +164,15 @@ impl Replay {
         Ok(tally.rows[at])
     }
 
-    /// The lines of at most so many messages, spread evenly.
+    /// Returns the line numbers of at most `most` messages, evenly spaced.
     pub fn spread(&self, most: usize) -> Vec<u64> {
         let tally = self.tally();
         let step = tally.rows.len().div_ceil(most).max(1);
         tally.rows.iter().step_by(step).map(|row| row.line).collect()
     }
 
-    /// The line of one message for each of the statements that take most.
+    /// Returns the line number of one message for each of the `most` statements that are chosen
+    /// most often.
     pub fn one_of_each(&self, most: usize) -> Vec<u64> {
         let tally = self.tally();
         let mut first: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
@@ -181,19 +184,19 @@ impl Replay {
         lines.into_iter().take(most).map(|(_, line)| line).collect()
     }
 
-    /// The entry that decided the message of a line.
+    /// Returns the entry that decided the message of a line.
     pub fn row_entry(&self, line: u64) -> Answer<String> {
         let row = self.of_line(line)?;
         Ok(self.tally().name(row.entry).to_owned())
     }
 
-    /// The message of a line as it stands in the file, to be decided.
+    /// Returns the unmasked message of a line, to be decided.
     pub fn message(&self, line: u64) -> Answer<Json> {
         let (_, message) = self.parsed(&mut self.open()?, self.of_line(line)?.offset)?;
         message.ok_or_else(|| Refused::invalid(message!("the log holds no message at line {line}")))
     }
 
-    /// The message of a line, to show.
+    /// Returns the masked message of a line, to be shown.
     pub fn row_message(&self, line: u64) -> Answer<RowMessage> {
         let row = self.of_line(line)?;
         let (mut logged, message) = self.parsed(&mut self.open()?, row.offset)?;

@@ -1,4 +1,4 @@
-//! Rows counted: by statement, over time, by what flipped.
+//! Counts of rows: by statement, over time, and by changed result.
 
 use super::{NOTHING, Replay, Row, Tally};
 use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
@@ -8,12 +8,12 @@ use rulec::{Code, Finding};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parts that time is cut into, and the statements that are told one by one.
+/// Number of buckets of the timeline, and of statements that have a series of their own.
 const BUCKETS: usize = 60;
 const TOLD: usize = 8;
 
 impl Replay {
-    /// The sums as far as it has come.
+    /// Returns the counts so far.
     pub fn sums(&self) -> ReplaySums {
         let elapsed = self.elapsed();
         let progress = self.progress();
@@ -57,7 +57,7 @@ impl Replay {
         let seen: BTreeMap<&str, u32> = seen.collect();
         let keys = self.known.analysis.rules.as_ref().map(|rules| self.known.keys(rules));
         let statements = keys.map(|keys| keys.statements.as_slice()).unwrap_or_default();
-        // Only a table that decides something here can be said to never choose.
+        // A table can have statements that never match only if some message reaches the table.
         let entered: BTreeSet<&str> = tally
             .rows
             .iter()
@@ -87,7 +87,8 @@ impl Replay {
         }
         let known: BTreeSet<String> = all.iter().map(|one| one.key.clone()).collect();
         for (number, key) in tally.names.iter().enumerate().filter(|(_, name)| !known.contains(*name)) {
-            // What was chosen by nothing, or by a statement that only the version before has.
+            // Keys without a current statement: no statement was chosen, or only the older version
+            // has the statement.
             if counts[number] + before[number] > 0 {
                 let (table, name) = key.split_once('/').unwrap_or((key, NONE));
                 all.push(make(key, table, name, "", None));
@@ -97,7 +98,7 @@ impl Replay {
         all
     }
 
-    /// The tables that the entries lead to.
+    /// Returns the tables that the entries reach through jumps.
     fn reached(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
         let Some(rules) = &self.known.analysis.rules else { return reached };
@@ -120,7 +121,7 @@ impl Replay {
         reached
     }
 
-    /// The reason why a statement takes none of these messages.
+    /// Returns the reason why a statement matches none of these messages.
     fn never(&self, statement: &crate::keys::Statement) -> String {
         let Some(rules) = &self.known.analysis.rules else { return String::new() };
         let program = rules.program();
@@ -167,12 +168,12 @@ fn flips(tally: &Tally) -> Vec<Flip> {
     flips
 }
 
-/// The place of a row on the line of time, or of lines.
+/// Returns a row's position on the timeline: its time, or its line number.
 pub(super) fn moment(row: &Row, by_time: bool) -> f64 {
     if by_time { row.time } else { row.line as f64 }
 }
 
-/// True when rows know their time, all but a few.
+/// True if at least 90% of the rows have a time.
 pub(super) fn by_time(rows: &[Row]) -> bool {
     let known = rows.iter().filter(|row| !row.time.is_nan()).count();
     known > 0 && known * 10 >= rows.len() * 9

@@ -1,11 +1,11 @@
-//! Decisions of every kind, what is near them, and tests made of them.
+//! Decisions of every kind, near misses, and tests made from decisions.
 
 use crate::support::{DESK, Open};
 use rulec_studio::api::Explanation;
 use serde_json::{Value as Json, json};
 use std::fs;
 
-/// An explanation has the form that the page is told of.
+/// Reads an explanation with the type that the page uses.
 fn explained(decided: &Json) -> Explanation {
     serde_json::from_value(decided["explanation"].clone())
         .unwrap_or_else(|error| panic!("{error}: {decided}"))
@@ -19,7 +19,7 @@ fn a_message_is_decided_with_its_way() {
     assert_eq!(decided["decision"]["args"], json!({"amount": 12.5}));
     let explanation = explained(&decided);
     assert_eq!(explanation.trace.routes[0].when.children.len(), 2);
-    // By a jump; what is missing is unknown.
+    // Decided through a jump; a condition on a missing value is unknown.
     let decided = open.decide("routes", &json!({"text": "my invoice is late, no refund"}));
     assert_eq!(decided["key"], "billing/late");
     let explanation = explained(&decided);
@@ -28,7 +28,7 @@ fn a_message_is_decided_with_its_way() {
         decided["summary"].as_str().is_some_and(|summary| summary.contains("`late` is chosen")),
         "{decided}"
     );
-    // What breaks the declared input is told.
+    // A breach of the declared input is reported.
     let decided = open.decide("routes", &json!({"text": 3}));
     assert_eq!(
         (&decided["key"], &decided["breaches"][0]["path"]),
@@ -65,7 +65,7 @@ fn a_payload_is_judged_with_places_and_repairs() {
     let range =
         decided["violations"].as_array().into_iter().flatten().find(|one| one["path"] == "$.confidence");
     let range = range.expect("7 is out of range");
-    // Places are counted as browsers do.
+    // Offsets are in UTF-16 units.
     let units: Vec<u16> = message.encode_utf16().collect();
     let place = |key: &str| range[key].as_u64().expect("it has a place") as usize;
     assert_eq!(String::from_utf16_lossy(&units[place("from")..place("to")]), "7");
@@ -89,7 +89,7 @@ fn a_workflow_runs_step_by_step() {
     let nodes: Vec<&Json> =
         run["steps"].as_array().into_iter().flatten().map(|step| &step["nodes"]).collect();
     assert_eq!(nodes[..3], [&json!(["first"]), &json!(["second"]), &json!(["first"])]);
-    // The input has an `n` of its own, so it loops until the limit.
+    // The input has its own `n`, so the workflow loops until the step limit.
     assert_eq!(run["limit_hit"], true);
     let deliveries = run["steps"]
         .as_array()
@@ -104,7 +104,7 @@ fn a_workflow_runs_step_by_step() {
 
 #[test]
 fn a_decision_of_a_router_in_a_run_becomes_a_test() {
-    // What a router reads stands beside what `input` declares.
+    // A router reads fields that `input` does not declare.
     let rules = "input { text: string }\n\
         router way(output) { when output.n > 0 -> next[1]   otherwise -> again loopback }\n\
         workflow w { node first echo -> again, last by way   node again echo { n: 1 } -> again, last by way\n\
@@ -174,7 +174,7 @@ fn near_misses_name_the_change() {
         (&json!("change"), &json!("ctx.amount"))
     );
     assert_eq!(refunds["smallest"], true);
-    // The message that is named does lead there.
+    // The returned message does lead to the route.
     assert_eq!(open.decide("routes", &refunds["message"])["key"], "routes/refunds");
     let one = open.post(
         "/api/near",
@@ -221,7 +221,7 @@ fn a_decision_becomes_a_test_that_passes() {
         let block = made["block"].as_str().expect("there is a block");
         assert!(block.contains(expected), "{message}: {block}");
         assert_eq!(made["passes"], true, "{block}");
-        // The text is what it was with the block behind it; its tests pass.
+        // The returned text is the original text followed by the block, and its tests pass.
         let text = made["text"].as_str().expect("there is a text");
         assert!(text.starts_with(DESK.trim_end()) && text.ends_with(block), "{text}");
         let rules = rulec::Rules::from_text(text).unwrap_or_else(|error| panic!("{}", error.render()));
@@ -231,12 +231,12 @@ fn a_decision_becomes_a_test_that_passes() {
             "{block}: {outcomes:?}"
         );
     }
-    // One of what should come out fails until the rules are mended.
+    // A test of an expected outcome fails until the rules are fixed.
     let asked = json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"refund\"}", "expect": "refunds", "name": "mine"});
     let made = open.post("/api/test", asked);
     assert_eq!(made["passes"], false);
     assert!(made["block"].as_str().is_some_and(|block| block.starts_with("test \"mine\"")));
-    // A test would show what is private.
+    // A test would show private values.
     let private = json!({"text": "x", "ctx": {"user": {"role": "admin", "phone": "1"}}}).to_string();
     let (_, refusal) = open.refused(
         "POST",
@@ -280,13 +280,13 @@ fn what_can_be_asked_has_a_form() {
     assert_eq!(user["fields"][0]["suggestions"], json!(["admin"]));
     assert_eq!(user["fields"][1]["private"], true);
     assert_eq!(overview["example"], json!({"text": "a refund", "ctx": {"amount": 12.5}}));
-    // Rules that declare no input are asked for what they read.
+    // Without a declared input, the form has the fields that the rules read.
     let open =
         Open::new(&[("a.rules", "route a when ctx.n > 3 and ctx.tags contains \"x\" -> h\ndefault -> d")]);
     let overview = open.get("/api/overview?rules=0");
     let fields = &overview["entries"][0]["fields"][0]["fields"];
     assert_eq!((&fields[0]["name"], &fields[1]["name"]), (&json!("n"), &json!("tags")));
-    // Rules with mistakes say so.
+    // Rules with errors report them.
     let open = Open::new(&[("a.rules", "route a when -> h")]);
     let overview = open.get("/api/overview?rules=0");
     assert!(overview["errors"].as_u64() >= Some(1) && overview["first_error"].as_str().is_some());
@@ -303,7 +303,7 @@ fn messages_are_kept_by_name_and_never_written_over() {
     let answer = open.ask("PUT", "/api/messages", Some(&keep(&kept["stamp"])));
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(open.get("/api/messages?rules=0")["messages"], json!([message]));
-    // Somebody else has written it meanwhile.
+    // Another program has changed the file since.
     let path = open.path("desk.messages.json");
     fs::write(&path, "[]\n").expect("it can be written");
     let (status, refusal) = open.refused("PUT", "/api/messages", keep(&answer.json()["stamp"]));

@@ -1,4 +1,4 @@
-//! The editor: findings as one types, what may stand where, and saving that loses nothing.
+//! The editor: diagnostics while typing, completion, and saving without losing text.
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
@@ -33,7 +33,7 @@ fn a_text_is_checked_as_one_types() {
         (&fix["edits"][0]["text"], &fix["edits"][0]["file"]),
         (&json!("billing"), &json!("desk.rules"))
     );
-    // A test that fails says how it came about.
+    // A failing test explains its result.
     let checked = check(json!(DESK.replace("expect refunds", "expect default")));
     let test = &checked["tests"][0];
     assert_eq!((&test["passed"], &test["actual"]), (&json!(false), &json!("refunds")));
@@ -42,7 +42,7 @@ fn a_text_is_checked_as_one_types() {
     let checked = check(Json::Null);
     assert_eq!(checked["tests"][0]["passed"], true);
     assert!(open.get("/api/session")["rules"][0]["has_draft"] == false);
-    // What rules do to each other is told where it is asked for.
+    // Findings about how rules interact are included on request.
     let found =
         open.post("/api/check", json!({"rules": 0, "file": "desk.rules", "text": DESK, "findings": true}));
     assert!(
@@ -108,7 +108,7 @@ fn nothing_is_saved_unasked_and_nothing_written_over() {
     let mine = DESK.replace("answer", "reply");
     open.post("/api/check", json!({"rules": 0, "file": "desk.rules", "text": mine}));
     assert_eq!((on_disk(), file()["draft"].clone()), (DESK.to_owned(), json!(mine)));
-    // Somebody else saves meanwhile.
+    // Another program saves the file first.
     let theirs = DESK.replace("answer", "respond_to");
     fs::write(&path, &theirs).expect("it can be written");
     let save = |stamp: &Json| {
@@ -120,13 +120,13 @@ fn nothing_is_saved_unasked_and_nothing_written_over() {
     let changed: Vec<&Json> =
         saved["diff"].as_array().into_iter().flatten().filter(|line| line["kind"] != "same").collect();
     assert_eq!((changed.len(), &changed[0]["text"]), (2, &json!("default -> respond_to")));
-    // Knowing it, one may.
+    // With the new stamp, saving overwrites the file.
     let saved = save(&saved["stamp"]);
     assert_eq!((&saved["kind"], on_disk()), (&json!("saved"), mine.clone()));
     let after = file();
     assert_eq!((&after["stamp"], &after["draft"]), (&saved["stamp"], &Json::Null));
     assert_eq!(open.decide("routes", &json!({"text": "hello"}))["decision"]["target"], "reply");
-    // A change on disk is seen without being told.
+    // A change on disk is detected without a notification.
     fs::write(&path, DESK.replace("answer", "changed_outside")).expect("it can be written");
     assert_eq!(open.decide("routes", &json!({"text": "hello"}))["decision"]["target"], "changed_outside");
 }
@@ -148,7 +148,7 @@ fn only_files_of_the_rules_are_read_or_written() {
         assert_eq!(status, 404, "{name}");
     }
     assert_eq!(fs::read_to_string(open.path("other.txt")).ok().as_deref(), Some("mine"));
-    // An imported file is edited like the main one.
+    // An imported file is edited like the main file.
     let checked =
         open.post("/api/check", json!({"rules": 0, "file": "words.rules", "text": "list words = [\"y\"]\n"}));
     assert_eq!(checked["compiles"], true);
@@ -157,7 +157,7 @@ fn only_files_of_the_rules_are_read_or_written() {
         json!({"version": {"rules": 0, "draft": true}, "entry": "routes", "message": "{\"text\": \"y\"}"}),
     );
     assert_eq!(decided["key"], "routes/a");
-    // What was uploaded is on no disk.
+    // Uploaded rules have no file on disk.
     open.post("/api/rules", json!({"name": "up.rules", "text": "default -> d"}));
     let (status, _) =
         open.refused("POST", "/api/save", json!({"rules": 1, "file": "up.rules", "text": "", "stamp": ""}));

@@ -1,4 +1,4 @@
-//! The gate: answered is only the page that the studio printed the address of.
+//! Access control: the server answers only the page whose URL the studio printed.
 
 use crate::support::{DESK, Open};
 
@@ -97,7 +97,7 @@ fn a_browser_is_told_to_load_nothing_from_elsewhere() {
         }
         assert!(!head.contains("access-control-allow"), "{path}: {head}");
     }
-    // The template of the report is no page.
+    // The template of the report is not served as a page.
     assert_eq!(open.ask("GET", "/report.html", None).status, 404);
     assert_eq!(open.ask("GET", "/../Cargo.toml", None).status, 404);
 }

@@ -1,4 +1,4 @@
-//! Many messages decided again: sums, rows, flips, cancel, and reports.
+//! Replays: counts, rows, changed results, cancellation, and reports.
 
 use crate::support::{DESK, Open};
 use serde_json::{Value as Json, json};
@@ -9,7 +9,7 @@ fn lines(messages: &[Json]) -> String {
     messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
-/// The count of a statement.
+/// Returns the count of a statement.
 fn count(sums: &Json, key: &str) -> u64 {
     let found = sums["counts"].as_array().into_iter().flatten().find(|count| count["key"] == key);
     found.and_then(|count| count["count"].as_u64()).unwrap_or_else(|| panic!("no {key} in {sums}"))
@@ -22,7 +22,8 @@ fn messages_are_counted_and_what_is_none_is_told() {
         json!({"text": "invoice, late"}),
         json!({"text": "invoice"}),
         json!({"text": "hello"}),
-        // One that knows its time makes no line of time: all others would be missing from it.
+        // One message with a time does not make the timeline use times: the other messages would be
+        // missing.
         json!({"text": "hello again", "now": "2026-01-01T00:00:00Z"}),
     ]);
     text.push_str("\n[1]\n{\"text\": \n{\"text\": \"last, without a break\"}");
@@ -106,7 +107,7 @@ fn two_versions_are_compared_message_by_message() {
     assert_eq!((&sums["progress"]["flipped"], &sums["compares"]), (&json!(1), &json!(true)));
     let found = open.post(&format!("/api/replays/{id}/rows"), json!({"flipped": true, "limit": 9}));
     assert_eq!((&found["total"], &found["rows"][0]["line"]), (&json!(1), &json!(2)));
-    // A version that was uploaded, with other arguments for the same route.
+    // Compare with an uploaded version that has other arguments for the same route.
     let older = DESK.replace("amount: ctx.amount ?? 0.0", "amount: 1.0");
     let uploaded = open.post("/api/rules", json!({"name": "older.rules", "text": older}));
     assert_eq!(
@@ -115,7 +116,7 @@ fn two_versions_are_compared_message_by_message() {
     );
     let (_, sums) = open.replay(json!({"version": {"rules": 0}, "source": 0, "against": {"rules": 1}}));
     assert_eq!(sums["flips"], json!([{"before": "routes/refunds", "after": "routes/refunds", "count": 1}]));
-    // What is on disk was not touched.
+    // The file on disk was not changed.
     assert_eq!(fs::read_to_string(open.path("desk.rules")).ok().as_deref(), Some(DESK));
 }
 
@@ -180,12 +181,12 @@ fn a_file_is_uploaded_as_it_comes_and_a_replay_can_be_cancelled() {
     let started = open.post("/api/replays", json!({"version": {"rules": 0}, "source": source["id"]}));
     let id = started["id"].as_u64().expect("it has a number");
     let ended = open.ask("DELETE", &format!("/api/replays/{id}"), None).json();
-    // It may have been faster; that a cancelled one ends is tested where it runs.
+    // The replay may have finished before the cancellation; a unit test covers cancellation.
     assert!(
         ["cancelled", "done"].contains(&ended["progress"]["state"].as_str().unwrap_or_default()),
         "{ended}"
     );
-    // What was counted can be seen, and the rows opened.
+    // The results so far and their rows remain available.
     let rows = open.post(&format!("/api/replays/{id}/rows"), json!({"limit": 1}));
     assert_eq!(rows["total"], ended["progress"]["messages"]);
     let (_, sums) = open.replay(json!({"version": {"rules": 0}, "source": source["id"]}));
@@ -252,11 +253,11 @@ fn the_map_the_table_and_the_report_say_what_is_known() {
     assert!(gap.is_some_and(|item| item["gap"].as_str().is_some_and(|gap| gap.starts_with("never chosen"))));
     let report = open.post("/api/report", json!({"version": {"rules": 0}}));
     assert_eq!((&report["covered_by_tests"], &report["replay"]), (&json!(true), &Json::Null));
-    // A gap is a message that no row takes.
+    // A gap is a message that no row matches.
     let open = Open::new(&[("a.rules", "route a when n > 3 -> h\nroute b when n < 3 -> i")]);
     let table = open.get("/api/table?rules=0&table=routes");
     assert!(table["gaps"][0]["example"].is_string() && table["overlaps"] == json!([]), "{table}");
-    // Of other tables too, unless they have a default.
+    // Other tables have gaps too, unless they have a default.
     let open = Open::new(&[(
         "a.rules",
         "choice size { branch small { n < 3 }  branch big { n > 3 } }\n\

@@ -1,4 +1,5 @@
-// What was decided on the message, in whichever form: a decision, a judgement, a run, or why there is none.
+// The result for the message: a decision, a payload result, a workflow run, or the reason why there
+// is none.
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Decided, Decision } from '../../api/types';

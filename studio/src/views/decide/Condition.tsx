@@ -1,4 +1,4 @@
-// A condition, part by part: the author's words, the answer, and the values that it was asked of.
+// A condition, part by part: the source text, the result, and the operand values.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ElementTrace, Elements, Operand, TraceNode } from '../../api/types';
@@ -65,7 +65,7 @@ function Values({ operands, found }: { operands: Operand[]; found: string | unde
   );
 }
 
-/** The longest value that is shown at once. */
+/** Maximum number of characters of a value before it is truncated. */
 const SHORT = 240;
 
 function Value({ operand }: { operand: Operand }): JSX.Element {

@@ -1,4 +1,4 @@
-// The view Decide: a message on the left, and on the right at once what is decided on it and why.
+// The view Decide: the message on the left, and its decision with the explanation on the right.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { t } from '../../i18n';

@@ -1,5 +1,5 @@
-// The form of a message, made from the rules' `input`: a control a field, records as groups. The message's JSON is the one
-// truth; the form reads it and edits it.
+// The form of a message, generated from the rules' `input`: one control per field, records as
+// groups. The message's JSON text is the single source of truth; the form reads and edits it.
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { FormField } from '../../api/types';
@@ -155,7 +155,7 @@ function TextControl({ field, value, name, set }: ControlProps): JSX.Element {
   );
 }
 
-/** A list of texts: one a line. */
+/** A list of texts, one per line. */
 function Texts({ value, name, set }: ControlProps): JSX.Element {
   if (value !== undefined && !(Array.isArray(value) && value.every((item) => typeof item === 'string'))) {
     return <Parsed field={NO_FIELD} value={value} name={name} set={set} control="json" />;
@@ -185,7 +185,10 @@ const NO_FIELD: FormField = {
   suggestions: [],
 };
 
-/** A control whose text is JSON or a number: what is half typed stays in it, and the message as it was. */
+/**
+ * A control for JSON or a number. While the input is incomplete, the control keeps the text and the
+ * message stays unchanged.
+ */
 function Parsed({
   value,
   name,

@@ -1,5 +1,5 @@
-// Messages that are kept by name: in a file beside the rules, which colleagues can share; read from and written to a file of
-// one's own too.
+// Saved messages with names. They are in a file next to the rules, which can be shared, and can be
+// imported from and exported to other files.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';

@@ -1,4 +1,5 @@
-// Near misses: which small change of the message would have led elsewhere, and a button that makes it.
+// Near misses: small changes of the message that would select another statement, with a button to
+// apply them.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { JsonValue, Near, NearField } from '../../api/types';

@@ -1,4 +1,4 @@
-// The button that makes a decision a test in the editor's text, by one click.
+// A button that adds a decision as a test to the editor's text.
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { MadeTest } from '../../api/types';
@@ -8,7 +8,10 @@ import { go } from '../../state/place';
 import { say } from '../../ui/toast';
 import { addTest, makeTest, type Tested } from './tests';
 
-/** The button; `of` is another decision than the one that is shown, and `label` what a screen reader says of it then. */
+/**
+ * The button. `of` is the decision if it is not the shown one; `label` is then the text for screen
+ * readers.
+ */
 export function OneClickTest({ of, label }: { of?: Tested; label?: string }): JSX.Element {
   const made = useSignal<MadeTest | null>(null);
   const add = async (): Promise<void> => {

@@ -1,4 +1,5 @@
-// The judgement of a payload: each violation at its JSON path and at its place in the text, the corrections as a difference.
+// The result of checking a payload: each violation with its JSON path and text range, and the
+// corrections as a diff.
 import type { JSX } from 'preact';
 import type { Judged, Violation } from '../../api/types';
 import { t } from '../../i18n';
@@ -83,14 +84,14 @@ function Violations({ title, list }: { title: string; list: readonly Violation[]
   );
 }
 
-/** The payload's text with the values that break rules marked and numbered. */
+/** The payload's text, with the values that violate rules marked and numbered. */
 function Marked({ text, violations }: { text: string; violations: readonly Violation[] }): JSX.Element {
   const spans = violations.flatMap(({ from, to, message }) =>
     from === null || to === null ? [] : [{ from, to, message }],
   );
   if (spans.length === 0) return <></>;
   return (
-    // A part that scrolls must be reached by the keyboard.
+    // A scrollable element must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <pre class="marked" tabIndex={0} aria-label={t().payload.inTheText}>
       {pieces(text, spans).map((piece, index) =>

@@ -1,11 +1,12 @@
-// An explanation as a picture: the way in one line, scores of intents, and the search of the tables. Reports show the same.
+// An explanation as a picture: the path in one line, the scores of intents, and the search of the
+// tables. Reports use it too.
 import type { JSX } from 'preact';
 import type { Explanation, IntentTrace } from '../../api/types';
 import { t } from '../../i18n';
 import { Search } from './Search';
 import { tally, way } from './trace';
 
-/** The way from the message to what takes it, and what that is given. */
+/** The path from the message to the handler, with the handler's arguments. */
 export function Verdict({ explanation }: { explanation: Explanation }): JSX.Element {
   const words = t().decide;
   const args = Object.entries(explanation.args);
@@ -63,7 +64,7 @@ export function Reasons({ explanation }: { explanation: Explanation }): JSX.Elem
   );
 }
 
-/** The intent flows that came nearest, each with its score as a bar against the least one that is chosen. */
+/** The nearest intent flows, each with its score as a bar relative to the minimum score. */
 function Intents({ intents }: { intents: IntentTrace }): JSX.Element {
   const words = t().decide;
   return (

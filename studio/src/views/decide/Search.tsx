@@ -1,5 +1,5 @@
-// The picture of a decision: each table as a rail with its routes in the order they were tried, the chosen way along it in
-// the accent's colour and thick, jumps as a table inside a route.
+// The search of a decision as a picture. Each table is a line with its routes in evaluation order.
+// The chosen path is thick and in the accent colour; a jump shows its table inside the route.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DefaultTrace, RouteTrace, TableTrace } from '../../api/types';
@@ -36,7 +36,7 @@ export function Search({ trace, depth = 0 }: { trace: TableTrace; depth?: number
   );
 }
 
-/** A run of routes that did not hold: shown when asked for, a hundred at a time. */
+/** A run of routes that did not match, expanded on request, a hundred at a time. */
 function Folded({ routes, depth }: { routes: RouteTrace[]; depth: number }): JSX.Element {
   const [shown, setShown] = useState(0);
   const left = routes.length - shown;

@@ -1,4 +1,4 @@
-// A decision as a `test` block of the rules, under a name and with an expectation of one's own.
+// A dialog that makes a decision a `test` block, with a chosen name and expected outcome.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RequestError } from '../../client';

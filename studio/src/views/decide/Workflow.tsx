@@ -1,4 +1,5 @@
-// A run of a workflow: its graph, in which nodes light up in the order they ran, with steps to go through and loops counted.
+// A workflow run: its graph, in which nodes light up in execution order, with controls for single
+// steps and counts of loops.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { MapWorkflow, WorkflowRun } from '../../api/types';
@@ -8,7 +9,7 @@ import { WorkflowGraph } from '../../ui/WorkflowGraph';
 import { OneClickTest } from './OneClickTest';
 import { stateAt } from './steps';
 
-/** The time that a step stays when the run plays by itself. */
+/** Duration of a step in playback, in milliseconds. */
 const PACE = 900;
 
 export function Workflow({ run, graph }: { run: WorkflowRun; graph: MapWorkflow | undefined }): JSX.Element {

@@ -1,9 +1,9 @@
-// A file of kept messages, as somebody else may have sent it: every form is looked at before it is used.
+// Reads a file of saved messages. The file is untrusted, so its format is checked.
 import type { KeptMessage } from '../../api/types';
 
 /**
- * Reads kept messages: the studio's own file, or messages one a line, which get names by their numbers. Null where it is
- * neither.
+ * Reads saved messages: the studio's own file, or messages one per line, which are named by number.
+ * Returns null if the text has neither format.
  */
 export function readKept(text: string, entry: string): KeptMessage[] | null {
   const whole = json(text);

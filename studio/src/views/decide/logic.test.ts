@@ -1,4 +1,5 @@
-// What the view Decide computes itself: messages and forms, runs of routes, the way, marked texts, steps of workflows.
+// Logic of the view Decide: messages and forms, runs of routes, paths, marked texts, and workflow
+// steps.
 import { describe, expect, test } from 'vitest';
 import type { Explanation, RouteTrace, TraceNode, WorkflowRun } from '../../api/types';
 import { readKept } from './kept-file';

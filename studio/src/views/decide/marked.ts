@@ -1,4 +1,4 @@
-// A text cut at the places that something is said of.
+// Splits a text at marked ranges.
 
 export interface Marking {
   from: number;
@@ -8,11 +8,14 @@ export interface Marking {
 
 export interface Piece {
   text: string;
-  /** What is said of it; null for what lies between. */
+  /** Message of the marking; null for unmarked text. */
   message: string | null;
 }
 
-/** Cuts a text at the marked places. Of places that overlap, the one that begins first and reaches least far is marked. */
+/**
+ * Splits a text at the marked ranges. Of overlapping ranges, the one with the earliest start and
+ * then the earliest end is used.
+ */
 export function pieces(text: string, markings: readonly Marking[]): Piece[] {
   const result: Piece[] = [];
   let done = 0;

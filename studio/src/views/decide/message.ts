@@ -1,18 +1,18 @@
-// A message as its author writes it: JSON text, which the form reads and edits field by field. Numbers that a browser cannot
-// hold exactly keep their digits.
+// A message as JSON text, which the form reads and edits field by field. Numbers that JavaScript
+// cannot represent exactly keep their digits.
 
 export type Json = string | number | boolean | null | Exact | Json[] | { [key: string]: Json };
 export type JsonObject = Record<string, Json>;
 
-/** A number with more digits than a browser's numbers have. */
+/** A number with more digits than a JavaScript number can represent. */
 export class Exact {
   constructor(readonly digits: string) {}
 }
 
-/** The place of a field in a message: the names of the records around it, its own last. */
+/** Path of a field in a message: the names of the enclosing records, then the field's name. */
 export type Path = readonly string[];
 
-/** Reads a message; null where it is no JSON object. */
+/** Parses a message; null if the text is not a JSON object. */
 export function parse(text: string): JsonObject | null {
   if (text.trim() === '') return {};
   let value: Json;
@@ -34,7 +34,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Exact);
 }
 
-/** Writes a message, a field a line. */
+/** Formats a message with one field per line. */
 export function write(value: Json, indent = ''): string {
   if (value instanceof Exact) return value.digits;
   const deeper = `${indent}  `;
@@ -53,7 +53,7 @@ export function write(value: Json, indent = ''): string {
   return JSON.stringify(value);
 }
 
-/** The value at a place; undefined where there is none. */
+/** Returns the value at a path; undefined if there is none. */
 export function at(message: JsonObject, path: Path): Json | undefined {
   let value: Json | undefined = message;
   for (const name of path) {
@@ -63,7 +63,10 @@ export function at(message: JsonObject, path: Path): Json | undefined {
   return value;
 }
 
-/** The message with another value at a place; undefined takes the field out, and records that it leaves empty too. */
+/**
+ * Returns the message with another value at a path. Undefined removes the field, and enclosing
+ * records that become empty.
+ */
 export function withValue(message: JsonObject, path: Path, value: Json | undefined): JsonObject {
   const [name, ...rest] = path;
   if (name === undefined) return message;
@@ -80,12 +83,15 @@ function withInner(value: Json | undefined, rest: Path, inner: Json | undefined)
   return inner === undefined && Object.keys(changed).length === 0 ? undefined : changed;
 }
 
-// `__proto__` is a field like any other, so records are not built by assignment.
+// `__proto__` is an ordinary field, so records are not built by assignment.
 function fromEntries(fields: [string, Json][]): JsonObject {
   return Object.fromEntries(fields);
 }
 
-/** What a person typed into a field for a whole number, a number or JSON; undefined for nothing, null for a mistake. */
+/**
+ * Parses the text of an integer, number or JSON control. An undefined value means empty text; null
+ * means invalid text.
+ */
 export function typed(control: 'int' | 'number' | 'json', text: string): { value: Json | undefined } | null {
   const trimmed = text.trim();
   if (trimmed === '') return { value: undefined };

@@ -1,4 +1,4 @@
-// The message that is decided on, and what was said of it.
+// The message to decide, and its decision.
 import { computed, effect, signal } from '@preact/signals';
 import type { Decided, MessageOf } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
@@ -9,13 +9,15 @@ import { write } from './message';
 export const entry = signal('');
 export const message = signal('');
 export const context = signal('{}');
-/** The row of a replay that the message is from, with its text as it was opened: what is private in it is masked. */
+/** The replay row that the message comes from, with its masked text when it was opened. */
 const opened = signal<{ of: MessageOf; text: string } | null>(null);
-/** The row that is decided on in place of the text, as long as nobody has edited that. */
+/** The row to decide in place of the text, as long as the text is unedited. */
 export const row = computed(() => (opened.value?.text === message.value ? opened.value.of : null));
-/** What stands in the place of a private value. */
+/** The text that replaces a private value. */
 const MASK = '"•••"';
-/** True where the text is decided on as it stands, with masks for values: those are not the values that they stand for. */
+/**
+ * Whether the text itself is decided although it contains masks, which are not the original values.
+ */
 export const masksTyped = computed(() => row.value === null && message.value.includes(MASK));
 export const decided = signal<Decided | null>(null);
 export const deciding = signal(false);
@@ -23,14 +25,14 @@ export const trouble = signal<string | null>(null);
 
 export const entryInfo = computed(() => entryOf(entry.value));
 
-/** Takes a message to decide on. */
+/** Sets the message to decide. */
 export function take(of: string, text: string, from: MessageOf | null = null): void {
   entry.value = of;
   message.value = text;
   opened.value = from && { of: from, text };
 }
 
-/** What is decided on: changes exactly when an answer would be another. */
+/** The request; it changes exactly when the decision may change. */
 export const question = computed(() => ({
   version: version.value,
   entry: entry.value,
@@ -39,7 +41,7 @@ export const question = computed(() => ({
   context: entryInfo.value?.kind === 'payload' ? context.value : null,
 }));
 
-/** The question with the state of the rules that it is asked of, and the language of its answer. */
+/** The request with the revision of the rules and the language of the response. */
 const state = computed(() => ({
   asking: question.value,
   revision: revision.value,
@@ -48,7 +50,10 @@ const state = computed(() => ({
 
 let following = false;
 
-/** Decides whenever the message, the entry or the rules change. Begun once, by the first look at the view. */
+/**
+ * Decides again whenever the message, the entry or the rules change. Started once, when the view is
+ * first shown.
+ */
 export function followMessage(): void {
   if (following) return;
   following = true;

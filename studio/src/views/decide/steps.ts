@@ -1,24 +1,24 @@
-// The state of a workflow's graph after some steps of a run.
+// State of a workflow's graph after some steps of a run.
 import type { MapWorkflow, WorkflowRun } from '../../api/types';
 
 export interface GraphState {
-  /** How often each node ran. */
+  /** How many times each node ran. */
   ran: Map<string, number>;
-  /** The nodes of the latest step. */
+  /** Nodes of the latest step. */
   now: Set<string>;
-  /** How often each edge was taken, by `edgeName`. */
+  /** How many times each edge was taken, by `edgeName`. */
   taken: Map<string, number>;
   failed: Set<string>;
 }
 
-/** The name of an edge between two nodes. */
+/** Returns the key of an edge between two nodes. */
 export function edgeName(from: string, to: string): string {
   return JSON.stringify([from, to]);
 }
 
 /**
- * The state after the first `count` steps. Nodes that run others side by side are no steps of their own: they are lit when
- * something was sent to them and one of their next nodes ran.
+ * Returns the state after the first `count` steps. Parallel nodes are not part of any step. They
+ * count as run when they received an output and one of their next nodes ran.
  */
 export function stateAt(run: WorkflowRun, count: number, graph?: MapWorkflow): GraphState {
   const ran = new Map<string, number>();

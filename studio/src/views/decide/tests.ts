@@ -1,15 +1,16 @@
-// A decision made a `test` block: the block is put behind the text in the editor, which a person saves when it pleases.
+// Makes a decision a `test` block. The block is appended to the editor's text, which the user can
+// save later.
 import type { MadeTest, MakeTest } from '../../api/types';
 import { api } from '../../client';
 import { revision, setDraft } from '../../state/studio';
 import { question } from './state';
 
-/** What a test is made of: an entry and its message. */
+/** The subject of a test: an entry and its message. */
 export type Tested = Pick<MakeTest, 'entry' | 'message' | 'row'>;
 
 /**
- * The block for what is decided on, by the name and for the statement that a person wants; null leaves either to the server.
- * `of` is another decision than the one that is shown, such as that of a router in a run.
+ * Requests the block for a decision, with a name and an expected statement; null lets the server
+ * choose. `of` is the decision if it is not the shown one, such as a router's decision in a run.
  */
 export function makeTest(
   name: string | null,
@@ -20,7 +21,7 @@ export function makeTest(
   return api.makeTest({ version: question.value.version, entry, message, row, name, expect });
 }
 
-/** Puts the block into the editor's text. */
+/** Stores the text with the block as the editor's draft. */
 export async function addTest(test: MadeTest): Promise<void> {
   const { rules } = question.value.version;
   await api.check({ rules, file: test.file, text: test.text, findings: false });

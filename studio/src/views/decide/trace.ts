@@ -1,18 +1,18 @@
-// What the picture of a decision shows of a trace: which routes stand in sight, and the way from the message to the handler.
+// Computes from a trace which routes are shown, and the path from the message to the handler.
 import type { Explanation, RouteTrace, TableTrace, TraceNode } from '../../api/types';
 
-/** Routes that stand together: in sight, or folded because none of them held. */
+/** Consecutive routes: shown, or folded because none of them matched. */
 export interface Run {
   folded: boolean;
   routes: RouteTrace[];
 }
 
-/** The most routes of a table that are shown without folding. */
+/** Maximum number of routes of a table that are shown without folding. */
 const FEW = 12;
-/** The routes before the chosen one that stay in sight. */
+/** Number of routes before the chosen one that stay visible. */
 const AROUND = 2;
 
-/** The routes of a table, long runs that did not hold folded. */
+/** Groups the routes of a table; long runs of routes that did not match are folded. */
 export function runs(routes: readonly RouteTrace[]): Run[] {
   if (routes.length <= FEW) return [{ folded: false, routes: [...routes] }];
   const result: Run[] = [];
@@ -26,19 +26,19 @@ export function runs(routes: readonly RouteTrace[]): Run[] {
   return result;
 }
 
-/** The predicates of a condition, in the author's order. */
+/** Returns the predicates of a condition, in source order. */
 export function leaves(node: TraceNode): TraceNode[] {
   const children = node.children ?? [];
   return children.length === 0 ? [node] : children.flatMap(leaves);
 }
 
-/** A stop on the way from a message to what takes it. */
+/** A step on the path from a message to its handler. */
 export interface Stop {
   kind: 'table' | 'route' | 'handler' | 'nothing';
   name: string;
 }
 
-/** The way of a decision: the tables and the routes that were taken, and the handler at its end. */
+/** Returns the path of a decision: the tables and routes taken, and the final handler. */
 export function way(explanation: Explanation): Stop[] {
   const stops: Stop[] = [];
   walk(explanation.trace, stops);
@@ -57,7 +57,7 @@ function walk(table: TableTrace, stops: Stop[]): void {
   if (inner) walk(inner, stops);
 }
 
-/** The counts of answers in a trace, over all predicates. */
+/** Counts the results of all predicates in a trace. */
 export function tally(table: TableTrace): Record<TraceNode['result'], number> {
   const counts = { true: 0, false: 0, unknown: 0, skipped: 0 };
   const visit = (each: TableTrace): void => {

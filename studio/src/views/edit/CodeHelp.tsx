@@ -1,4 +1,4 @@
-// The page of a code, as the documentation has it: plain text laid out by its own headings and blocks.
+// The documentation page of a diagnostic code, with headings and code blocks.
 import type { JSX } from 'preact';
 import { api } from '../../client';
 import { t } from '../../i18n';

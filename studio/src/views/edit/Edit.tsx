@@ -1,4 +1,4 @@
-// The view Edit: the files, the editor, and beside it what is wrong and which tests fail.
+// The view Edit: the files, the editor, and the diagnostics and failing tests.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Diagnostic, TestRun } from '../../api/types';
@@ -84,7 +84,7 @@ function Bar(): JSX.Element {
   );
 }
 
-/** One click from a change to what it does to the messages at hand. */
+/** A button that replays the messages to show the effects of the edit. */
 function WhatFlips({ dirty }: { dirty: boolean }): JSX.Element {
   const see = async (): Promise<void> => {
     await state.settle();
@@ -262,7 +262,9 @@ function Outline(): JSX.Element | null {
   );
 }
 
-/** The file has changed on disk since it was read: the person sees how, and says which text stays. */
+/**
+ * The dialog for a file that changed on disk: it shows the diff and lets the user choose a text.
+ */
 function Conflict(): JSX.Element | null {
   const words = t().edit;
   const conflict = state.conflict.value;

@@ -1,5 +1,6 @@
-// The editor itself: CodeMirror in a shadow root, so that its style sheets need no leave of the page's security policy. What
-// it shows of rules all comes from the server, by the functions that the language server has too.
+// The editor: CodeMirror in a shadow root, so that its style sheets comply with the content
+// security policy. All language features come from the server, which shares their code with the
+// language server.
 import {
   autocompletion,
   type CompletionContext,
@@ -47,7 +48,7 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   return {
     from: found.from,
     to: found.to,
-    // A field that nothing declares is known by its uses, the half-typed word among them.
+    // An undeclared field is known by its uses, including the word being typed.
     options: found.items
       .filter((item) => item.label !== before?.text)
       .map((item, index) => ({
@@ -170,7 +171,7 @@ function describe(test: TestRun): string {
   return test.passed ? t().edit.passed(test.name) : t().edit.failed(test.name, test.expected, test.actual);
 }
 
-/** Shows what was said of the text, while it is still that text. */
+/** Shows the results of a check, if the text is still the checked text. */
 function take(view: EditorView, found: Checked): void {
   const length = view.state.doc.length;
   const own = found.diagnostics.filter((each) => each.file === file.peek());
@@ -205,7 +206,7 @@ export function Editor(): JSX.Element {
       made.destroy();
       view.current = null;
     };
-    // Another file is another editor, with a history of its own.
+    // Each file gets a new editor with its own undo history.
   }, [opened.value?.file]);
   useSignalEffect(() => {
     const found = checked.value;

@@ -1,4 +1,4 @@
-// Edits of a text, as fixes have them.
+// Text edits of quick fixes.
 
 export interface Edit {
   from: number;
@@ -6,7 +6,7 @@ export interface Edit {
   text: string;
 }
 
-/** The text after all edits, whose places are those of the text before. */
+/** Returns the text after all edits, whose offsets refer to the original text. */
 export function apply(text: string, edits: readonly Edit[]): string {
   const sorted = [...edits].sort((a, b) => a.from - b.from || a.to - b.to);
   let result = '';
@@ -19,7 +19,10 @@ export function apply(text: string, edits: readonly Edit[]): string {
   return result + text.slice(done);
 }
 
-/** The smallest single replacement that makes one text of another, so that an editor keeps its place and its history. */
+/**
+ * Returns the smallest single replacement that changes one text to another. The editor then keeps
+ * its cursor and undo history.
+ */
 export function smallest(before: string, after: string): Edit {
   let start = 0;
   const most = Math.min(before.length, after.length);

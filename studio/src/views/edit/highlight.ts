@@ -1,4 +1,5 @@
-// The colours of tokens, as the server classed them, kept at their places while one types until it has classed them anew.
+// Token highlighting. The server classifies the tokens; while the user types, tokens keep their
+// positions until the next result.
 import { type Extension, RangeSetBuilder, StateEffect, StateField } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, WidgetType } from '@codemirror/view';
 import type { Hint } from '../../api/types';

@@ -1,9 +1,10 @@
-// The margin: a green tick or a red cross beside each test, which says on which test it is and what came out.
+// The gutter: a green tick or red cross next to each test, with the test's name and result as its
+// text.
 import { type Extension, RangeSet, StateEffect, StateField } from '@codemirror/state';
 import { EditorView, gutter, GutterMarker } from '@codemirror/view';
 import type { TestRun } from '../../api/types';
 
-/** The words of a marker, as the page's language has them. */
+/** Returns the text of a marker in the page's language. */
 export type Describe = (test: TestRun) => string;
 
 interface Shown {

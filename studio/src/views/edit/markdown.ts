@@ -1,5 +1,5 @@
-// As much of Markdown as the pages of codes have: headings, paragraphs, fenced code, words in backticks. All of it becomes
-// text; none of it markup.
+// Renders the subset of Markdown that code pages use: headings, paragraphs, fenced code, inline
+// code. All content is rendered as text, never as markup.
 
 export interface Block {
   kind: 'heading' | 'paragraph' | 'code';
@@ -36,7 +36,7 @@ export interface Piece {
   text: string;
 }
 
-/** A paragraph cut at its backticks; links keep their words. */
+/** Splits a paragraph at its backticks; of a link, only the text is kept. */
 export function pieces(text: string): Piece[] {
   const plain = text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('**', '');
   return plain

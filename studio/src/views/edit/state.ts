@@ -1,4 +1,4 @@
-// The texts that are edited: which file is open, what stands in it and on disk, and what was said of it.
+// State of the editor: the open file, its text in the editor and on disk, and its diagnostics.
 import { computed, signal } from '@preact/signals';
 import type { Checked, DiffLine, FileText, Fix, TextEdit } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
@@ -6,14 +6,14 @@ import { refreshSession, revision, rules, ruleSet, setDraft } from '../../state/
 import { apply } from './edits';
 
 export const file = signal('');
-/** The texts that were opened, by rule set and file. */
+/** Opened texts, by rule set and file. */
 const texts = new Map<string, FileText>();
 export const opened = signal<FileText | null>(null);
-/** The text in the editor. */
+/** Text in the editor. */
 export const text = signal('');
 export const checked = signal<Checked | null>(null);
 export const trouble = signal<string | null>(null);
-/** What stands on disk where it is not what was read: saving waits for a decision. */
+/** Text on disk if it changed since it was read; saving then waits for the user's choice. */
 export const conflict = signal<{ text: string; stamp: string; diff: DiffLine[] } | null>(null);
 
 export const dirty = computed(() => opened.value !== null && text.value !== opened.value.saved);
@@ -22,7 +22,7 @@ function keyOf(name: string): string {
   return `${rules.value} ${name}`;
 }
 
-/** Opens a file, with the text that was left in the editor. */
+/** Opens a file, with its unsaved text if there is one. */
 export async function open(name: string): Promise<void> {
   try {
     const known = await api.file(rules.value, name);
@@ -42,11 +42,14 @@ export async function open(name: string): Promise<void> {
 let asking: AbortController | undefined;
 let soon: ReturnType<typeof setTimeout> | undefined;
 
-/** The quiet after a key before the text is checked, and before the slower analysis. */
+/**
+ * Delay after a key press before the text is checked, and before the slower analysis, in
+ * milliseconds.
+ */
 const QUIET = 120;
 const LONG_QUIET = 900;
 
-/** Takes what was typed, and checks it when a moment has passed. */
+/** Takes the typed text, and checks it after a short delay. */
 export function typed(next: string): void {
   text.value = next;
   clearTimeout(soon);
@@ -56,7 +59,7 @@ export function typed(next: string): void {
   }, QUIET);
 }
 
-/** Has the text checked now, so that what follows is about it and not about the one before the latest key. */
+/** Checks the text now, so that later requests use the latest text. */
 export async function settle(): Promise<void> {
   clearTimeout(soon);
   await check(false);
@@ -85,7 +88,7 @@ async function check(findings: boolean): Promise<void> {
   }
 }
 
-/** True when the editor holds an unsaved text of another file of the rule set. */
+/** True if another file of the rule set has an unsaved text. */
 async function othersDirty(name: string): Promise<boolean> {
   const others = (ruleSet.value?.files ?? []).filter((each) => each !== name);
   if (others.length === 0) return false;
@@ -93,7 +96,7 @@ async function othersDirty(name: string): Promise<boolean> {
   return session.rules.find((set) => set.id === rules.value)?.has_draft ?? false;
 }
 
-/** Writes the text to its file, unless that has changed since it was read. */
+/** Writes the text to its file, unless the file has changed since it was read. */
 export async function save(stamp?: string): Promise<boolean> {
   const current = opened.value;
   if (!current?.writable) return false;
@@ -122,7 +125,7 @@ export async function save(stamp?: string): Promise<boolean> {
   }
 }
 
-/** Gives up what was typed and takes the text that is on disk. */
+/** Discards the unsaved text and loads the text on disk. */
 export async function revert(): Promise<void> {
   const current = opened.value;
   if (!current) return;
@@ -133,7 +136,7 @@ export async function revert(): Promise<void> {
   revision.value += 1;
 }
 
-/** Lays out the text; false where mistakes in it stand in the way. */
+/** Formats the text; false if errors prevent formatting. */
 export async function format(): Promise<boolean> {
   const laidOut = (await api.format(text.value)).text;
   if (laidOut === null) return false;
@@ -141,7 +144,7 @@ export async function format(): Promise<boolean> {
   return true;
 }
 
-/** The editor is told by this signal of a text that did not come from its own keys. */
+/** Set when the text changes other than by typing, so that the editor takes the new text. */
 export const replaced = signal<{ text: string } | null>(null);
 
 function replaceText(next: string): void {
@@ -149,7 +152,7 @@ function replaceText(next: string): void {
   typed(next);
 }
 
-/** Makes the edits of a fix, in the open file and in others. */
+/** Applies the edits of a quick fix, in the open file and others. */
 export async function applyFix(fix: Fix): Promise<void> {
   const byFile = Map.groupBy(fix.edits, (edit: TextEdit) => edit.file);
   for (const [name, edits] of byFile) {

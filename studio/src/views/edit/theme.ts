@@ -1,4 +1,4 @@
-// The look of the editor, in the page's own colours.
+// Theme of the editor, in the page's colours.
 import { EditorView } from '@codemirror/view';
 
 export const theme = EditorView.theme({

@@ -1,4 +1,4 @@
-// All that is known of one statement: its condition, how it is found, how often it was chosen, and what the analysis says.
+// Details of a statement: its condition, access path, replay count and findings.
 import type { JSX } from 'preact';
 import type { MapRoute, MapTable } from '../../api/types';
 import { number, percent, t } from '../../i18n';

@@ -1,5 +1,5 @@
-// The tables as cards and the jumps between them as arrows. A card shows its first statements, all of them when asked, or
-// those that are looked for.
+// The tables as cards, and the jumps as arrows. A card shows its first statements, all of them on
+// request, or the search results.
 import type { JSX } from 'preact';
 import type { MapRoute } from '../../api/types';
 import { number, t } from '../../i18n';
@@ -84,7 +84,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
   );
 }
 
-/** The sign of what the analysis says of a statement; its words stand beside it for who sees no sign. */
+/** The sign of a statement's finding, with a text for screen readers. */
 export function Standing({ route }: { route: MapRoute }): JSX.Element | null {
   const kind = standing(route);
   if (kind === null) return null;

@@ -1,4 +1,5 @@
-// The view Map: the rules as a graph or as decision tables. Reports show the same component with the data inside them.
+// The map of the rules, as a graph or as decision tables. Reports use the same component with
+// embedded data.
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DecisionTable, Map as RulesMap, MapTable } from '../../api/types';
@@ -12,13 +13,13 @@ import { Rules } from './Table';
 interface Props {
   map: RulesMap;
   counts: ReadonlyMap<string, number> | null;
-  /** The decision table of a table; null while it is on its way. */
+  /** Returns the decision table of a table; null while it is loading. */
   tableOf: (name: string) => DecisionTable | null;
-  /** A statement to show first. */
+  /** Statement to show first. */
   target?: string | null;
 }
 
-/** The rows of a table that are in sight before anybody asks for more. */
+/** Number of rows of a table that are shown at first. */
 const FIRST = 14;
 
 export function MapPicture({ map, counts, tableOf, target = null }: Props): JSX.Element {

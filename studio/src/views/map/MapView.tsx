@@ -1,4 +1,4 @@
-// The view Map in the studio: the picture with what the server knows of the chosen version.
+// The view Map in the studio: the map of the selected version, from the server.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';

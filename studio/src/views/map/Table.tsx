@@ -1,5 +1,5 @@
-// Routes as a decision table: a row a route, a column a field. Rows that hold together with others and lead elsewhere, and
-// messages that no row takes, have a colour and a sign.
+// Routes as a decision table: a row per route, a column per field. Rows that overlap with another
+// target, and messages that no row matches, have a colour and a sign.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DecisionTable, Gap, Map as RulesMap, TableRow } from '../../api/types';
@@ -16,7 +16,7 @@ interface Props {
   onPick: (key: string) => void;
 }
 
-/** The columns that are shown before anybody asks for more: those that most rows name. */
+/** Number of columns that are shown at first: the fields that the most rows test. */
 const FIRST_COLUMNS = 12;
 
 type Line = { row: TableRow; number: number } | { gap: Gap };
@@ -192,7 +192,7 @@ function Marks({ line, overlaps }: { line: Line; overlaps: RowOverlaps | undefin
   );
 }
 
-/** The rows that hold together with the chosen one, each with a message for which both do. */
+/** The rows that overlap with the chosen one, each with a message that both match. */
 function Together(props: {
   table: DecisionTable;
   chosen: string | null;

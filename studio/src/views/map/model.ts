@@ -1,4 +1,4 @@
-// What the map shows of the rules: which rows of each table are in sight, and where the tables lie.
+// Model of the map: the visible rows of each table, and the positions of the tables.
 import type { Map as RulesMap, MapRoute, MapTable } from '../../api/types';
 import { place } from '../../ui/layout';
 
@@ -7,7 +7,7 @@ export type Show = 'all' | 'never' | 'findings';
 export interface Look {
   search: string;
   show: Show;
-  /** How many rows of a table are in sight at most; none for a table that is folded. */
+  /** Maximum number of visible rows of a table; 0 for a folded table. */
   limit: (table: MapTable) => number;
   counts: ReadonlyMap<string, number> | null;
 }
@@ -15,7 +15,7 @@ export interface Look {
 export interface Card {
   table: MapTable;
   rows: MapRoute[];
-  /** The rows that the look leaves but the limit hides. */
+  /** Number of rows that match the filter but exceed the limit. */
   hidden: number;
   x: number;
   y: number;
@@ -35,12 +35,15 @@ export const HEAD = 50;
 export const ROW = 27;
 const FOOT = 34;
 
-/** The messages that a statement took; null where they are not known, as of one that jumps: its table takes them. */
+/**
+ * Number of messages that chose a statement; null if unknown. It is unknown for a jump, because the
+ * jump's table chooses.
+ */
 export function taken(route: MapRoute, counts: ReadonlyMap<string, number> | null): number | null {
   return counts && route.goto === null ? (counts.get(route.key) ?? 0) : null;
 }
 
-/** True where a statement is one that is looked for. */
+/** True if a statement matches the filter. */
 export function matches(
   route: MapRoute,
   table: MapTable,
@@ -53,7 +56,7 @@ export function matches(
   return words.every((word) => text.includes(word));
 }
 
-/** The worst that the analysis says of a statement. */
+/** Returns the most severe finding about a statement. */
 export function standing(route: MapRoute): 'disabled' | 'unreachable' | 'shadowed' | 'other' | null {
   if (route.disabled) return 'disabled';
   const kinds = new Set(route.findings.map((finding) => finding.kind));
@@ -67,14 +70,15 @@ function cardOf(table: MapTable, look: Look, plain: boolean): Card | null {
   const named = look.search !== '' && table.name.toLowerCase().includes(look.search.toLowerCase());
   if (rows.length === 0 && !plain && !named) return null;
   const limit = look.limit(table);
-  // Rows that jump stay in sight, so that every arrow begins somewhere; a folded table's arrows begin at its head.
+  // Rows with a jump stay visible, so that every arrow has a start. In a folded table, arrows start
+  // at its head.
   const shown = limit === 0 ? [] : rows.filter((route, index) => index < limit || route.goto !== null);
   const hidden = rows.length - shown.length;
   const height = HEAD + shown.length * ROW + (hidden > 0 && limit > 0 ? FOOT : 8);
   return { table, rows: shown, hidden, x: 0, y: 0, width: CARD_WIDTH, height };
 }
 
-/** The cards of the tables with their places, and the jumps between them. */
+/** Lays out the cards of the tables and the jumps between them. */
 export function arrange(
   map: RulesMap,
   look: Look,
@@ -112,7 +116,7 @@ function curve({ from, row, to }: { from: Card; row: number; to: Card }): string
   return `M${x},${y} C${x + bend},${y} ${endX - bend},${endY} ${endX - 4},${endY}`;
 }
 
-/** A statement by its key, and the table that it stands in. */
+/** Finds a statement by its key, and its table. */
 export function find(map: RulesMap, key: string): { table: MapTable; route: MapRoute } | null {
   for (const table of [...map.tables, ...map.payloads]) {
     const route = table.routes.find((each) => each.key === key);

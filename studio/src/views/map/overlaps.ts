@@ -1,10 +1,10 @@
-// The overlaps of a decision table, by row.
+// Overlaps of a decision table, by row.
 import type { DecisionTable } from '../../api/types';
 
 export interface RowOverlaps {
-  /** The keys of the rows that may hold together with it. */
+  /** Keys of the rows that can match the same message. */
   keys: Set<string>;
-  /** True where one of them leads elsewhere, so that the order decides. */
+  /** Whether one of these rows has another target, so that the order matters. */
   differs: boolean;
 }
 

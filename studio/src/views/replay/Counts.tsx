@@ -1,4 +1,5 @@
-// How many messages each statement took, as bars with their figures; what never took one stands last and says so.
+// Number of messages per statement, as bars with figures. Statements without messages come last,
+// with the reason.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplaySums, StatementCount } from '../../api/types';

@@ -1,5 +1,5 @@
-// Which messages are answered otherwise, from where to where: bands between the statements before (left) and after (right),
-// and the same as a table, whose lines narrow the rows below.
+// Changed results as a Sankey diagram, from the statements before (left) to the statements after
+// (right). A table shows the same data; selecting a line filters the rows below.
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Flip, ReplaySums } from '../../api/types';
@@ -42,7 +42,7 @@ function Picture({ sums, onPick }: Props): JSX.Element {
   const drawn = useMemo(() => bands(sums.flips, WIDTH), [sums.flips]);
   const words = t().replay;
   return (
-    // A part that scrolls must be reached by the keyboard.
+    // A scrollable element must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div class="scroll" tabIndex={0} role="group" aria-label={words.flips}>
       <svg class="sankey" viewBox={`0 0 ${WIDTH} ${drawn.height + 26}`} role="img" aria-label={words.flips}>
@@ -54,7 +54,7 @@ function Picture({ sums, onPick }: Props): JSX.Element {
         </text>
         <g transform="translate(0,26)">
           {drawn.links.map((link) => (
-            // The table beside it offers the same to the keyboard.
+            // The table next to the diagram offers the same actions to the keyboard.
             <path
               key={`${link.flip.before} ${link.flip.after}`}
               class="band"
@@ -97,7 +97,7 @@ function Picture({ sums, onPick }: Props): JSX.Element {
 function Table({ sums, onPick }: Props): JSX.Element {
   const words = t().replay;
   return (
-    // A part that scrolls must be reached by the keyboard.
+    // A scrollable element must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div class="scroll flips-table" tabIndex={0} role="group" aria-label={words.flipsTable}>
       <table class="plain">

@@ -1,4 +1,5 @@
-// What one must know to read the counts: lines that were no messages, what a log has masked, what it decided otherwise.
+// Notes on the counts: lines that were not messages, masked values, and logged decisions that
+// differ.
 import type { JSX } from 'preact';
 import type { ReplaySums } from '../../api/types';
 import { t } from '../../i18n';

@@ -1,4 +1,5 @@
-// The view Replay: a file of messages or decisions, decided by these rules, and by another version beside them.
+// The view Replay: decides a file of messages again with these rules, and optionally compares with
+// another version.
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { ReplaySums } from '../../api/types';
@@ -37,7 +38,10 @@ export function Replay(): JSX.Element {
   );
 }
 
-/** The sums as pictures. They are not drawn anew for each letter that is typed into the filter of the table below. */
+/**
+ * The counts as pictures. They are memoized, so that typing in the row filter does not render them
+ * again.
+ */
 function Pictures({ sums }: { sums: ReplaySums }): JSX.Element {
   const { key } = state.filter.value;
   return useMemo(
@@ -127,7 +131,10 @@ function Setup(): JSX.Element {
   );
 }
 
-/** The choice of what is compared with: the text on disk, the one in the editor, another file of the command line, an upload. */
+/**
+ * Selects what to compare with: the text on disk, the text in the editor, another rule set, or an
+ * upload.
+ */
 function Against(): JSX.Element {
   const words = t().replay;
   const own = version.value;

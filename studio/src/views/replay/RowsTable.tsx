@@ -1,5 +1,5 @@
-// The messages of a replay as a table of any length: filtered and sorted by the server, fetched as they come into sight; a
-// row opens as a decision.
+// The messages of a replay as a virtual table. The server filters and sorts the rows; visible rows
+// are fetched on demand, and a row opens as a decision.
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ReplaySums, Row, RowSort } from '../../api/types';
@@ -133,7 +133,8 @@ function useRows(id: number, asked: Filter, messages: number): FetchedRows {
     },
     [key],
   );
-  // While a replay runs its rows grow: the first page is asked for anew, and the others when they come into sight.
+  // A running replay adds rows. So the first page is requested again, and the other pages when they
+  // become visible.
   useEffect(() => {
     const timer = setTimeout(
       () => {
@@ -161,7 +162,7 @@ function useRows(id: number, asked: Filter, messages: number): FetchedRows {
 function Filters({ sums }: { sums: ReplaySums }): JSX.Element {
   const words = t().replay;
   const asked = filter.value;
-  // Of 500 statements: made once for these sums, not for each letter of the search.
+  // There may be 500 statements, so the options are built once per result and not per key press.
   const options = useMemo(
     () =>
       sums.counts.map((count) => (

@@ -1,5 +1,5 @@
-// The messages over time, as stacked columns: a colour a statement, whose name stands in the legend; a column narrows the
-// table to its time. The same figures stand as a table for who does not see pictures.
+// The messages over time, as stacked columns with one colour per statement and a legend. Selecting
+// a column filters the rows by time. A table shows the same figures for screen readers.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplaySums } from '../../api/types';
@@ -118,7 +118,7 @@ function Columns({ sums, only, name, onPick }: ColumnsProps): JSX.Element {
   );
 }
 
-/** The column that an arrow key leads to: the columns are one stop of the keyboard. */
+/** Returns the column that an arrow key moves to; all columns are a single tab stop. */
 function neighbour(event: KeyboardEvent): SVGElement | null {
   if (!(event.currentTarget instanceof SVGElement)) return null;
   const { previousElementSibling, nextElementSibling } = event.currentTarget;
@@ -142,7 +142,7 @@ function Figures({ sums, name }: { sums: ReplaySums; name: (at: number) => strin
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary class="small">{t().replay.asTable}</summary>
       {open && (
-        // A part that scrolls must be reached by the keyboard.
+        // A scrollable element must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <div class="scroll figures" tabIndex={0} role="group" aria-label={t().replay.asTable}>
           <table class="plain">

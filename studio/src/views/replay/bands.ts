@@ -1,5 +1,5 @@
-// Flips as a Sankey picture, laid out by d3-sankey. A statement stands on both sides, as what took messages before and as
-// what takes them after, so that nothing flows in a circle.
+// Layout of changed results as a Sankey diagram, with d3-sankey. Each statement has separate nodes
+// for before and after, so the graph has no cycles.
 import { sankey, sankeyLinkHorizontal } from 'd3-sankey';
 import type { Flip } from '../../api/types';
 
@@ -24,11 +24,11 @@ export interface Bands {
   nodes: BandNode[];
   links: Band[];
   height: number;
-  /** The flips that are too many to be drawn; the table has them. */
+  /** Number of changes that are not drawn; the table includes them. */
   left: number;
 }
 
-/** The most flips that are drawn: more are no picture any more. */
+/** Maximum number of changes in the diagram, to keep it readable. */
 export const MOST = 24;
 
 interface Named {
@@ -36,7 +36,7 @@ interface Named {
   key: string;
 }
 
-/** Lays out the greatest flips. */
+/** Lays out the most frequent changes. */
 export function bands(flips: readonly Flip[], width: number): Bands {
   const drawn = flips.slice(0, MOST);
   if (drawn.length === 0) return { nodes: [], links: [], height: 0, left: 0 };

@@ -1,10 +1,10 @@
-// How statements are called where only their keys stand.
+// Display names of statements, by key.
 import type { ReplaySums, StatementCount } from '../../api/types';
 import { t } from '../../i18n';
 
 type Counts = Pick<ReplaySums, 'counts'>;
 
-/** The counts of some sums by key: names are asked for at every drawing, of hundreds of statements. */
+/** Counts of a result by key, cached because rendering looks up hundreds of names. */
 const known = new WeakMap<readonly StatementCount[], Map<string, StatementCount>>();
 
 function countOf({ counts }: Counts, key: string): StatementCount | undefined {
@@ -16,7 +16,7 @@ function countOf({ counts }: Counts, key: string): StatementCount | undefined {
   return byKey.get(key);
 }
 
-/** The name of a statement, its table before it where that is not the one of routes outside any table. */
+/** Returns the name of a statement, prefixed with its table unless the table is `routes`. */
 export function nameOf(sums: Counts, key: string): string {
   if (key === '*') return t().replay.others;
   const count = countOf(sums, key);

@@ -1,15 +1,15 @@
-// Rows of a long table, fetched page by page as they come into sight.
+// Rows of a long table, fetched in pages when they become visible.
 
 export const PAGE = 200;
 
-/** The pages that hold the rows from `start` to before `end`. */
+/** Returns the pages that contain the rows from `start` up to but not including `end`. */
 export function pagesOf(start: number, end: number): number[] {
   const first = Math.floor(start / PAGE);
   const last = Math.floor(Math.max(start, end - 1) / PAGE);
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** Pages that were fetched: the latest ones, so that memory stays small however far one scrolls. */
+/** Fetched pages. Only the latest ones are kept, to bound memory use. */
 export class Pages<Row> {
   readonly #pages = new Map<number, Row[]>();
   readonly #asked = new Set<number>();
@@ -18,7 +18,7 @@ export class Pages<Row> {
     return this.#pages.get(Math.floor(index / PAGE))?.[index % PAGE];
   }
 
-  /** The pages of a window that have not been asked for; they count as asked for from now on. */
+  /** Returns the pages of a window that were not requested yet, and marks them as requested. */
   missing(start: number, end: number): number[] {
     const pages = pagesOf(start, end).filter((page) => !this.#pages.has(page) && !this.#asked.has(page));
     for (const page of pages) this.#asked.add(page);

@@ -1,4 +1,4 @@
-// Colours that people with any kind of colour vision tell apart (after Okabe and Ito), and textures for who sees none.
+// Colours that are distinct for all types of colour vision (Okabe and Ito).
 
 export const COLOURS = [
   '#0072b2',
@@ -11,7 +11,7 @@ export const COLOURS = [
   '#a05195',
 ] as const;
 
-/** The colour of what is summed up as all others. */
+/** Colour of the series that sums all other statements. */
 export const OTHERS = '#9aa0a6';
 
 export function colour(index: number): string {

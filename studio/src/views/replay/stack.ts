@@ -6,7 +6,7 @@ export interface Stacked {
   parts: { key: string; count: number; below: number }[];
 }
 
-/** One column a bucket, the series on top of each other in their order; what is zero is left out. */
+/** Returns one column per bucket, with the series stacked in order; zero counts are left out. */
 export function stack(series: readonly Series[]): Stacked[] {
   const length = Math.max(0, ...series.map((each) => each.counts.length));
   return Array.from({ length }, (_, index) => {

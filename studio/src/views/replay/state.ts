@@ -1,4 +1,4 @@
-// A replay: what is replayed by which rules, how far it has come, and which of its rows are looked at.
+// State of a replay: its file and rules, its progress, and the filter of its rows.
 import { computed, signal } from '@preact/signals';
 import type { AskRows, Progress, ReplaySums, Version } from '../../api/types';
 import { api, followReplay, isAborted, type RequestError } from '../../client';
@@ -7,7 +7,10 @@ import { numbers } from '../../state/counts';
 
 export const source = signal<number | null>(null);
 export const entry = signal<string | null>(null);
-/** What is compared with, as the choice's value: empty for nothing, else a number of a rule set, `d` before a draft. */
+/**
+ * What to compare with, as the value of the select element: empty for nothing, otherwise the id of
+ * a rule set, with the prefix `d` for its draft.
+ */
 export const against = signal('');
 export const replayId = signal<number | null>(null);
 export const progress = signal<Progress | null>(null);
@@ -36,21 +39,21 @@ export function narrow(change: Partial<Filter>): void {
 
 export const running = computed(() => progress.value?.state === 'running');
 
-/** The version that is compared with. */
+/** The version to compare with. */
 export const compared = computed<Version | null>(() => {
   if (against.value === '') return null;
   const draft = against.value.startsWith('d');
   return { rules: Number(against.value.replace('d', '')), draft };
 });
 
-/** Chooses to compare the text in the editor with the one on disk, where there are both. */
+/** Chooses to compare the editor's text with the text on disk, if there is a draft. */
 export function compareWithSaved(): void {
   if (ruleSet.value?.has_draft) against.value = String(rules.value);
 }
 
 let following: AbortController | undefined;
 
-/** Begins a replay and follows it; one that still runs is cancelled. */
+/** Starts a replay and follows its progress; a running replay is cancelled. */
 export async function start(): Promise<void> {
   const file = source.value;
   if (file === null) return;
@@ -78,7 +81,10 @@ export async function start(): Promise<void> {
   }
 }
 
-/** Reads the progress as it comes, and the sums now and then, so that numbers grow before one's eyes. */
+/**
+ * Follows the progress events, and requests the counts from time to time, so that the numbers grow
+ * during the replay.
+ */
 async function follow(id: number, signal: AbortSignal): Promise<void> {
   let asking = false;
   const refresh = async (): Promise<void> => {
@@ -106,7 +112,7 @@ function show(next: ReplaySums): void {
   numbers.value = new Map(next.counts.map((count) => [count.key, count.count]));
 }
 
-/** Reads the sums again: the words in them are the server's. */
+/** Requests the counts again, because their texts depend on the language. */
 export async function retell(): Promise<void> {
   const id = replayId.value;
   if (id !== null && !running.value) show(await api.sums(id));
@@ -118,7 +124,7 @@ export async function cancel(): Promise<void> {
   show(await api.cancelReplay(id));
 }
 
-/** Sends a file to the server and replays it. */
+/** Uploads a file and replays it. */
 export async function upload(file: File): Promise<void> {
   uploading.value = file.name;
   trouble.value = null;
@@ -134,7 +140,7 @@ export async function upload(file: File): Promise<void> {
   }
 }
 
-/** Takes a file of rules to compare with. */
+/** Uploads a rules file to compare with. */
 export async function uploadRules(file: File): Promise<void> {
   try {
     const set = await api.uploadRules({ name: file.name, text: await file.text() });

@@ -1,5 +1,5 @@
-// A report: what the rules are, how they have been used, and decisions with their reasons. The studio shows it, and the file
-// that `rulec report` writes holds nothing else.
+// A report: the rules, their use, and sample decisions with explanations. The studio and the file
+// of `rulec report` show the same component.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CoverageItem, Report as ReportData, ReportSummary, Sample, Slow } from '../../api/types';
@@ -100,7 +100,7 @@ function Slowest({ list }: { list: Slow[] }): JSX.Element | null {
       <header>
         <h2>{words.slowest}</h2>
       </header>
-      {/* A part that scrolls must be reached by the keyboard. */}
+      {/* A scrollable element must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div class="scroll" tabIndex={0} role="group" aria-label={words.slowest}>
         <table class="plain">

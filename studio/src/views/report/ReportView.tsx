@@ -1,4 +1,4 @@
-// The view Report in the studio: what the file would hold, and a button that saves it.
+// The view Report in the studio: a preview of the file, and a button that saves it.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { api, type RequestError } from '../../client';

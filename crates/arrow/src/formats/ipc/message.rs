@@ -1,6 +1,6 @@
-//! One message of an Arrow stream ("encapsulated message" in Arrow's description of its format), read from an input that
-//! nobody vouches for: memory grows with the bytes that come, never by what the message says of itself, and a message
-//! whose lengths cannot be true is refused before Arrow counts on them.
+//! Reads one message of an untrusted Arrow stream ("encapsulated message" in the Arrow format
+//! specification). Memory use grows with the bytes received, not with the sizes that a message
+//! claims. A message with impossible lengths is refused before Arrow uses it.
 
 use super::super::{DECOMPRESSED, RATIO};
 use arrow_buffer::Buffer as Bytes;
@@ -10,23 +10,23 @@ use rulec::Message;
 use rulec_base::message;
 use std::io::Read;
 
-/// The mark that stands before the length of a message since Arrow 0.15.
+/// Marker before the length of a message, used since Arrow 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// The most values of a column, or rows of a batch: what Arrow recommends for all who read it.
+/// Maximum values of a column or rows of a batch; the Arrow specification recommends this limit.
 const VALUES: i64 = i32::MAX as i64;
 
-/// A message whose bytes are all there, and whose lengths can be true.
+/// A complete message whose lengths are plausible.
 pub struct Encapsulated {
     head: MessageBuffer,
     body: Bytes,
 }
 
 impl Encapsulated {
-    /// Reads the next message; `None` at the end, which may be marked or not.
+    /// Reads the next message; `None` at the end of the stream, with or without an end marker.
     ///
     /// # Errors
-    /// When the input ends within the message, or the message contradicts itself.
+    /// Returns an error if the input ends inside a message, or if a message contradicts itself.
     pub fn read(input: &mut impl Read) -> Result<Option<Encapsulated>, Message> {
         let mut start = up_to(input, 4)?;
         if start.is_empty() {
@@ -49,12 +49,12 @@ impl Encapsulated {
         Ok(Some(message))
     }
 
-    /// The kind of the message, and the places of its columns in the body.
+    /// Returns the header: the message kind, and the offsets of its columns in the body.
     pub fn head(&self) -> Head<'_> {
         self.head.as_ref()
     }
 
-    /// The bytes of its columns.
+    /// Returns the body with the column data.
     pub fn body(&self) -> &Bytes {
         &self.body
     }
@@ -87,7 +87,7 @@ impl Encapsulated {
                 let whole = self.body.len();
                 message!("a column is said to have {length} bytes behind the first {from} of {whole}")
             })?;
-            // Columns share no bytes, so that what they are copied to is no larger than the message.
+            // Columns must not share bytes, so that copies of them are not larger than the message.
             taken += bytes.len();
             decompressed = claimed(bytes).saturating_add(decompressed);
         }
@@ -104,7 +104,8 @@ impl Encapsulated {
     }
 }
 
-/// The bytes that a compressed column says it becomes; one that says −1 is not compressed.
+/// Returns the uncompressed size that a compressed column claims. The size −1 marks a column
+/// without compression and gives 0.
 fn claimed(bytes: &[u8]) -> i64 {
     bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length)).max(0)
 }
@@ -114,14 +115,14 @@ fn slice(bytes: &[u8], from: i64, length: i64) -> Option<&[u8]> {
     bytes.get(from..)?.get(..length)
 }
 
-/// Reads so many bytes.
+/// Reads exactly `length` bytes.
 fn exactly(input: &mut impl Read, length: i64) -> Result<Vec<u8>, Message> {
     let length = u64::try_from(length).map_err(|_| message!("a message is said to have {length} bytes"))?;
     let bytes = up_to(input, length)?;
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(cut()) }
 }
 
-/// Reads so many bytes, or those that are left.
+/// Reads `length` bytes, or fewer at the end of the input.
 fn up_to(input: &mut impl Read, length: u64) -> Result<Vec<u8>, Message> {
     let mut bytes = Vec::new();
     input.take(length).read_to_end(&mut bytes).map_err(|error| Message::verbatim(error.to_string()))?;

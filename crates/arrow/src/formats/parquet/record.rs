@@ -1,43 +1,44 @@
-//! The records of a Parquet file, looked at before the library counts on them. Its metadata and the heads of its pages
-//! are written by Thrift's compact protocol: lists and texts say how long they are, and the library asks for as much
-//! memory. Whoever has stepped over a record has seen that all of it is there.
+//! Checks the Thrift records of a Parquet file before the library decodes them. The metadata and
+//! page headers use Thrift's compact protocol, in which lists and strings state their length. The
+//! library allocates memory for the stated length. Skipping over a record first proves that all its
+//! bytes exist.
 
 use std::io::{Error, ErrorKind, Read, Result};
 
-/// Records, lists and maps inside one another, as deep as none is.
+/// Maximum nesting of records, lists and maps; valid files stay below it.
 const DEPTH: usize = 64;
 
-/// The numbers of fields in the head of a page.
+/// Thrift field ids of a page header.
 const UNCOMPRESSED: i16 = 2;
 const COMPRESSED: i16 = 3;
 const DICTIONARY: i16 = 7;
-/// The number of the field with the count of values, in the part of a head about dictionaries.
+/// Thrift field id of `DictionaryPageHeader.num_values`.
 const VALUES: i16 = 1;
 
-/// A record that was stepped over.
+/// A record that was skipped, with the fields of interest.
 pub struct Record<R> {
     input: R,
-    /// Its bytes.
+    /// Bytes of the record.
     pub bytes: Vec<u8>,
-    /// If it is the head of a page: the bytes of the page as it stands in the file, and once it is decompressed.
+    /// Sizes of a page in bytes, if the record is a page header.
     pub compressed: i64,
     pub uncompressed: i64,
-    /// The number of values of a page that is a dictionary.
+    /// Number of values of a dictionary page.
     pub values: i64,
 }
 
 impl<R: Read> Record<R> {
-    /// Steps over a record.
+    /// Skips over a record.
     ///
     /// # Errors
-    /// When the input ends within it, or it is none.
+    /// Returns an error if the input ends inside the record, or if the bytes are not a record.
     pub fn read(input: R) -> Result<Record<R>> {
         let mut record = Record { input, bytes: Vec::new(), compressed: 0, uncompressed: 0, values: 0 };
         record.fields(None, 0)?;
         Ok(record)
     }
 
-    /// Steps over the fields of a record, in the field of that number where it stands in another.
+    /// Skips over the fields of a record; `outer` is the field id if the record is nested.
     fn fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
         if depth > DEPTH {
             return Err(wrong());
@@ -53,7 +54,7 @@ impl<R: Read> Record<R> {
                 more => id.wrapping_add(i16::from(more)),
             };
             match (head & 0x0f, outer, id) {
-                // A truth is all in the head of its field.
+                // The field header contains the value of a boolean.
                 (1 | 2, ..) => {}
                 (4..=6, None, COMPRESSED) => self.compressed = signed(self.varint()?),
                 (4..=6, None, UNCOMPRESSED) => self.uncompressed = signed(self.varint()?),
@@ -64,7 +65,7 @@ impl<R: Read> Record<R> {
         }
     }
 
-    /// Steps over a value of a kind, as an element or in a field; each has a byte at least.
+    /// Skips over a value of a kind; each value takes at least one byte.
     fn value(&mut self, kind: u8, depth: usize) -> Result<()> {
         if depth > DEPTH {
             return Err(wrong());
@@ -108,7 +109,7 @@ impl<R: Read> Record<R> {
         if read as u64 == length { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// A whole number, seven bits a byte.
+    /// Reads a variable-length integer, seven bits per byte.
     fn varint(&mut self) -> Result<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -122,7 +123,7 @@ impl<R: Read> Record<R> {
     }
 }
 
-/// The number that stands with its sign in the lowest bit.
+/// Decodes a zigzag-encoded integer, whose lowest bit is the sign.
 fn signed(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
@@ -142,12 +143,12 @@ mod tests {
     #[test]
     fn a_record_is_there_as_a_whole_or_refused() {
         let record = [
-            0x18, 0x03, b'a', b'b', b'c', // a text of three bytes
-            0x19, 0x35, 0x02, 0x04, 0x06, // a list of three numbers
-            0x19, 0x2c, 0x11, 0x00, 0x12, 0x00, // a list of two records, each a truth
-            0x1b, 0x01, 0x58, 0x02, 0x01, b'x', // a map of a number to a text
-            0x06, 0x28, 0x80, 0x01, // the field 20, a whole number
-            0x17, 1, 2, 3, 4, 5, 6, 7, 8, // a float
+            0x18, 0x03, b'a', b'b', b'c', // a string of three bytes
+            0x19, 0x35, 0x02, 0x04, 0x06, // a list of three integers
+            0x19, 0x2c, 0x11, 0x00, 0x12, 0x00, // a list of two records, each with a boolean
+            0x1b, 0x01, 0x58, 0x02, 0x01, b'x', // a map from an integer to a string
+            0x06, 0x28, 0x80, 0x01, // field id 20, an integer
+            0x17, 1, 2, 3, 4, 5, 6, 7, 8, // a double
             0x00,
         ];
         assert_eq!(read(&record), Some(record.len()));

@@ -1,4 +1,4 @@
-//! A studio on loopback, and a plain HTTP client that sends just what a test says.
+//! A studio on loopback, and a plain HTTP client that sends exactly the given bytes.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use rulec_studio::{Options, RulesFile, Server};
@@ -61,7 +61,7 @@ test "a refund" {
 }
 "#;
 
-/// An open studio over files of a folder of its own.
+/// An open studio with files in a temporary folder.
 pub struct Open {
     pub folder: TempDir,
     pub port: u16,
@@ -69,7 +69,7 @@ pub struct Open {
     _runtime: Runtime,
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -84,7 +84,8 @@ impl Answer {
 }
 
 impl Open {
-    /// Opens a studio over these files, of which the first is the main one; `log.jsonl` and `input.jsonl` are given to it.
+    /// Opens a studio with these files; the first is the main file. The studio also opens
+    /// `log.jsonl` and `input.jsonl` if they are given.
     pub fn new(files: &[(&str, &str)]) -> Open {
         Open::with(files, |_| {})
     }
@@ -114,7 +115,7 @@ impl Open {
         self.folder.path().join(name)
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the studio listens");
         stream.write_all(request).expect("a request can be sent");
@@ -128,7 +129,7 @@ impl Open {
         Answer { status, head: head.to_owned(), body }
     }
 
-    /// Sends a request with these headers beside the length.
+    /// Sends a request with these headers and a content length.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut request =
             format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
@@ -138,7 +139,7 @@ impl Open {
         self.raw([request.as_str(), "\r\n", body].concat().as_bytes())
     }
 
-    /// Sends what the page would send.
+    /// Sends a request with the headers of the page.
     pub fn ask(&self, method: &str, path: &str, body: Option<&Json>) -> Answer {
         let (host, origin) = (format!("127.0.0.1:{}", self.port), format!("http://127.0.0.1:{}", self.port));
         let headers = [
@@ -163,7 +164,7 @@ impl Open {
         answer.json()
     }
 
-    /// The refusal of a request.
+    /// Sends a request that must be refused; returns its status and body.
     pub fn refused(&self, method: &str, path: &str, body: Json) -> (u16, Json) {
         let answer = self.ask(method, path, Some(&body));
         assert!(answer.status >= 400, "{path} {body}: {answer:?}");
@@ -177,7 +178,7 @@ impl Open {
         )
     }
 
-    /// Replays to the end, and returns the number and the sums.
+    /// Runs a replay to the end; returns its id and sums.
     pub fn replay(&self, asked: Json) -> (u64, Json) {
         let id = self.post("/api/replays", asked)["id"].as_u64().expect("a replay has a number");
         // The stream ends with the replay.
@@ -187,7 +188,7 @@ impl Open {
     }
 }
 
-/// The body behind its chunks.
+/// Decodes a chunked body.
 fn unchunked(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, behind)) = rest.split_once("\r\n") {
