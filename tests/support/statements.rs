@@ -28,7 +28,7 @@ const fn inside(table: &'static str, head: &'static str, versions: &'static [&'s
 /// with some versions of other statements, or never.
 pub static SLOTS: &[Slot] = &[
     slot("import \"shared.rules\"", &["import \"shared.rules\""]),
-    // No other statement depends on the next statements.
+    // No other statement depends on the next four.
     slot("import \"spare.rules\"", &["import \"spare.rules\""]),
     shared("handler idle", &["handler idle()", "handler idle(n: int)"]),
     slot("type spare", &["type spare = int", "type spare = { id: string }"]),
