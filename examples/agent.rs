@@ -70,7 +70,7 @@ async fn agent(again: Again, host: String) -> Result<Vec<Made>, String> {
     Ok(vec![Made::new("create_workflow_plan", plan(&host, true))])
 }
 
-/// Answers the failure of a node: retry it, at most twice.
+/// Returns the recovery plan for a failed node: retry it, at most twice.
 async fn recovery(failure: NodeFailure) -> Result<Json, String> {
     println!("`{}` failed: {}", failure.node_id, failure.reason);
     Ok(json!({

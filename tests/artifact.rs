@@ -270,7 +270,7 @@ fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) 
 /// Loads the output of `mutate` for each number of the range. Returns the numbers of refused and of
 /// loaded files.
 ///
-/// One number in `thorough` also checks the explanations and the JIT code of a loaded file, which
+/// For one in every `thorough` numbers it also checks the explanations and the JIT code, which
 /// takes longer.
 fn forge(
     compiler: &Compiler,
@@ -369,7 +369,7 @@ fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     }
 }
 
-/// Regression test: after one flipped bit, `run` answered `allow` where `why` and the reference
+/// Former bug: after one flipped bit, `run` answered `allow` where `why` and the reference
 /// answered `deny`. Another flipped bit made JIT code differ from the VM. The bits were in the
 /// bytecode and the index, which the file then stored in addition to the program.
 #[test]
@@ -384,7 +384,7 @@ fn a_forged_bit_is_refused_or_all_engines_agree() {
     flip_each_bit(&small(), 16);
 }
 
-/// Regression test: a file claimed more tables than it had, with a rule in a table that did not
+/// Former bug: a file claimed more tables than it had, with a rule in a table that did not
 /// exist, and the process panicked. The loader had put rules into their tables before it compared
 /// the counts with the data read.
 #[test]

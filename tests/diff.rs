@@ -188,7 +188,7 @@ fn arguments_and_metadata_are_part_of_the_answer() {
     assert_eq!(found.verdict(), Verdict::Same, "{found:#?}");
 }
 
-/// Regression test: two answers that were equal for the first message tried were reported equal for
+/// Former bug: two answers that were equal for the first message tried were reported equal for
 /// all messages. They differed in the value of a missing argument, in which argument was present,
 /// or in the field that names the next node.
 #[test]

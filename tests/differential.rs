@@ -59,7 +59,7 @@ fn shown(decision: &Decision) -> String {
     json.to_string()
 }
 
-/// Counts over pairs of program and message, which show that the test covers enough cases.
+/// Counts over pairs of program and message. They show that the test covers enough cases.
 #[derive(Debug, Default)]
 struct Tally {
     pairs: usize,

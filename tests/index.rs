@@ -121,7 +121,7 @@ fn a_number_that_few_messages_have_is_a_key() {
     assert_eq!(found(2), r#"{"by":"bits","values":["ctx.score","ctx.id"]}"#);
 }
 
-/// Regression test: the longest literal of a regex was its key, however many rules shared it. The
+/// Former bug: the longest literal of a regex was its key, however many rules shared it. The
 /// other required literals were not checked before the regex ran.
 #[test]
 fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
@@ -158,7 +158,7 @@ fn short_literals_are_looked_for_where_they_are_keys() {
     }
 }
 
-/// Regression test: keys of only one or two routes caused a field lookup in every message. If the
+/// Former bug: keys of only one or two routes caused a field lookup in every message. If the
 /// index searches many text fields, the engine iterates over the fields of the message instead. An
 /// absent field then costs little.
 #[test]
@@ -196,7 +196,7 @@ fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
     }
 }
 
-/// Regression test: a third of all rules compared a field with the same value. The cost model
+/// Former bug: a third of all rules compared a field with the same value. The cost model
 /// assumed that value as rare as any other, and used it as the key of rules with a far rarer
 /// literal.
 #[test]

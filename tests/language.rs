@@ -179,7 +179,7 @@ fn new_words_are_names_where_names_are() {
     assert_eq!(Json::from(decision.args().clone()), json!({ "if": 1, "where": 2, "unless": 3 }));
 }
 
-/// Regression test: the message for half of a conditional named a missing token other than the
+/// Former bug: the message for half of a conditional named a missing token other than the
 /// missing half.
 #[test]
 fn halves_of_new_forms_are_told() {

@@ -97,7 +97,7 @@ fn an_expression_searches_so_many_bytes() {
     check("", r#"text matches r"\b\w+@\w+\b""#, &message, Ok(false));
 }
 
-/// Regression test: the VM reported a limit for a regex that was never searched, because an earlier
+/// Former bug: the VM reported a limit for a regex that was never searched, because an earlier
 /// regex of the list had decided.
 #[test]
 fn an_expression_that_is_not_searched_for_exceeds_nothing() {
@@ -140,7 +140,7 @@ fn a_value_that_is_built_has_so_many_bytes() {
     check("", "len(text) > 0 and len(lower(text)) > 3", &text("A", (1 << 20) + 1), Err("value_bytes"));
 }
 
-/// Regression test: joining the letters of a text with the text turned kilobytes into gigabytes,
+/// Former bug: joining the letters of a text with the text turned kilobytes into gigabytes,
 /// and the process was killed.
 #[test]
 fn a_product_of_two_texts_is_not_built() {
@@ -175,7 +175,7 @@ fn values_of_a_message_are_searched_for_each_other_within_bounds() {
     );
 }
 
-/// Regression test: comparing long values for each pair of two lists took minutes. Values that are
+/// Former bug: comparing long values for each pair of two lists took minutes. Values that are
 /// compared, prepared, compiled or read inside a quantifier now count as work.
 #[test]
 fn values_are_compared_in_quantifiers_within_bounds() {
@@ -273,7 +273,7 @@ fn judged(rules: &str, payload: &Json) -> (&'static str, Vec<(&'static str, u64,
     first
 }
 
-/// Regression test: an `each` had no limit, and nested `each` blocks and quantifiers multiplied.
+/// Former bug: an `each` had no limit, and nested `each` blocks and quantifiers multiplied.
 #[test]
 fn an_each_of_a_payload_walks_over_so_many_elements() {
     let judged = |body: &str, count: usize| {
@@ -339,7 +339,7 @@ fn work_in_an_each_counts_as_often_as_it_is_done() {
     assert_eq!((outcome, exceeded[0].0), ("reject", "value_bytes"));
 }
 
-/// Regression test: limits exceeded by the second check, after corrections, were not reported.
+/// Former bug: limits exceeded by the second check, after corrections, were not reported.
 #[test]
 fn a_judgement_tells_limits_of_both_checks() {
     let rules = "settings { value_bytes: 8 }\npayload p { a: string default \"123456789\"\n require \"r\": upper(a) != \"x\" }";
@@ -435,7 +435,7 @@ fn a_choice_takes_a_bounded_expression_of_the_message() {
     assert_eq!(decided(&long), ("d".to_owned(), vec!["regex_bytes"]));
 }
 
-/// Regression test: a constant `-0.0` passed through JSON and became the integer 0.
+/// Former bug: a constant `-0.0` passed through JSON and became the integer 0.
 #[test]
 fn a_float_constant_keeps_kind_and_sign() {
     let (_, args, _) = decided(
@@ -445,7 +445,7 @@ fn a_float_constant_keeps_kind_and_sign() {
     assert_eq!(args.to_string(), r#"{"a":-0.0,"b":-0.0,"c":-0.0,"d":-0.0,"e":-0.0}"#);
 }
 
-/// Regression test: a list of a million invalid, corrected or removed elements took minutes.
+/// Former bug: a list of a million invalid, corrected or removed elements took minutes.
 #[test]
 fn so_many_violations_of_a_payload_are_collected() {
     let judged = |correction: &str, count: usize| {

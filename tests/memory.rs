@@ -114,7 +114,7 @@ fn a_message_takes_a_factor_of_its_bytes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Regression test: two million objects of one key each took 1.6 GB.
+/// Former bug: two million objects of one key each took 1.6 GB.
 #[test]
 fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     let element = |_: usize| "{\"\":1}".to_owned();
@@ -130,7 +130,7 @@ fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     rules.decide_line(braces.as_bytes()).expect("it has one object");
 }
 
-/// Regression test: a condition used as a value is evaluated both for true and for false. Results
+/// Former bug: a condition used as a value is evaluated both for true and for false. Results
 /// for an element were not cached, so each nesting level doubled the work.
 #[test]
 fn conditions_as_values_take_work_in_proportion_to_their_depth() {
@@ -147,7 +147,7 @@ fn conditions_as_values_take_work_in_proportion_to_their_depth() {
     assert!(many < 2 * few, "{many} bytes eight deep, {few} three deep");
 }
 
-/// Regression test: each inserted or replaced route built an automaton for flow patterns, even
+/// Former bug: each inserted or replaced route built an automaton for flow patterns, even
 /// without flows. That took half the time of an edit.
 #[test]
 fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
@@ -158,7 +158,7 @@ fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
     assert!(held < 40_000, "{held} bytes");
 }
 
-/// Regression test: `any` and `all` used as values were evaluated once for true and once for false,
+/// Former bug: `any` and `all` used as values were evaluated once for true and once for false,
 /// including nested quantifiers. Each nesting level doubled the work.
 #[test]
 fn quantifiers_as_values_take_work_in_proportion_to_their_depth() {

@@ -281,7 +281,7 @@ fn texts_that_should_be_conditions_are_compiled() {
     assert_eq!((judgement.warnings().len(), judgement.unchecked().len()), (256, 1_744));
 }
 
-/// Regression test: without a context, an existence check passed silently, as if the workflow
+/// Former bug: without a context, an existence check passed silently, as if the workflow
 /// existed.
 #[test]
 fn what_could_not_be_checked_is_noted() {
@@ -336,7 +336,7 @@ fn a_field_may_have_one_value_alone() {
     assert!(Rules::from_text("payload p { n: int const \"x\" }").is_err());
 }
 
-/// Regression test: the check missed `from os import environ`, programs, strings run as code, and
+/// Former bug: the check missed `from os import environ`, programs, strings run as code, and
 /// connections.
 #[test]
 fn code_that_looks_dangerous_is_warned_of() {

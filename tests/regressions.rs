@@ -1,4 +1,4 @@
-//! Regression tests: each is named after the expected behaviour and describes the former bug.
+//! Regression tests. Each test describes a former bug.
 
 #[path = "support/findings.rs"]
 mod findings;
@@ -19,7 +19,8 @@ fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// A type that contains another type twice, forty levels deep, was traversed as a full tree.
+/// Former bug: a type that contains another type twice, forty levels deep, was traversed as a full
+/// tree.
 #[test]
 fn types_that_double_are_refused() {
     let types =
@@ -28,8 +29,8 @@ fn types_that_double_are_refused() {
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
 }
 
-/// One statement fixed the inferred type of a field, and no diagnostic reported that this changed
-/// another statement.
+/// Former bug: one statement fixed the inferred type of a field, and no diagnostic reported that
+/// this changed another statement.
 #[test]
 fn a_type_that_another_statement_decides_is_reported() {
     let text = "route a when c.tags in [\"y\"] -> h\nroute b when c.tags contains \"x\" -> h";
@@ -68,8 +69,8 @@ fn a_type_that_another_statement_decides_is_reported() {
     );
 }
 
-/// A route inserted into live rules read a field by a type that other routes fixed, and no message
-/// reported that.
+/// Former bug: a route inserted into live rules read a field by a type that other routes fixed, and
+/// no message reported it.
 #[test]
 fn a_type_that_others_decide_for_a_live_route_is_reported() {
     let live =
@@ -94,7 +95,7 @@ fn a_type_that_others_decide_for_a_live_route_is_reported() {
     }
 }
 
-/// JSON given as rules produced a syntax error at its first bracket.
+/// Former bug: JSON given as rules produced a syntax error at its first bracket.
 #[test]
 fn json_given_as_rules_is_named_as_such() {
     for text in ["{\"text\": \"a\"}", " \n[1, 2]", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n", "\u{feff}{}"] {
@@ -108,7 +109,7 @@ fn json_given_as_rules_is_named_as_such() {
     }
 }
 
-/// A regex taken from a message, or computed, compiled outside a choice too.
+/// Former bug: a regex taken from a message, or computed, compiled outside a choice too.
 #[test]
 fn an_expression_of_matches_is_constant_outside_a_choice() {
     let wrong = [Code::RegexNotConstant];
@@ -133,7 +134,7 @@ fn an_expression_of_matches_is_constant_outside_a_choice() {
     assert_eq!(codes(fine), []);
 }
 
-/// A misspelt key of a message was reported only as a missing field.
+/// Former bug: a misspelt key of a message was reported only as a missing field.
 #[test]
 fn a_misspelt_key_is_named_with_the_breach() {
     let rules =
@@ -149,7 +150,7 @@ fn a_misspelt_key_is_named_with_the_breach() {
     assert_eq!(hints(json!({ "body": "a", "te\u{1b}xt": 1, "user": { "role": 3 } })), [""; 0]);
 }
 
-/// The repair text named a field that only the rules know, instead of its value.
+/// Former bug: the repair text named a field that only the rules know, instead of its value.
 #[test]
 fn a_repair_names_the_value() {
     let text = "input { options: { most: int } }\n\
@@ -172,7 +173,8 @@ fn a_repair_names_the_value() {
     );
 }
 
-/// The same problem with constants: each list was copied twice into the next list.
+/// Former bug: each constant list was copied twice into the next list, which doubled the size at
+/// each level.
 #[test]
 fn lists_that_double_are_refused() {
     let lists =
@@ -181,7 +183,7 @@ fn lists_that_double_are_refused() {
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
 }
 
-/// Definitions that use each other twice expand to 2^60 parts.
+/// Definitions that use each other twice expand to 2^60 parts, so the compiler refuses them.
 #[test]
 fn definitions_that_double_are_refused() {
     let lets = lines("let a0 = text == \"a\"\n", 60, |at| format!("let a{at} = a{0} and not a{0}", at - 1));
@@ -192,8 +194,8 @@ fn definitions_that_double_are_refused() {
     assert!(codes(&format!("{defs}route r when d60(text) -> h")).contains(&Code::ExpansionTooLarge));
 }
 
-/// Every use of an undeclared name was compared with every definition. For an overlong chain of
-/// definitions, each link was reported.
+/// Former bug: every use of an undeclared name was compared with every definition. For an overlong
+/// chain of definitions, each link was reported.
 #[test]
 fn a_long_chain_of_definitions_is_one_finding() {
     let lets = lines("let a0 = text == \"a\"\n", 3_000, |at| {
@@ -202,7 +204,7 @@ fn a_long_chain_of_definitions_is_one_finding() {
     assert_eq!(codes(&format!("{lets}route r when a3000 -> h")), [Code::ExpansionTooLarge]);
 }
 
-/// The JSON parser reads `-0` as a float, which an int field rejected.
+/// Former bug: the JSON parser read `-0` as a float, which an int field rejected.
 #[test]
 fn minus_zero_is_an_integer() {
     let rules = Rules::from_text("input { n: int }\nroute r when n == 0 -> h").expect("it compiles");
@@ -210,13 +212,13 @@ fn minus_zero_is_an_integer() {
     assert_eq!((decision.chosen(), decision.breaches().len()), (Some("r"), 0));
 }
 
-/// `[ ]` after white space was parsed as an index into the preceding name.
+/// Former bug: `[ ]` after white space was parsed as an index into the preceding name.
 #[test]
 fn a_list_behind_a_name_is_no_index() {
     assert_eq!(codes("route r when text contains any of [\"a\"] -> h"), [Code::Unexpected]);
 }
 
-/// A host function that decides by rules on the same thread found the thread-local memory in use.
+/// Former bug: a host function that itself decides by rules found the thread-local memory in use.
 #[test]
 fn a_host_function_may_decide_by_rules() {
     let inner = Rules::from_text("route yes when text contains \"a\" -> h").expect("it compiles");
@@ -227,8 +229,8 @@ fn a_host_function_may_decide_by_rules() {
     assert_eq!(outer.decide(&json!({"text": "abc"})).chosen(), Some("r"));
 }
 
-/// A condition as a value was normalised twice, for true and for false, and so was each nested
-/// condition.
+/// Former bug: a condition as a value was normalised twice, for true and for false, and so was each
+/// nested condition.
 #[test]
 fn conditions_as_values_within_each_other_compile() {
     let nested = (0..60).fold("c.y > 1".to_owned(), |inner, _| format!("c.x in [{inner}]"));
@@ -242,8 +244,8 @@ fn conditions_as_values_within_each_other_compile() {
     }
 }
 
-/// A host function is called once per decision for equal arguments. Route arguments were evaluated
-/// after the decision without its cache of calls, which repeated the calls.
+/// A host function is called once per decision for equal arguments. Former bug: route arguments
+/// were evaluated after the decision without its cache of calls, which repeated the calls.
 #[test]
 fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -381,9 +383,9 @@ const NESTED: &[Nested] = &[
     ("metadata", |n| format!("route r when true -> h {{ a: {}1{} }}", "[".repeat(n), "]".repeat(n))),
 ];
 
-/// Nested constructs must be handled in a loop, or be refused before a small stack overflows. Group
-/// includes overflowed the stack at depth 500, and so did lists and types that contain the previous
-/// one.
+/// Nested constructs must be handled in a loop, or be refused before a small stack overflows.
+/// Former bug: group includes overflowed the stack at depth 500, and so did chains of lists and
+/// types.
 #[test]
 fn whatever_nests_is_held_on_a_small_stack() {
     for (name, source) in NESTED {
@@ -404,7 +406,7 @@ fn whatever_nests_is_held_on_a_small_stack() {
     }
 }
 
-/// The nesting limit of groups is reported once, with help.
+/// The compiler reports the nesting limit of groups once, with help.
 #[test]
 fn groups_that_nest_or_double_are_refused_once() {
     let chain = lines("group g0 { a?: int }\n", 100, |at| format!("group g{at} {{ include g{} }}", at - 1));
@@ -421,7 +423,8 @@ fn groups_that_nest_or_double_are_refused_once() {
     assert_eq!(codes(&format!("{types}payload p {{ f?: g40 }}")), [Code::ExpansionTooLarge]);
 }
 
-/// 250 regexes of 10 MiB each were compiled one after another, which took 22 s and 2.5 GB.
+/// Former bug: 250 regexes of 10 MiB each were compiled one after another, which took 22 s and 2.5
+/// GB.
 #[test]
 fn expressions_that_are_too_large_together_are_refused_without_compiling_them() {
     let routes = |count| {
@@ -447,8 +450,8 @@ fn expressions_that_are_too_large_together_are_refused_without_compiling_them() 
     );
 }
 
-/// Every diagnostic compared the misspelt name with all declared names: 2,000 misspelt names took
-/// twenty seconds.
+/// Former bug: every diagnostic compared the misspelt name with all declared names: 2,000 misspelt
+/// names took twenty seconds.
 #[test]
 fn suggestions_end_where_slips_are_many() {
     let source = lines("", 1_500, |at| {

@@ -1,4 +1,4 @@
-//! Regression tests of single systems and functions: each describes the former bug.
+//! Regression tests of single systems and functions. Each test describes a former bug.
 
 #[path = "support/engines.rs"]
 mod engines;
@@ -10,8 +10,8 @@ use findings::codes;
 use rulec::{Code, Compiler, Indexing, LiveRules, Rules, Tier};
 use serde_json::json;
 
-/// The permissions that a handler requires were in the metadata of routes, where another route
-/// could omit them.
+/// Former bug: the permissions that a handler requires were in the metadata of routes, where
+/// another route could omit them.
 #[test]
 fn what_a_handler_requires_is_told_by_every_decision() {
     let text = "handler run(a?: int) requires permission \"execute\", \"write\"\nhandler chat()\n\
@@ -40,11 +40,11 @@ fn what_a_handler_requires_is_told_by_every_decision() {
     check(live.decide(&b), &["execute", "write"]);
 }
 
-/// A choice answered by a model was not an entry: it could not be decided, explained or tested. Now
-/// the model's answer is part of the message.
+/// Former bug: a choice answered by a model was not an entry, so it could not be decided, explained
+/// or tested.
 ///
-/// Every engine compares it the same, in live rules and after loading, with and without a declared
-/// input.
+/// Now the model's answer is part of the message. Every engine compares it the same, in live rules
+/// and after loading, with and without a declared input.
 #[test]
 fn asked_choices_are_decided_by_every_engine() {
     let choice = "choice mood ask \"how?\" { default branch calm  branch angry \"x\"  branch \"so so\" }\n";
@@ -80,8 +80,8 @@ fn asked_choices_are_decided_by_every_engine() {
     }
 }
 
-/// Time-zone data of another version may give another hour, so artifacts that use zones are refused
-/// under other data. Other artifacts do not depend on the data.
+/// Another version of the time-zone data may give another hour. Artifacts that use zones are
+/// therefore refused if the versions differ. Other artifacts do not depend on the data.
 #[test]
 fn artifacts_with_zones_are_refused_under_other_data() {
     use rulec::artifact;
@@ -108,7 +108,7 @@ fn artifacts_with_zones_are_refused_under_other_data() {
     check("date(at, z) == \"2026-01-01\"", true);
 }
 
-/// A route inserted later did not use the zone of its file.
+/// Former bug: a route inserted into live rules did not use the time zone of its file.
 #[test]
 fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
     let text = "settings { zone: \"Asia/Shanghai\" }\ninput { at: datetime }\ndefault -> no";
@@ -120,7 +120,7 @@ fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
     }
 }
 
-/// A function that may find nothing was treated as a value that always exists.
+/// Former bug: the compiler treated a function that may find nothing as always present.
 #[test]
 fn what_a_function_may_not_find_needs_a_default() {
     let check = |value: &str, optional: bool| {
@@ -138,8 +138,8 @@ fn what_a_function_may_not_find_needs_a_default() {
     check("bucket(text, \"seed\")", false);
 }
 
-/// The result of `replace` was built in full, although its size is the product of two message
-/// values.
+/// Former bug: the result of `replace` was built in full, although its size is the product of two
+/// message values.
 #[test]
 fn a_replacement_beyond_the_limit_is_missing() {
     let rules =
@@ -152,7 +152,7 @@ fn a_replacement_beyond_the_limit_is_missing() {
     }
 }
 
-/// The result of a host function had no size limit.
+/// Former bug: the result of a host function had no size limit.
 #[test]
 fn a_result_of_a_host_function_has_so_many_bytes() {
     let compiler = Compiler::new()

@@ -62,7 +62,7 @@ fn what_no_trusted_key_has_signed_is_refused() {
     refused(trusting(&[OTHER]).load_artifact(&signed()), Code::ArtifactUntrusted, "which is not trusted");
 }
 
-/// Regression test: keys were checked only for artifacts, so a source file in the place of the
+/// Former bug: keys were checked only for artifacts, so a source file in the place of the
 /// artifact was compiled.
 #[test]
 fn a_compiler_that_trusts_keys_takes_no_text() {

@@ -182,7 +182,7 @@ fn the_page_of_limits_is_up_to_date() {
     assert_table("limits.md", "`src/limits.rs`", head, rows);
 }
 
-/// Regression test: the page of E0211 listed two settings when there were five.
+/// Former bug: the page of E0211 listed two settings when there were five.
 #[test]
 fn the_pages_of_settings_are_up_to_date() {
     let head = "| setting | is | without it | what it says | holds for |";

@@ -5,7 +5,7 @@ use super::{check, decided};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Regression test: a part that does not depend on the element was computed for each element.
+/// Former bug: a part that does not depend on the element was computed for each element.
 #[test]
 fn what_does_not_depend_on_the_element_is_computed_once() {
     let message = json!({ "text": "A".repeat(1 << 20), "l": (0..100_000).collect::<Vec<_>>() });
@@ -17,7 +17,7 @@ fn what_does_not_depend_on_the_element_is_computed_once() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// Regression test: the VM repeated a cheap invariant comparison for each element and counted each
+/// Former bug: the VM repeated a cheap invariant comparison for each element and counted each
 /// repetition. Its result was unknown where the reference had compared once.
 #[test]
 fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
@@ -44,7 +44,7 @@ fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
     check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));
 }
 
-/// Regression test: the VM counted what remained of a part after constant folding. The reference
+/// Former bug: the VM counted what remained of a part after constant folding. The reference
 /// counts the part as written.
 #[test]
 fn an_element_that_constants_take_away_counts_as_written() {

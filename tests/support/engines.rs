@@ -34,7 +34,8 @@ pub const COLUMNS: &[Column] =
 impl Column {
     /// Returns the rules with the tier and index setting of this column.
     ///
-    /// # Panics If another engine than the column's decides any entry.
+    /// # Panics
+    /// If another engine than the column's decides any entry.
     #[track_caller]
     pub fn of(&self, rules: &Rules) -> Rules {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
@@ -55,7 +56,8 @@ impl Column {
     /// Returns the rules configured so that this column judges payloads. Payload blocks have no
     /// index, so the VM judges for the index column.
     ///
-    /// # Panics If another engine than the expected one judges.
+    /// # Panics
+    /// If another engine than the expected one judges.
     #[track_caller]
     pub fn judging(&self, rules: &Rules) -> Rules {
         let rules = self.of(rules);

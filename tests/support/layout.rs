@@ -20,7 +20,8 @@ fn kept(text: &str) -> Vec<(TokenKind, &str)> {
 
 /// Formats a text and checks the invariant. `name` identifies the text in panic messages.
 ///
-/// # Panics If the invariant does not hold.
+/// # Panics
+/// If the invariant does not hold.
 #[track_caller]
 pub fn formatted(name: &str, text: &str) -> String {
     let once = match format(text) {

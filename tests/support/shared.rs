@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 /// Without the file, the caller skips its test. A line on standard error reports the skipped test,
 /// even if the test runner captures output.
 ///
-/// # Panics If the file is missing and the variable `CI` is set, because continuous integration
-/// must not skip tests.
+/// # Panics
+/// If the file is missing and the variable `CI` is set, because continuous integration must not
+/// skip tests.
 #[track_caller]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let member = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -29,7 +29,8 @@ pub fn is_long() -> bool {
 
 /// Runs a trial for each seed on two threads, and adds up their counts.
 ///
-/// # Panics If a trial panics.
+/// # Panics
+/// If a trial panics.
 pub fn each<T: Default + Send>(
     seeds: Range<u64>,
     trial: impl Fn(u64, &mut T) + Sync,

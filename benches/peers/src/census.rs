@@ -63,7 +63,8 @@ fn of_term<'t>(term: &'t Term, into: &mut Vec<&'t String>) {
 impl Census {
     /// Counts over the messages of the mixes and over random messages.
     ///
-    /// # Errors If an automaton cannot hold all literals.
+    /// # Errors
+    /// If an automaton cannot hold all literals.
     pub fn new(workload: &Workload, mixes: &[Mix]) -> Result<Census, String> {
         let (literals, routes) = literals(workload);
         let scan = (!literals.is_empty()).then(|| automaton(&literals)).transpose()?;

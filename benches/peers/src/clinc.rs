@@ -29,8 +29,8 @@ const REPEATED: [&str; 4] = ["list ", "let ", "def ", "route "];
 /// Returns the table, with a row for each number of copies. `data` is the folder of the whole data
 /// set.
 ///
-/// # Errors If a file of the data set cannot be read, or an answer differs from the reference
-/// evaluator.
+/// # Errors
+/// If a file of the data set cannot be read, or an answer differs from the reference evaluator.
 pub fn section(copies: &[usize], data: Option<&Path>, rounds: usize) -> Result<Section, String> {
     let training = texts(data, "train.jsonl")?;
     let words = words(&training);

@@ -22,7 +22,8 @@ const TARGETS: (f64, f64, f64) = (3_000.0, 8_000.0, 2.0);
 
 /// Returns the table, with a row for each number of rules.
 ///
-/// # Errors If an answer differs from the plain definition of the rules.
+/// # Errors
+/// If an answer differs from the plain definition of the rules.
 pub fn section(sizes: &[usize], messages: usize, rounds: usize, seed: u64) -> Result<Section, String> {
     let mut section = Section::new("Rules over many fields");
     section

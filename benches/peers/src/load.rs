@@ -33,7 +33,8 @@ fn load<'l, T>(name: impl Into<String>, make: impl Fn() -> Result<T, String> + '
 
 /// Returns the table. All ways are measured alternately, and the table shows the medians.
 ///
-/// # Errors If the rules do not load.
+/// # Errors
+/// If the rules do not load.
 pub fn section(workload: &Workload) -> Result<Section, String> {
     let source = workload.source();
     let artifact = compile_text(&source)?.to_artifact(false);

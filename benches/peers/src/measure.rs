@@ -38,7 +38,8 @@ impl Stopwatch {
 /// Compares the answers of an engine with the expected answers. Returns the number of messages
 /// compared: all messages, unless that takes too long.
 ///
-/// # Errors If an answer differs; the error shows the first such message.
+/// # Errors
+/// If an answer differs; the error shows the first such message.
 pub fn check(ready: &mut dyn Ready, samples: &[Sample], expected: &[Option<u32>]) -> Result<usize, String> {
     let start = Stopwatch::start();
     for (at, expected) in expected.iter().enumerate() {

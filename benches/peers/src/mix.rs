@@ -52,7 +52,8 @@ const ATTEMPTS: usize = 200;
 
 /// Returns the mixes, each with `each` distinct messages.
 ///
-/// # Errors If too few messages of a mix are found.
+/// # Errors
+/// If too few messages of a mix are found.
 pub fn mixes(workload: &Workload, places: &[Place], each: usize) -> Result<Vec<Mix>, String> {
     let oracle = oracle(workload)?;
     let buffer = Cell::default();

@@ -116,7 +116,8 @@ impl Options {
 
     /// Returns the chosen engines.
     ///
-    /// # Errors If no engine has one of the names.
+    /// # Errors
+    /// If no engine has one of the names.
     pub fn columns(&self) -> Result<Vec<Column>, String> {
         let all = engines::all();
         for name in &self.engines {

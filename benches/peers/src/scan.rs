@@ -77,7 +77,8 @@ fn folding_scanners(literals: &[String]) -> Result<Vec<Named>, String> {
 /// Returns the mean number of literals that the scanners find in a text, and the time of each
 /// scanner.
 ///
-/// # Errors If the scanners disagree.
+/// # Errors
+/// If the scanners disagree.
 fn compare(scanners: &[Named], texts: &[String], rounds: usize) -> Result<(f64, Vec<f64>), String> {
     let mut found = 0;
     for text in texts {
@@ -153,7 +154,8 @@ fn kinds(densities: &[Density]) -> impl Iterator<Item = (&'static str, (Variant,
 
 /// Returns the table, with a row for each kind of words and number of literals.
 ///
-/// # Errors If a scanner cannot be built, or the scanners disagree.
+/// # Errors
+/// If a scanner cannot be built, or the scanners disagree.
 pub fn section(
     counts: &[usize],
     densities: &[Density],

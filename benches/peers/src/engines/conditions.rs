@@ -27,7 +27,8 @@ pub struct Conditions {
 impl Conditions {
     /// Builds the conditions from compiled rules.
     ///
-    /// # Errors If the rules use a construct that this baseline does not support.
+    /// # Errors
+    /// If the rules use a construct that this baseline does not support.
     pub fn new(rules: &Rules) -> Result<Conditions, String> {
         let normal = rules.normal();
         let preds = normal.preds.iter().map(|pred| predicate(normal, pred));

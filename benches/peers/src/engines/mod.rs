@@ -86,7 +86,8 @@ pub fn all() -> Vec<Column> {
 /// Builds a Hyperscan database for the literals, or returns `None` without the feature. With
 /// `ignoring_case` the literals are found in either case.
 ///
-/// # Errors If Hyperscan rejects the literals.
+/// # Errors
+/// If Hyperscan rejects the literals.
 #[cfg_attr(
     not(feature = "hyperscan"),
     allow(unused_variables, reason = "without the feature there is nothing to build")

@@ -31,7 +31,8 @@ pub const WAYS: [Way; 4] = [VM, JIT, INDEX, DEFAULT];
 impl Way {
     /// Configures the rules for this engine.
     ///
-    /// # Errors If the rules have no JIT code.
+    /// # Errors
+    /// If the rules have no JIT code.
     pub fn of(self, rules: &Rules) -> Result<Decider, String> {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
         rules.ready().map_err(|error| error.to_string())?;

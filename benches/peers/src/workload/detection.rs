@@ -57,7 +57,7 @@ pub struct Event {
     pub fields: Vec<(usize, String)>,
 }
 
-/// Rules, and the words they use.
+/// Generated rules, with the words for generated events.
 pub struct Detection {
     pub rules: Vec<Rule>,
     /// Words that rules test for. `ordinary` has the other words of events.
