@@ -52,8 +52,8 @@ fn check(rules: &Rules, finding: &Finding, messages: &[Json], context: &str) {
 #[test]
 fn no_message_contradicts_what_is_found_about_programs_of_the_whole_language() {
     let (mut analysed, mut found) = (0, 0);
-    // Seeds with `seed % 4 == 1` set small limits, which make predicates unknown. The analysis
-    // covers only messages within the limits.
+    // The differential test sets small limits for seeds with `seed % 4 == 1`. Beyond a limit,
+    // predicates are unknown, and the analysis covers only messages within the limits.
     for seed in seeds(PROGRAMS).filter(|seed| seed % 4 != 1) {
         let mut random = Random::new(seed);
         let program = Generator::program(&mut random);

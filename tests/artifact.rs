@@ -369,9 +369,9 @@ fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     }
 }
 
-/// Former bug: after one flipped bit, `run` answered `allow` where `why` and the reference
-/// answered `deny`. Another flipped bit made JIT code differ from the VM. The bits were in the
-/// bytecode and the index, which the file then stored in addition to the program.
+/// Former bug: after one flipped bit, `run` answered `allow` where `why` and the reference answered
+/// `deny`. Another flipped bit made JIT code differ from the VM. The bits were in the bytecode and
+/// the index, which the file then stored in addition to the program.
 #[test]
 fn a_forged_bit_parts_neither_run_from_why_nor_compiled_code_from_the_vm() {
     let source = "route deny when n > 5 and not s contains \"ok\" -> h\nroute allow when n is present -> g";
@@ -384,9 +384,9 @@ fn a_forged_bit_is_refused_or_all_engines_agree() {
     flip_each_bit(&small(), 16);
 }
 
-/// Former bug: a file claimed more tables than it had, with a rule in a table that did not
-/// exist, and the process panicked. The loader had put rules into their tables before it compared
-/// the counts with the data read.
+/// Former bug: a file claimed more tables than it had, with a rule in a table that did not exist,
+/// and the process panicked. The loader had put rules into their tables before it compared the
+/// counts with the data read.
 #[test]
 fn numbers_within_forged_counts_are_refused() {
     let compiler = compiler();

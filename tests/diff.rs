@@ -188,9 +188,9 @@ fn arguments_and_metadata_are_part_of_the_answer() {
     assert_eq!(found.verdict(), Verdict::Same, "{found:#?}");
 }
 
-/// Former bug: two answers that were equal for the first message tried were reported equal for
-/// all messages. They differed in the value of a missing argument, in which argument was present,
-/// or in the field that names the next node.
+/// Former bug: two answers that were equal for the first message tried were reported equal for all
+/// messages. They differed in the value of a missing argument, in which argument was present, or in
+/// the field that names the next node.
 #[test]
 fn answers_that_are_alike_for_one_message_may_differ_for_another() {
     // The first message tried has an `m` with the same value in both answers.

@@ -121,8 +121,8 @@ fn a_number_that_few_messages_have_is_a_key() {
     assert_eq!(found(2), r#"{"by":"bits","values":["ctx.score","ctx.id"]}"#);
 }
 
-/// Former bug: the longest literal of a regex was its key, however many rules shared it. The
-/// other required literals were not checked before the regex ran.
+/// Former bug: the longest literal of a regex was its key, however many rules shared it. The other
+/// required literals were not checked before the regex ran.
 #[test]
 fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     let route = |n: usize| format!("route r{n} when text matches \"^schedule [a-z]+ thing{n}x\" -> h\n");
@@ -158,9 +158,9 @@ fn short_literals_are_looked_for_where_they_are_keys() {
     }
 }
 
-/// Former bug: keys of only one or two routes caused a field lookup in every message. If the
-/// index searches many text fields, the engine iterates over the fields of the message instead. An
-/// absent field then costs little.
+/// Former bug: keys of only one or two routes caused a field lookup in every message. If the index
+/// searches many text fields, the engine iterates over the fields of the message instead. An absent
+/// field then costs little.
 #[test]
 fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
     // Bitmaps of these values exist for other routes. After they are intersected, few messages
@@ -196,9 +196,8 @@ fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
     }
 }
 
-/// Former bug: a third of all rules compared a field with the same value. The cost model
-/// assumed that value as rare as any other, and used it as the key of rules with a far rarer
-/// literal.
+/// Former bug: a third of all rules compared a field with the same value. The cost model assumed
+/// that value as rare as any other, and used it as the key of rules with a far rarer literal.
 #[test]
 fn a_value_that_many_rules_name_is_no_rare_key() {
     let mut source = String::new();

@@ -179,8 +179,8 @@ fn new_words_are_names_where_names_are() {
     assert_eq!(Json::from(decision.args().clone()), json!({ "if": 1, "where": 2, "unless": 3 }));
 }
 
-/// Former bug: the message for half of a conditional named a missing token other than the
-/// missing half.
+/// Former bug: the message for half of a conditional named a missing token other than the missing
+/// half.
 #[test]
 fn halves_of_new_forms_are_told() {
     for (text, code, help) in [

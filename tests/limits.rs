@@ -140,8 +140,8 @@ fn a_value_that_is_built_has_so_many_bytes() {
     check("", "len(text) > 0 and len(lower(text)) > 3", &text("A", (1 << 20) + 1), Err("value_bytes"));
 }
 
-/// Former bug: joining the letters of a text with the text turned kilobytes into gigabytes,
-/// and the process was killed.
+/// Former bug: joining the letters of a text with the text turned kilobytes into gigabytes, and the
+/// process was killed.
 #[test]
 fn a_product_of_two_texts_is_not_built() {
     let start = Instant::now();

@@ -130,8 +130,8 @@ fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     rules.decide_line(braces.as_bytes()).expect("it has one object");
 }
 
-/// Former bug: a condition used as a value is evaluated both for true and for false. Results
-/// for an element were not cached, so each nesting level doubled the work.
+/// Former bug: a condition used as a value is evaluated both for true and for false. Results for an
+/// element were not cached, so each nesting level doubled the work.
 #[test]
 fn conditions_as_values_take_work_in_proportion_to_their_depth() {
     let line = serde_json::json!({ "l": vec!["a".repeat(4_000); 1_000] }).to_string();
@@ -147,8 +147,8 @@ fn conditions_as_values_take_work_in_proportion_to_their_depth() {
     assert!(many < 2 * few, "{many} bytes eight deep, {few} three deep");
 }
 
-/// Former bug: each inserted or replaced route built an automaton for flow patterns, even
-/// without flows. That took half the time of an edit.
+/// Former bug: each inserted or replaced route built an automaton for flow patterns, even without
+/// flows. That took half the time of an edit.
 #[test]
 fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
     let rules = LiveRules::from_text(Compiler::new(), "input { n: int }\ndefault -> h").expect("it compiles");

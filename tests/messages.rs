@@ -131,7 +131,7 @@ fn a_message_is_told_in_each_language_with_what_stands_in_it() {
     );
     assert_eq!(message.told_in(Language::English), "expected a list after `size`, found 3");
     assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是列表，却是 3");
-    // Regression check: a brace that belongs to no placeholder was dropped.
+    // Former bug: a brace that belongs to no placeholder was dropped.
     let brace = Message::fixed("`{`");
     let message = message!(
         "expected {expected} after `{before}`, found {found}",

@@ -281,8 +281,7 @@ fn texts_that_should_be_conditions_are_compiled() {
     assert_eq!((judgement.warnings().len(), judgement.unchecked().len()), (256, 1_744));
 }
 
-/// Former bug: without a context, an existence check passed silently, as if the workflow
-/// existed.
+/// Former bug: without a context, an existence check passed silently, as if the workflow existed.
 #[test]
 fn what_could_not_be_checked_is_noted() {
     let rules = decisions();

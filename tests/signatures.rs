@@ -62,8 +62,8 @@ fn what_no_trusted_key_has_signed_is_refused() {
     refused(trusting(&[OTHER]).load_artifact(&signed()), Code::ArtifactUntrusted, "which is not trusted");
 }
 
-/// Former bug: keys were checked only for artifacts, so a source file in the place of the
-/// artifact was compiled.
+/// Former bug: keys were checked only for artifacts, so a source file in the place of the artifact
+/// was compiled.
 #[test]
 fn a_compiler_that_trusts_keys_takes_no_text() {
     let compiler = trusting(&[PUBLIC]);

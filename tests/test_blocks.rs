@@ -62,8 +62,8 @@ fn each_case_is_a_test_of_its_own() {
     assert_eq!(names, expected.map(|(name, passed)| (name.to_owned(), passed)));
 }
 
-/// Former bug: a failed test that expected another handler showed the arguments of that
-/// handler as null.
+/// Former bug: a failed test that expected another handler showed the arguments of that handler as
+/// null.
 #[test]
 fn another_handler_is_told_with_its_own_arguments() {
     fails(

@@ -31,8 +31,8 @@ fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
             Ok(true),
         );
     }
-    // Regression test: a condition shared with another rule was cached for that rule, but computed
-    // for each element here.
+    // Former bug: a condition shared with another rule was cached for that rule, but computed for
+    // each element here.
     let shared = "settings { search_work: 16 }
         let d = not (ctx.f == 1e300 or trim(u) contains \"x\" ignoring case or ctx.f <= 2)
         route b when all x in l: d -> h
@@ -44,8 +44,8 @@ fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
     check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));
 }
 
-/// Former bug: the VM counted what remained of a part after constant folding. The reference
-/// counts the part as written.
+/// Former bug: the VM counted what remained of a part after constant folding. The reference counts
+/// the part as written.
 #[test]
 fn an_element_that_constants_take_away_counts_as_written() {
     let message = json!({ "u": "ABCDE", "l": (0..10).collect::<Vec<_>>() });
