@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
         let edit = || -> Result<(), Box<dyn std::error::Error>> {
             thread::sleep(Duration::from_millis(20));
-            // During an outage, one team gets every message about parcels.
+            // An outage: one team gets every message about parcels.
             rules.insert(
                 r#"route outage priority 100 when text contains word "parcel" and not is_staff -> logistics"#,
             )?;

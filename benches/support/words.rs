@@ -47,33 +47,33 @@ pub const FILLERS: &[&str] = &[
     "be", "done", "Thanks", "urgent",
 ];
 
-/// The same in Chinese.
+/// Chinese filler words.
 #[rustfmt::skip]
 pub const CHINESE_FILLERS: &[&str] = &[
     "请问", "我想", "帮我", "怎么", "一下", "昨天", "还没有", "可以", "吗", "谢谢", "为什么", "今天", "的", "在哪里", "已经",
 ];
 
-/// Roles of a user.
+/// User roles.
 #[rustfmt::skip]
 pub const ROLES: &[&str] = &[
     "admin", "agent", "customer", "guest", "manager", "partner",
 ];
-/// Ways to write.
+/// Channels by which messages arrive.
 #[rustfmt::skip]
 pub const CHANNELS: &[&str] = &[
     "app", "chat", "email", "phone", "web", "wechat",
 ];
-/// Kinds of an earlier error.
+/// Error types in the context.
 #[rustfmt::skip]
 pub const ERRORS: &[&str] = &[
     "NotFound", "PermissionError", "QuotaExceeded", "Timeout", "ValidationError",
 ];
-/// Countries.
+/// Country codes.
 #[rustfmt::skip]
 pub const COUNTRIES: &[&str] = &[
     "AT", "BR", "CN", "DE", "ES", "FR", "GB", "IN", "JP", "KR", "MX", "US",
 ];
-/// Marks on a message.
+/// Message tags.
 #[rustfmt::skip]
 pub const TAGS: &[&str] =
     &[

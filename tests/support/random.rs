@@ -1,7 +1,7 @@
 //! The seeded random number generator of tests and benchmarks (SplitMix64). Every failure can be
 //! reproduced, and every run measures the same rules and messages.
 
-/// The generator.
+/// A SplitMix64 generator, which can also take its numbers from given bytes.
 pub struct Random {
     state: u64,
     /// Bytes to use before the generator, in reverse order.

@@ -31,7 +31,7 @@ pub struct Options {
     /// Messages per mix.
     #[arg(long, default_value_t = 512)]
     pub messages: usize,
-    /// Routes in a hundred that no key can find.
+    /// Percentage of routes without an index key.
     #[arg(long, default_value_t = 5)]
     pub no_key: usize,
     /// Seed of the generator. Straight-line code exists only for the default. For up to 10 routes,
