@@ -1,8 +1,11 @@
-//! Decisions beside edits: two threads decide without pause, alone and while a third edits routes, lists and lets as fast as they
-//! are taken; one process, in turns. The time of each decision, and what the rules hold of the heap after so many edits. The exit
-//! status is 1 where edits cost decisions too much, or memory grows with them.
+//! Measures decisions during edits. Two threads decide without pause, alternately alone and while a
+//! third thread edits routes, lists and `let`s at full speed.
 //!
-//! `cargo bench --bench beside`, or with other numbers of routes and edits `cargo bench --bench beside -- 10000 100000`.
+//! The bench reports the time of each decision and the heap size after the edits. The exit status
+//! is 1 if edits slow decisions down too much, or if memory grows with the number of edits.
+//!
+//! `cargo bench --bench beside`, or with other numbers of routes and edits
+//! `cargo bench --bench beside -- 10000 100000`.
 
 mod support;
 
@@ -20,19 +23,20 @@ use support::rules::{Kind, file, phrases, routes};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// The turns, each with decisions alone and decisions beside edits.
+/// Number of turns, each with decisions alone and decisions during edits.
 const TURNS: usize = 10;
-/// The decisions of a thread in a turn alone.
+/// Number of decisions per thread in a turn without edits.
 const ALONE: usize = 100_000;
-/// The edits of routes for each edit of a list or a let.
+/// Number of route edits for each edit of a list or a `let`.
 const ROUTES: usize = 50;
-/// The 99th percentile beside edits, in those alone, and the heap after all edits, in that after a tenth of them, may be so much.
+/// Highest ratio of the 99th percentile during edits to the 99th percentile alone. `LARGEST` is the
+/// highest ratio of the heap after all edits to the heap after a tenth of them.
 const SLOWEST: f64 = 2.0;
 const LARGEST: f64 = 1.1;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    // Under `cargo test` nothing is to be timed, only tried.
+    // `cargo test` runs this bench only as a smoke test, without timing.
     let timed = args.iter().any(|arg| arg == "--bench");
     let mut numbers = args.iter().filter_map(|arg| arg.parse().ok());
     let count = numbers.next().unwrap_or(if timed { 2_000 } else { 50 });
@@ -75,7 +79,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(timed && (slower > SLOWEST || larger > LARGEST)))
 }
 
-/// Two threads decide as long as they are to, and the time of each decision is noted.
+/// Decides in two threads while `goes_on` returns true, and records the time of each decision.
 fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl Fn(usize) -> bool + Sync) {
     let decide = || {
         let mut times = Vec::with_capacity(ALONE);
@@ -95,7 +99,7 @@ fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl 
     });
 }
 
-/// Routes come, change and go; now and then a list and a let do.
+/// Inserts, replaces and removes routes, and sometimes replaces a list and a `let`.
 fn edit(live: &LiveRules, turn: usize, edits: usize) {
     for at in 0..edits / 3 {
         let name = format!("later_{turn}_{}", at % 40);

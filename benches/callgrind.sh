@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Instructions a decision on a few fixed workloads, against the committed figures of benches/guard.txt.
-# It reports and asserts nothing. `benches/callgrind.sh --bless` writes the figures anew.
+# Counts instructions per decision on a few fixed workloads, and compares them with the committed
+# counts in benches/guard.txt. It only reports; no count makes it fail.
+# `benches/callgrind.sh --bless` rewrites the counts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 figures=benches/guard.txt
-# the workload's name (see benches/guard.rs), and decisions to count over
+# Workload name (see benches/guard.rs), and the number of decisions to count.
 workloads=("jit 2000" "index 1000" "lines 1000" "verbs 2000" "fields 2000" "all 2000")
 
 bless=no
@@ -20,7 +21,7 @@ new=""
 printf '%8s %14s %14s %9s\n' workload committed now change
 for workload in "${workloads[@]}"; do
   read -r name decisions <<<"$workload"
-  # Callgrind collects inside `decide_all…` alone.
+  # Callgrind collects only inside `decide_all…`.
   counted=$(count guard::decide_all "$name" "$decisions")
   now=$((counted / decisions))
   new+="$name $now"$'\n'

@@ -1,7 +1,8 @@
-//! The intent classifier: microseconds a message, and the time to train.
+//! Measures the intent classifier: microseconds per message, and the training time.
 //!
-//! `few` is five intents with four or five sentences each. `clinc150` is the data set of that name, 150 intents with
-//! 100 sentences each and the messages of its test part; it is left out where the data set is not beside the project.
+//! `few` has five intents with four or five sentences each. `clinc150` is the data set of that
+//! name: 150 intents with 100 sentences each, and the messages of its test part. It is skipped if
+//! the data set is not available.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rulec::classifier::{Classifier, Intent, Options};
@@ -64,7 +65,8 @@ fn classify(c: &mut Criterion) {
     for Set { name, intents, messages } in sets() {
         let classifier = Classifier::train(&intents, Options::default()).expect("it can be trained");
         println!("{name}: the model has {} bytes", classifier.memory());
-        // Messages in turn, so that one's features are not still in the cache for the next.
+        // Rotates through the messages, so that the features of one message are not still in the
+        // cache.
         let mut turn = messages.iter().cycle();
         group.throughput(Throughput::Elements(1));
         group.bench_function(name, |bencher| {

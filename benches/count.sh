@@ -1,11 +1,12 @@
-# Counting instructions by callgrind, for the scripts here that source this file: they say what is too many.
+# Functions that count instructions with callgrind. Other scripts here source this file and set the
+# limits.
 
 if ! command -v valgrind >/dev/null; then
   echo "valgrind is not installed (Debian: apt install valgrind); without it nothing can be counted" >&2
   exit 1
 fi
 
-# build_bench NAME PROFILE: sets `program` to the benchmark, built.
+# build_bench NAME PROFILE: builds the benchmark and sets `program` to its path.
 build_bench() {
   local built
   built=$(cargo bench --locked -p rulec --profile "$2" --bench "$1" --no-run 2>&1) || { echo "$built" >&2; exit 1; }
@@ -17,8 +18,8 @@ build_bench() {
   fi
 }
 
-# count FUNCTION ARGUMENT...: prints the instructions inside that function of `program`, those of threads that it
-# starts among them.
+# count FUNCTION ARGUMENT...: prints the number of instructions inside the function of `program`,
+# including threads that it starts.
 count() {
   local log collected function=$1
   shift

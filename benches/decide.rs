@@ -1,6 +1,9 @@
-//! Decisions a second: the engine against a plain tree walker over `serde_json::Value` (see
-//! `support/walker.rs`), on the same rules and messages. Answers are compared before anything is
-//! timed. First a table of the ratios by mix of messages, then criterion's figures over all mixes.
+//! Measures decisions per second: the engine against a plain tree walker over `serde_json::Value`
+//! (see `support/walker.rs`), on the same rules and messages. Answers are compared before the
+//! timing.
+//!
+//! The output is a table of ratios by message mix, and then the results of criterion over all
+//! mixes.
 
 mod support;
 
@@ -21,7 +24,7 @@ const CASES: [(&str, usize, Kind); 4] = [
     ("mixed", 100, Kind::Mixed),
 ];
 
-/// Nanoseconds a message, the best of some rounds, since other programs only ever add time.
+/// Returns nanoseconds per message: the best round, because other processes only ever add time.
 fn nanoseconds(messages: usize, mut round: impl FnMut()) -> f64 {
     round();
     let mut best = f64::INFINITY;
@@ -34,7 +37,7 @@ fn nanoseconds(messages: usize, mut round: impl FnMut()) -> f64 {
     best
 }
 
-/// The table of ratios.
+/// Prints the table of ratios.
 fn ratios() {
     println!("nanoseconds a message (best of many rounds); ratios are walker / engine");
     println!("rules        mix    messages  walker  decide  record      vm | decide  record      vm");
@@ -77,7 +80,7 @@ fn ratios() {
 }
 
 fn decide(c: &mut Criterion) {
-    // Under `cargo test` and `--list` nothing is to be timed.
+    // `cargo test` and `--list` must not run the timing.
     if std::env::args().any(|arg| arg == "--bench") {
         ratios();
     }

@@ -1,7 +1,7 @@
-//! Sources to count the instructions of compiling of, under callgrind: `benches/growth.sh` runs this program for each
-//! kind of statement and list, once with so many and once with four times as many.
+//! Compiles a source so that callgrind can count the instructions. `benches/growth.sh` runs this
+//! program for each kind of statement and list, with n and with 4n of them.
 //!
-//! `growth` names the kinds, one a line; `growth KIND NUMBER` compiles one source.
+//! `growth` prints the kinds, one per line. `growth KIND NUMBER` compiles one source.
 
 #[path = "../tests/support/growth.rs"]
 mod growth;
@@ -11,7 +11,7 @@ use rulec::{CompileError, Compiler, Rules};
 use std::hint::black_box;
 
 fn main() {
-    // `cargo bench` gives an argument of its own.
+    // `cargo bench` adds an argument.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let [kind, number] = arguments.as_slice() else {
         kinds().for_each(|(name, ..)| println!("{name}"));
@@ -25,7 +25,7 @@ fn main() {
     assert_eq!(compiled.is_ok(), *comes == Comes::Right, "{name}");
 }
 
-/// The function that is counted.
+/// The function whose instructions callgrind counts.
 #[inline(never)]
 fn compile_counted(source: &str) -> Result<Rules, CompileError> {
     Compiler::new().allow_missing_functions().compile_text(black_box(source))

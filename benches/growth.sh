@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Instructions of compiling a source of each kind of statement and list, with n and with 4n of them. Fails when
-# a kind takes more than six times as many for four times the source. `benches/growth.sh [KIND]`
-# The numbers are exact for one machine and build, so that nothing depends on how busy it is.
+# Usage: `benches/growth.sh [KIND]`. Counts the instructions to compile a source of each kind of
+# statement and list, with n and with 4n of them. Fails if a kind takes more than six times the
+# instructions for four times the source. The counts are exact for one machine and build, and do not
+# depend on its load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=${PROFILE:-release}
@@ -17,7 +18,7 @@ while read -r kind; do
   many=$(count growth::compile_counted "$kind" $((4 * n)))
   times=$(awk -v few="$few" -v many="$many" 'BEGIN { printf "%.1f", many / few }')
   mark=
-  # Training the classifier takes the product of intents and examples: see docs/limits.md.
+  # Training the classifier takes intents × examples: see docs/limits.md.
   if awk -v times="$times" 'BEGIN { exit !(times > 6) }'; then
     if [[ "$kind" == intent ]]; then mark="(trains a classifier)"; else mark="too many"; failed=1; fi
   fi

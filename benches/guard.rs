@@ -1,17 +1,19 @@
-//! Decisions to count instructions of, under callgrind: `benches/callgrind.sh` runs this program for
-//! each of a few fixed workloads and compares the counts with `guard.txt`.
+//! Makes decisions so that callgrind can count the instructions. `benches/callgrind.sh` runs this
+//! program for each fixed workload and compares the counts with `guard.txt`.
 //!
-//! `guard WORKLOAD DECISIONS [ROUTES]` decides so many times:
+//! `guard WORKLOAD DECISIONS [ROUTES]` makes the given number of decisions:
 //!
-//! - `jit`: ten routes by machine code, a prepared record to a choice;
-//! - `index`: a thousand routes by the index, a prepared record to a choice;
-//! - `lines`: the same routes, the index used where it is worth it, from a JSON line to a JSON line;
-//! - `verbs`: ten thousand routes that share their verbs, by the index, a prepared record to a choice;
-//! - `fields`: three thousand rules over 360 fields, as a user gets them but for machine code, likewise;
-//! - `all`: the same rules, from a JSON value to every route that holds.
+//! - `jit`: ten routes on the JIT, from a prepared record to a choice;
+//! - `index`: a thousand routes with the index, from a prepared record to a choice;
+//! - `lines`: the same routes, from JSON line to JSON line; the index is used if it pays;
+//! - `verbs`: ten thousand routes that share verbs, with the index, from a prepared record to a
+//!   choice;
+//! - `fields`: three thousand rules over 360 fields with default settings but without the JIT, from
+//!   a prepared record to a choice;
+//! - `all`: the same rules, from a JSON value to every matching route.
 //!
-//! The first three go over 200 messages of which half are made for some route, the others left to chance. The
-//! others are streams: no message comes twice. All of them through a session that is held.
+//! The first three repeat 200 messages. Half of these messages are generated for a route, the
+//! others are random. In the other workloads every message is new. All workloads use one session.
 
 #[path = "peers/src/workload/mod.rs"]
 mod workload;
@@ -23,7 +25,7 @@ use workload::detection::Detection;
 use workload::random::Random;
 use workload::{Density, Message, Shape, Variant, Workload};
 
-/// Different messages, where they come again and again.
+/// Number of distinct messages in workloads that repeat messages.
 const MESSAGES: usize = 200;
 
 /// A workload to count.
@@ -35,7 +37,7 @@ struct Counted {
     run: Run,
 }
 
-/// The way of deciding that is counted.
+/// The decision API that is counted.
 #[derive(Clone, Copy, PartialEq)]
 enum Run {
     First,
@@ -52,7 +54,7 @@ fn main() {
         .zip(decisions)
         .and_then(|(name, decisions)| Some((counted(&name, decisions, routes)?, decisions)));
     let Some((counted, decisions)) = counted else {
-        // `cargo bench` runs every benchmark, without these arguments.
+        // `cargo bench` runs every benchmark without these arguments.
         eprintln!("run benches/callgrind.sh; guard WORKLOAD DECISIONS is its part");
         return;
     };
@@ -61,7 +63,7 @@ fn main() {
     rules.ready().unwrap_or_else(|error| panic!("{error}"));
     let mut session = rules.session();
     let once = counted.messages.len();
-    // All messages are decided once before, so that what is made on first use is not counted.
+    // Decides all messages once before counting, so that lazy initialisation is not counted.
     if counted.run == Run::Lines {
         let lines: Vec<String> = counted.messages.iter().map(|message| message.to_string()).collect();
         let mut out = Vec::new();
@@ -80,11 +82,11 @@ fn main() {
     println!("{} hits", decide_all_records(&mut session, &records, decisions));
 }
 
-/// A workload by its name, of so many routes or as many as are usual for it.
+/// Returns the workload with this name. `routes` overrides its default number of routes.
 fn counted(name: &str, decisions: usize, routes: Option<usize>) -> Option<Counted> {
     let (usual, tier, indexing, run) = match name {
         "jit" => (10, Tier::Jit, Indexing::Never, Run::First),
-        // Not by the default tier, which compiles in the background at a moment that nobody knows.
+        // The default tier is unsuitable, because it compiles in the background at an unknown time.
         "index" => (1_000, Tier::Vm, Indexing::Always, Run::First),
         "lines" => (1_000, Tier::Vm, Indexing::Auto, Run::Lines),
         "verbs" => (10_000, Tier::Vm, Indexing::Always, Run::First),
@@ -105,7 +107,7 @@ fn counted(name: &str, decisions: usize, routes: Option<usize>) -> Option<Counte
     Some(Counted { source, messages, tier, indexing, run })
 }
 
-/// Rules and messages, half of which are made for some route.
+/// Generates rules and messages; every second message is generated for a route.
 fn made(variant: Variant, routes: usize, messages: usize, random: &mut Random) -> (String, Vec<Json>) {
     let density = *variant.densities().last().unwrap_or(&Density::Dense);
     let workload = Workload::new(Shape { routes, variant, density, no_key: 5, seed: 7 });
@@ -118,7 +120,8 @@ fn made(variant: Variant, routes: usize, messages: usize, random: &mut Random) -
     (workload.source(), messages)
 }
 
-/// The function that is counted: callgrind collects while it is inside one called `decide_all…`.
+/// The function whose instructions are counted: callgrind collects inside functions named
+/// `decide_all…`.
 #[inline(never)]
 fn decide_all_records(session: &mut Session, records: &[Record<'_>], decisions: usize) -> usize {
     choose_all(session, records, decisions)

@@ -1,7 +1,8 @@
-//! Machine code against the VM, without an index: arithmetic and comparisons, fields, texts, for 1, 10
-//! and 100 routes; and against the same routes written by hand in Rust for 1 and 10. Answers are
-//! compared before anything is timed. All engines of a row are timed in turns in one process; the
-//! table shows medians. Then how long compiling takes.
+//! Compares the JIT with the VM, both without an index, for 1, 10 and 100 routes: arithmetic and
+//! comparisons, fields, and texts. For 1 and 10 routes it also compares hand-written Rust.
+//!
+//! Answers are compared before the timing. All engines of a row are timed alternately in one
+//! process, and the table shows medians. A second table shows how long compiling takes.
 
 mod support;
 
@@ -19,7 +20,7 @@ use support::messages::messages;
 use support::random::Random;
 use support::rules::{self, Kind};
 
-/// Rules, and messages for them.
+/// Rules and messages for them.
 struct Case {
     name: &'static str,
     vm: Rules,
@@ -40,7 +41,7 @@ impl Case {
     }
 }
 
-/// Routes of comparisons and arithmetic over numbers; most of them do not hold.
+/// Generates routes with comparisons and arithmetic over numbers; most of them do not match.
 fn numbers(name: &'static str, routes: usize, arithmetic: bool) -> Case {
     let mut random = Random::new(5);
     let mut source = String::from("input { ctx: { a: int  b: int  f: float  g?: number  on: bool } }\n");
@@ -73,14 +74,14 @@ fn of_kind(name: &'static str, count: usize, kind: Kind) -> Case {
     Case::new(name, &rules::file(&routes, true), messages(200, &rules::phrases(&routes), 11))
 }
 
-/// The record that a program by hand would have in place of a message.
+/// The record that hand-written code would read instead of a JSON message.
 struct Typed<'m> {
     text: &'m str,
     role: &'m str,
     count: i64,
 }
 
-/// The same routes as rules and as straight-line Rust.
+/// Defines the same routes as rules and as straight-line Rust.
 macro_rules! by_hand {
     ($function:ident, $source:ident: $(($at:literal, $word:literal, $count:literal, $role:literal))*) => {
         #[inline(never)]
@@ -105,7 +106,7 @@ by_hand!(ten_by_hand, TEN:
     (6, "地址", 3, "partner") (7, "upgrade", 9, "admin") (8, "meeting", 2, "agent")
     (9, "refund", 3, "customer"));
 
-/// Messages whose route, if any, is the last: all conditions of context hold often.
+/// Returns messages that reach the last route: their context often satisfies all conditions.
 fn by_hand_messages() -> Vec<Json> {
     let mut all = messages(4_000, &["refund".to_owned()], 3);
     let late = |message: &Json| {
@@ -125,7 +126,7 @@ fn by_hand_messages() -> Vec<Json> {
 
 type Round<'r> = (&'static str, Box<dyn FnMut() + 'r>);
 
-/// Medians in nanoseconds a message, all timed in turns.
+/// Times the engines alternately, and returns the medians in nanoseconds per message.
 fn timed(messages: usize, mut engines: Vec<Round<'_>>) -> Vec<f64> {
     let mut times = vec![Vec::new(); engines.len()];
     for round in 0..120 {
@@ -144,7 +145,8 @@ fn timed(messages: usize, mut engines: Vec<Round<'_>>) -> Vec<f64> {
     times.iter_mut().map(median).collect()
 }
 
-/// The engines over one case: choosing by a prepared record, a decision by it, and from JSON.
+/// Returns the engines for one case: choosing by a prepared record, a full decision by the record,
+/// and a decision from JSON.
 fn engines<'r>(case: &'r Case, records: &'r [[Record<'r>; 2]]) -> Vec<Round<'r>> {
     let choose = |rules: &'r Rules, which: usize| {
         let mut session = rules.session();
@@ -197,7 +199,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The table.
+/// Prints the table of ratios.
 fn ratios(cases: &[Case]) {
     println!("nanoseconds a message (medians, in turns); ratios are vm / jit");
     println!("rules               choose: vm    jit       |  record: vm    jit       |    json: vm    jit");
@@ -243,7 +245,7 @@ fn typed(message: &Json) -> Typed<'_> {
     }
 }
 
-/// Compiling: microseconds and bytes of code a route.
+/// Prints compile time in microseconds per route, and code size in bytes per route.
 fn compiling() {
     println!("compiling             µs a route   bytes a route");
     for (kind, name) in [(Kind::Fields, "fields"), (Kind::Mixed, "mixed")] {
@@ -267,7 +269,7 @@ fn compiling() {
 
 fn jit(c: &mut Criterion) {
     let cases = cases();
-    // Under `cargo test` and `--list` nothing is to be timed.
+    // `cargo test` and `--list` must not run the timing.
     if std::env::args().any(|arg| arg == "--bench") {
         ratios(&cases);
         compiling();

@@ -1,8 +1,10 @@
-//! JSON lines end to end, in messages a second: a line in, a decision's line out, against a loop
-//! that only parses the line. First the ratio at 1,000 routes, all sides in turn: how the whole way
-//! stands to parsing the same lines into a typed struct and writing a fixed line, and how deciding by
-//! messages that were read before does, which bounds what reading and writing may take.
-//! `cargo bench --bench jsonl -- ratio` prints these alone.
+//! Measures JSON lines end to end, in messages per second: from an input line to a decision line,
+//! against a loop that only parses the line.
+//!
+//! First it prints ratios at 1,000 routes, with all loops timed alternately. One ratio compares the
+//! whole path with a loop that parses the line into a typed struct and writes a fixed line. Another
+//! column times decisions on messages parsed in advance, which bounds the cost of reading and
+//! writing. `cargo bench --bench jsonl -- ratio` prints only this table.
 
 mod support;
 
@@ -58,11 +60,12 @@ struct LastError {
     count: i64,
 }
 
-/// The line that is written by the loop that only parses: as long as a decision's.
+/// The line that the parse-only loop writes. It is as long as a decision line.
 const FIXED: &[u8] =
     b"{\"entry\":\"routes\",\"chosen\":\"default\",\"target\":\"default_handler\",\"args\":{},\"metadata\":{}}\n";
 
-/// Prints nanoseconds a message of each side, the median of rounds in turn, and the ratio of both loops.
+/// Prints nanoseconds per message of each loop, as the median of alternating rounds, and the ratio
+/// of the two loops.
 fn ratios() {
     println!("1,000 routes; nanoseconds a message, median of many rounds in turn");
     println!("input       typed loop  whole way  ratio  deciding alone");
@@ -148,7 +151,8 @@ fn jsonl(c: &mut Criterion) {
             bencher.iter(|| {
                 out.clear();
                 for line in &lines {
-                    // The strict reader: no doubled keys, no depth over 128.
+                    // The strict JSON parser, which rejects duplicate keys and more than 128
+                    // levels.
                     let message = rulec_base::json::parse(black_box(line)).expect("it is JSON");
                     let decision = case.rules.decide(&message);
                     serde_json::to_writer(&mut out, &decision).expect("it is written");
@@ -162,7 +166,7 @@ fn jsonl(c: &mut Criterion) {
             bencher.iter(|| {
                 out.clear();
                 for line in &lines {
-                    // What `rulec run` does: the strict checks, and no tree.
+                    // The path of `rulec run`: the strict checks, without a JSON tree.
                     let decision = session.decide_line(black_box(line.as_bytes())).expect("it is JSON");
                     decision.write_json(&mut out);
                     out.push(b'\n');

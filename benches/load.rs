@@ -1,5 +1,5 @@
-//! Loading from source and from an artifact, interleaved in one process, and what rules take of the
-//! heap: `cargo bench --bench load`, or `-- 10000` for one size.
+//! Measures loading from source and from an artifact, alternately in one process, and the heap size
+//! of the rules: `cargo bench --bench load`, or `-- 10000` for one size.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::rules::{Kind, file, routes};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Returns what a call gives, how long it takes, and what it leaves on the heap.
+/// Returns the result of a call, its duration, and the heap bytes that it leaves allocated.
 fn measured<T>(make: impl FnOnce() -> T) -> (T, Duration, usize) {
     let before = held();
     let start = Instant::now();
@@ -27,7 +27,7 @@ fn median(mut times: Vec<Duration>) -> f64 {
 }
 
 fn main() {
-    // Cargo passes `--bench`.
+    // Cargo passes `--bench`, which is not a number.
     let sizes: Vec<usize> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
     let sizes = if sizes.is_empty() { vec![1_000, 10_000, 100_000] } else { sizes };
     println!(

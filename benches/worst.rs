@@ -1,8 +1,9 @@
-//! The worst messages of operators, functions and statements at the limits, to count the instructions of deciding
-//! them under callgrind: `benches/worst.sh` runs this program.
+//! Decides the worst-case messages of operators, functions and statements at the limits, so that
+//! callgrind can count the instructions. `benches/worst.sh` runs this program.
 //!
-//! `worst` decides each by every engine, and prints a line a case: the table, the row, what is bad, and the milliseconds
-//! of one processor that each engine but the reference takes. `worst NUMBER ENGINE` decides that one by that engine.
+//! `worst` decides each case on every engine, and prints a line per case: the table, the row, the
+//! cause of the cost, and the processor milliseconds of each engine except the reference.
+//! `worst NUMBER ENGINE` decides one case on one engine.
 
 #[path = "../tests/support/engines.rs"]
 mod engines;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use worst::{Size, cases, compile, decide};
 
 fn main() {
-    // `cargo bench` gives an argument of its own.
+    // `cargo bench` adds an argument.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let numbers = arguments.first().and_then(|number| number.parse::<usize>().ok());
     for (number, (table, row, what, make)) in cases().enumerate() {
@@ -31,7 +32,7 @@ fn main() {
         let table = format!("{table:?}").to_lowercase();
         print!("{number}\t{table} `{row}`: {what}");
         for column in COLUMNS {
-            // The reference is the oracle and made to be plain.
+            // The reference is the oracle, which favours simplicity over speed.
             if column.engine == Backend::Reference {
                 continue;
             }
@@ -40,7 +41,7 @@ fn main() {
                 continue;
             }
             let rules = column.of(&rules);
-            // What is compiled on first use is compiled before.
+            // Makes a first decision, so that lazy compilation is not measured.
             decide(&rules, "{}", &serde_json::json!({}));
             let start = spent();
             let (_, exceeded) = decide_counted(&rules, &line, &task.message);
@@ -53,7 +54,8 @@ fn main() {
     }
 }
 
-/// The time that this thread has run on a processor, however busy the machine is; where that is not told, the time.
+/// Returns the processor time of this thread, which does not depend on the load of the machine. On
+/// systems without that figure it returns the elapsed time.
 fn spent() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -61,7 +63,7 @@ fn spent() -> Duration {
     nanos.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
-/// The function that is counted.
+/// The function whose instructions callgrind counts.
 #[inline(never)]
 fn decide_counted(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
     black_box(decide(rules, black_box(line), message))

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The worst message of each operator, function and statement, as large as the limits allow: the milliseconds of one
-# processor that each engine takes to decide it, and the instructions of the slowest, reading the message among them. Fails
-# when one takes more than 10^10 instructions, or goes beyond a limit and so measures nothing. `benches/worst.sh [NUMBER]`
-# A second has 10 to 20·10^9 instructions here. They are counted where an engine takes longer than 300 ms.
+# Usage: `benches/worst.sh [NUMBER]`. Runs the worst-case message of each operator, function and
+# statement, as large as the limits allow. Prints the processor milliseconds of each engine, and the
+# instructions of the slowest engine, including parsing of the message. Fails if a case takes more
+# than 10^10 instructions, or exceeds a limit and so measures nothing. One second is 10 to 20·10^9
+# instructions here. They are counted only if an engine takes over 300 ms.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 most=${MOST:-10000000000}

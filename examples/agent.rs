@@ -1,5 +1,7 @@
-//! An agent's plan from a payload to a finished workflow: judged, repaired, run against a service that fails, recovered
-//! from, and completed. The agent stands for a language model; the service listens on this machine.
+//! Runs an agent's plan from a payload to a finished workflow. The plan is judged, repaired, run
+//! against a service that fails at first, recovered, and completed.
+//!
+//! The agent replaces a language model, and the service listens on this machine only.
 //!
 //! ```text
 //! plan ─judge─▶ rejected ─agent─▶ plan ─judge─▶ accepted ─▶ fetch ─✗─ recovery: RETRY ─▶ fetch ─▶ report
@@ -16,7 +18,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-/// A service that is busy the first time, and then answers. It reads one small request a connection.
+/// Starts a service that is busy at the first request, and then answers. It reads one small request
+/// per connection.
 fn service() -> Result<String, Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let host = listener.local_addr()?.to_string();
@@ -37,14 +40,14 @@ fn service() -> Result<String, Box<dyn Error>> {
                 "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
                 body.len()
             );
-            // A client that has gone wants no answer.
+            // The client may have closed the connection.
             let _ = stream.write_all(answer.as_bytes());
         }
     });
     Ok(host)
 }
 
-/// The plan, at first without the address to report to.
+/// Returns the plan. Unless `repaired`, the address for the report is missing.
 fn plan(host: &str, repaired: bool) -> Json {
     let mut report = json!({"method": "POST", "body": {"rows": "${fetch.output.data.rows}"}});
     if repaired {
@@ -61,13 +64,13 @@ fn plan(host: &str, repaired: bool) -> Json {
     })
 }
 
-/// A language model would read the feedback and repair its plan; this agent knows what it forgot.
+/// Repairs the plan. A language model would read the feedback; this agent knows the missing field.
 async fn agent(again: Again, host: String) -> Result<Vec<Made>, String> {
     println!("the agent is told:\n{}", again.rejected.feedback);
     Ok(vec![Made::new("create_workflow_plan", plan(&host, true))])
 }
 
-/// The answer to a node that failed: try it again, twice at most.
+/// Returns the recovery plan for a failed node: retry it, at most twice.
 async fn recovery(failure: NodeFailure) -> Result<Json, String> {
     println!("`{}` failed: {}", failure.node_id, failure.reason);
     Ok(json!({
@@ -91,7 +94,7 @@ fn print(turn: &Turn) {
 async fn main() -> Result<(), Box<dyn Error>> {
     let rules = Rules::from_text(bundled::DECISIONS)?;
     let host = service()?;
-    // Nobody but the service may be called, whatever a plan says.
+    // Only the service may be called, whatever a plan says.
     let client = HttpClient::new(AllowedHosts::new([&host])?, Limits { retries: 0, ..Limits::default() })?;
     let told = host.clone();
     let coordinator = Coordinator::builder(Judges::new(&rules))

@@ -1,9 +1,9 @@
-//! A customer service bot: `chatbot.rules` says what it can do, and a service elsewhere does it.
+//! A customer service bot: `chatbot.rules` defines its flows, and a separate service executes them.
 //!
 //! `cargo run --example chatbot`
 //!
-//! It needs no network: the service that executes flows and the language model are stand-ins of a few
-//! lines at the end of this file, which listen on this machine only.
+//! The example needs no network. The service and the language model are small mocks at the end of
+//! this file, which listen on this machine only.
 
 use rulec::Rules;
 use rulec::flow::FlowMatcher;
@@ -24,21 +24,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chatbot.rules");
     let rules = Rules::from_path(path)?;
 
-    // Every call to the outside goes through one client. Hosts that are not listed here cannot be
-    // called, whatever a template or a message says.
+    // Every outgoing call uses this client. Only the listed hosts can be called, whatever a
+    // template or a message says.
     let limits = Limits { attempt: Duration::from_secs(5), retries: 1, ..Limits::default() };
     let client = HttpClient::new(AllowedHosts::new([&host])?, limits)?;
 
-    // The request that executes a flow. `{…}` is filled from the call's arguments (`flow_id` is always
-    // among them), `#…#` from the context of the conversation.
+    // The request that executes a flow. `{…}` is filled from the arguments of the call, which
+    // always contain `flow_id`. `#…#` is filled from the context of the conversation.
     let endpoint = Template::parse(&json!({
         "url": format!("http://{host}/flows"),
         "method": "POST",
         "body": {"flow": "{flow_id}", "message": "{text}", "conversation": "#conversation_id#"},
     }))?;
 
-    // Keyword flows first, then the built-in classifier, trained here on the rules; where it abstains
-    // a language model is asked. Leave out what you do not want.
+    // Keyword flows are tried first, then the built-in classifier, which is trained here on the
+    // rules. If the classifier abstains, a language model is asked. Each step is optional.
     let model = ChatModel::new(client.clone(), &format!("http://{host}/v1"), "stand-in")?;
     let flows = FlowMatcher::offline(&rules)?;
     let bot = FlowRunner::new(flows, FlowExecutor::new(client, endpoint)?).with_model(model.clone());
@@ -56,7 +56,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "转人工！",
     ] {
         println!("客户  {text}");
-        // A model sees what was said before; the classifier and the patterns see the message alone.
+        // A language model sees the earlier turns. The classifier and the patterns see only this
+        // message.
         let history: Vec<Turn<'_>> = said.iter().map(|(role, text)| Turn { role: *role, text }).collect();
         let arguments = Map::from_iter([("text".to_owned(), json!(text))]);
         let outcome = bot.handle(text, &history, &arguments, &context).await;
@@ -66,8 +67,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         said.push((Role::Assistant, answer));
     }
 
-    // A choice that a model makes: the branches are all it may answer with. Should it fail, the
-    // default branch is taken, and `failure` says why.
+    // A choice that a language model answers. It may answer only with a branch. If the call fails,
+    // the default branch is taken, and `failure` has the reason.
     let mood = AskedChoice::new(&rules, "mood", model)?;
     for text in ["再不解决我就不买了！", "谢谢"] {
         let answer = mood.decide(&json!({"text": text})).await;
@@ -77,8 +78,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns the bot's words: the endpoint's reply, or something helpful when there is none. Nothing is lost:
-/// the outcome says what failed.
+/// Returns the bot's reply: the reply of the endpoint, or a helpful fallback text. `outcome` keeps
+/// the details of a failure.
 fn answer(outcome: &FlowOutcome) -> String {
     match &outcome.result {
         FlowEnding::Executed(response) => match &response.body {
@@ -91,9 +92,9 @@ fn answer(outcome: &FlowOutcome) -> String {
     }
 }
 
-// --- the stand-ins -----------------------------------------------------------------------------------
+// --- mocks ---------------------------------------------------------------------------------------
 
-/// Starts a server on loopback that plays the service and the model; returns its `host:port`.
+/// Starts a server on loopback that acts as the service and the model; returns its `host:port`.
 fn stand_in() -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let host = listener.local_addr()?.to_string();
@@ -134,7 +135,7 @@ fn serve(stream: TcpStream) -> std::io::Result<()> {
     )
 }
 
-/// Plays the service that executes flows. One of them is broken, to show what comes of that.
+/// Acts as the service that executes flows. One flow fails, to show how a failure is handled.
 fn service(call: &Json) -> (u16, Json) {
     let reply = match call["flow"].as_str().unwrap_or_default() {
         "greeting" => "您好，请问有什么可以帮您？",
@@ -147,7 +148,7 @@ fn service(call: &Json) -> (u16, Json) {
     (200, json!({"reply": reply}))
 }
 
-/// Plays a language model: what a real one would understand is written down here.
+/// Acts as a language model, with fixed answers.
 fn model(question: &Json) -> Json {
     let messages = question["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let text = messages.last().and_then(|last| last["content"].as_str()).unwrap_or_default();

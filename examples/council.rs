@@ -1,5 +1,6 @@
-//! A council as a workflow: three debaters side by side, a judge who scores the debate, another round
-//! until the score is good enough, then a vote. The graph, and where each output goes, is written in `council.rules`.
+//! A council as a workflow. Three debaters argue in parallel, and a judge scores the debate.
+//! Further rounds follow until the score is good enough, and then the council votes.
+//! `council.rules` defines the graph and the routing of each output.
 //!
 //! ```text
 //! question → debate ┬ optimist ┬→ judge → rounds ─→ ballot ┬ optimist ┬→ vote ┬→ adopt
@@ -17,33 +18,34 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A debater. A real one would ask a language model here, with the question and what was said so far;
-/// this one has its arguments ready, a better one for each round.
+/// Creates a debater. A real debater would send the question and the arguments so far to a language
+/// model; this one has a prepared argument for each round.
 fn debater(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
     let name = node.id.to_string();
     let arguments: Vec<String> = serde_json::from_value(node.config["says"].clone())?;
     Ok(from_fn(move |input: Json| {
-        // The loop counts its rounds in `iteration`; in the first there is none yet.
+        // The loop counts its rounds in `iteration`, which is missing in the first round.
         let round = input["iteration"].as_u64().unwrap_or(1).max(1) as usize;
         let argument = arguments.get(round - 1).or(arguments.last()).cloned().unwrap_or_default();
-        // Where the three meet again, each has a key of its own.
+        // The three outputs are merged later, so each uses its own key.
         let answer = json!({ "question": input["question"], &name: argument });
         async move { Ok(answer) }
     }))
 }
 
-/// The judge. A model again in a real council; this one counts the words that give a reason.
+/// Judges the debate. A real council would ask a model; this judge counts the arguments with a
+/// reason.
 async fn judge(debate: Json) -> Result<Json, ProcessError> {
     let said = |name: &str| debate[name].as_str().unwrap_or_default().to_owned();
     let arguments = [said("optimist"), said("sceptic"), said("engineer")];
     let reasons = arguments.iter().filter(|argument| argument.contains("because")).count();
     println!("  the judge hears: {}", arguments.join(" / "));
     println!("  and gives {} points", reasons * 30);
-    // Fields of its own only: a judge that handed everything on would hand on all rounds before, too.
+    // Returns only new fields; passing the input on would accumulate the data of all rounds.
     Ok(json!({ "question": debate["question"], "score": reasons * 30 }))
 }
 
-/// A voter says `YES` or `NO` under a key of its own.
+/// Creates a voter, which answers `YES` or `NO` under its own key.
 fn voter(node: &Node) -> Result<Arc<dyn Processor>, ProcessError> {
     let (name, wanted) = (node.id.to_string(), node.config["wants"].as_u64().unwrap_or(0));
     Ok(from_fn(move |input: Json| {
@@ -77,7 +79,7 @@ fn print(report: &Report) {
     for (node, output) in &report.outputs {
         println!("  {node}: {} of {} in favour", output["yes_votes"], output["total_votes"]);
     }
-    // A node that failed or still waits for an input would be named here.
+    // Shows nodes that failed or still wait for an input.
     for failure in &report.failures {
         println!("  {failure}");
     }
@@ -90,7 +92,7 @@ fn print(report: &Report) {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/council.rules");
     let council = council(&Rules::from_path(path)?)?;
-    // What is suspicious about the graph, found before anything runs.
+    // Prints problems of the graph, found before it runs.
     for finding in council.findings() {
         println!("{finding}");
     }

@@ -1,4 +1,4 @@
-//! Rules inside a program, in twenty lines: compile once, decide many times.
+//! Embeds rules in a program, in twenty lines: compile once, decide many times.
 //!
 //! `cargo run --example embed`
 

@@ -1,6 +1,6 @@
-//! A guard between an agent and what it decides. A language model proposes decisions as JSON; the
-//! rules of `rules/decisions.rules` accept them, mend them, or reject them with a text that the model
-//! can act on. Of several decisions at once, they say which one runs.
+//! A guard that checks the decisions of an agent. A language model proposes decisions as JSON. The
+//! rules of `rules/decisions.rules` accept them, correct them, or reject them with feedback that
+//! the model can act on. For several decisions at once, the rules select the one that runs.
 //!
 //! `cargo run --example guard`
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/decisions.rules");
     let rules = Rules::from_path(path)?;
 
-    // What is known beside a payload: what this installation allows, and what there is to decide about.
+    // Data outside the payload: the options of this installation, and the objects to decide about.
     let options = json!({
         "node_type_whitelist": ["LLM", "HTTP"],
         "allowed_domains": ["api.example.com"],
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         },
     });
 
-    // In an agent, the payloads are what the model has answered.
+    // In an agent, the model would produce the payloads.
     let proposed = [
         (
             "respond",
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ),
     ];
     for (kind, payload) in &proposed {
-        // A judge can be kept and shared; it is made here for each payload to keep the example short.
+        // A judge can be kept and shared. This example creates one per payload, to stay short.
         let judge = rules.judge(kind)?.options(options.clone())?.context(context.clone())?;
         show(payload, &judge.judge(payload));
     }
@@ -101,7 +101,7 @@ fn show(payload: &Json, judgement: &Judgement) {
         }
         Outcome::Reject => println!("  rejected"),
     }
-    // This goes back to the model: as the next message of the conversation, or as a tool's answer.
+    // The feedback goes to the model as the next message of the conversation or as a tool result.
     for line in judgement.feedback().lines() {
         println!("    | {line}");
     }

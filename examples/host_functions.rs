@@ -1,6 +1,6 @@
-//! Functions of the embedding program inside conditions. They are declared in the rules, so that
-//! the checker knows their types, and registered before compiling; one that is missing or has other
-//! types is an error at start-up, not at the first message.
+//! Calls functions of the embedding program in conditions. The rules declare the functions, so that
+//! the compiler knows their types, and the program registers them before it compiles. A missing
+//! function or a different type is an error at start-up, not at the first message.
 //!
 //! `cargo run --example host_functions`
 
@@ -36,13 +36,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ] {
         let decision = rules.decide_value(&json!({"text": text, "account": account, "now": now}))?;
         println!("{text:<20} {account:<7} -> {}", decision.target().unwrap_or("nothing"));
-        // A function that failed counted as missing, and the decision says so.
+        // The result of a failed function counts as missing, and the decision reports the failure.
         for failure in decision.failures() {
             println!("{:29} ({} failed: {})", "", failure.function, failure.message);
         }
     }
 
-    // Registered with other types than declared: an error when the rules are loaded.
+    // A registered type that differs from the declaration is an error when the rules are loaded.
     let wrong = compiler.function("risk", |account: i64| account as f64).compile_text(RULES);
     println!("\n{}", wrong.expect_err("the types differ"));
     Ok(())

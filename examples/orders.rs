@@ -1,5 +1,5 @@
-//! An order workflow: the choice of `orders.rules` says what happens to each order next, from what
-//! the steps before have answered, and which conditions it had to skip.
+//! An order workflow. The choice in `orders.rules` selects the next step of each order from the
+//! results of the earlier steps. It also reports the conditions that it had to skip.
 //!
 //! `cargo run --example orders`
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for line in std::fs::read_to_string(folder.join("orders.jsonl"))?.lines() {
         let message: Json = serde_json::from_str(line)?;
         let decision = choice.decide(&message);
-        // The branch is what a workflow goes by; it is empty when none holds and there is no default.
+        // The branch name; empty if no branch matches and there is no default.
         let branch = decision.branch().unwrap_or_default();
         let default = if decision.is_default() { "  (the default)" } else { "" };
         let id = message["steps"]["order"]["id"].as_str().unwrap_or("?");
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!();
     }
 
-    // Why? The same as `rulec why` prints.
+    // The explanation, as `rulec why` prints it.
     let held_up = r#"{"steps": {"payment": {"status": "paid"}, "stock": {"missing": 0}, "customs": {"cleared": false}}}"#;
     println!("{}", choice.explain(&serde_json::from_str(held_up)?, false));
     Ok(())

@@ -1,6 +1,6 @@
-//! A help desk that runs: the rules of `helpdesk.rules` decide where a message goes, and async
-//! functions do the work there. One of them fails, one takes too long, and the rules are swapped
-//! while the desk is open.
+//! A running help desk. The rules of `helpdesk.rules` decide where a message goes, and async
+//! handlers do the work. One handler fails, one takes too long, and the rules are swapped at run
+//! time.
 //!
 //! `cargo run --example router`
 
@@ -10,13 +10,13 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// A handler is an async function. It gets the message and what the route says beside the handler's
-/// name: here the arguments of `file_handler(kind: "list", limit: 20)`.
+/// A handler is an async function. It receives the message and the route's arguments, here
+/// `kind: "list", limit: 20` of `file_handler`.
 async fn list_files(request: Request) -> Json {
     json!({ "files": ["report.txt", "budget.ods"], "limit": request.args["limit"] })
 }
 
-/// It may fail with any error; the message is not lost, its outcome says what happened where.
+/// A handler may fail with any error. The outcome reports the error and its source.
 async fn refund(request: Request) -> Result<Json, HandlerError> {
     let Some(invoice) = request.context()["invoice"].as_u64() else {
         return Err("the message names no invoice".into());
@@ -24,13 +24,13 @@ async fn refund(request: Request) -> Result<Json, HandlerError> {
     Ok(json!({ "refunded": invoice }))
 }
 
-/// It may take its time, but not more than the limit set below.
+/// A handler may be slow, up to the time limit set for it.
 async fn wake_somebody(_: Request) -> Json {
     tokio::time::sleep(Duration::from_secs(3600)).await;
     json!("awake")
 }
 
-/// The work of every other handler of this example.
+/// Does the work of all other handlers of this example.
 async fn pass_on(request: Request) -> Json {
     json!(format!("passed on: {}", request.text()))
 }
@@ -46,19 +46,19 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/helpdesk.rules");
     let rules = Rules::from_path(path)?;
 
-    // Every decision becomes a JSON line, written by a thread of its own; the phone number below is
-    // marked `@private` in the rules, so the log masks it. A service would append to a file that
-    // stays: `DecisionLog::to_file("decisions.jsonl")`.
+    // Every decision becomes a JSON line, which a separate thread writes. The rules mark the phone
+    // number `@private`, so the log masks it. A service would append to a permanent file:
+    // `DecisionLog::to_file("decisions.jsonl")`.
     let log_file = tempfile::NamedTempFile::new()?;
     let log = DecisionLog::to_file(log_file.path())?;
 
-    // Every target of the rules needs a handler: a missing one is an error here, with its name, and
-    // not when the first message goes there.
+    // Every target of the rules needs a handler. A missing handler is an error here with its name,
+    // not when the first message needs it.
     let mut builder = Router::builder(rules)
         .handler("file_handler", list_files)
         .handler("refund_handler", refund)
         .handler("on_call_handler", wake_somebody)
-        // A closure does as well.
+        // A closure can be a handler too.
         .handler("smalltalk_handler", |_| async { json!("hello to you") })
         .time_limit(Duration::from_secs(5))
         .handler_time_limit("on_call_handler", Duration::from_millis(100))
@@ -94,7 +94,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let admin = json!({ "id": "u-1", "role": "admin", "permissions": [] });
     let message = json!({ "text": text, "ctx": { "message_count": 1, "user": admin } });
     print(text, &router.route(message.clone()).await);
-    // What the program itself knows of the sender, not what the message says.
+    // The permissions come from the program, not from the message.
     let granted: Permissions = ["execute"].into_iter().collect();
     print(text, &router.route_as(message, &granted).await);
 
@@ -117,7 +117,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     println!("\n--- the first line of the decision log\n");
-    // Closing writes what is queued, and tells what could not be written.
+    // Closing the log writes the queued lines and reports how many could not be written.
     let stats = log.close().await;
     let lines = std::fs::read_to_string(log_file.path())?;
     println!("{}", lines.lines().next().unwrap_or_default());

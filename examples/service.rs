@@ -1,5 +1,5 @@
-//! A small service with one thing to hold, a router: it decides by a file of rules that is watched, calls handlers
-//! only for those who may, tries them again, has others take over, and counts.
+//! A small service around a router. It reloads a rules file when the file changes, checks
+//! permissions before it calls a handler, retries, falls back to other handlers, and counts calls.
 //!
 //! `cargo run --example service`
 
@@ -22,7 +22,7 @@ route broken when text contains any ["broken", "error"] -> open_ticket(text: tex
 default -> chat
 "#;
 
-/// The tickets' service is down when the first messages come.
+/// Opens a ticket. The ticket service is down for the first calls.
 async fn open_ticket(called: Arc<AtomicU32>, request: Request) -> Result<Json, String> {
     match called.fetch_add(1, Ordering::Relaxed) {
         0..4 => Err("503 from the tickets' service".to_owned()),
@@ -51,8 +51,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .handler("open_ticket", move |request| open_ticket(called.clone(), request))
         .handler("write_down", |request| async move { json!({ "for later": request.args["text"] }) })
         .handler("chat", |_| async { json!("hello to you") })
-        // Each call has two seconds and is made twice; after four failures in a row the service is left alone for a
-        // moment, and meanwhile the messages are written down.
+        // Each call may take two seconds and is retried once. After four consecutive failures the
+        // circuit breaker opens for a moment, and the messages go to the fallback `write_down`.
         .policy(
             "open_ticket",
             Policy::new()

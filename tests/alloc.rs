@@ -1,5 +1,6 @@
-//! A decision without arguments allocates nothing, once its thread has made a few: the promise of
-//! the machine and of the engine's face, held by an allocator that counts.
+//! Checks that a decision without arguments allocates nothing after the first few decisions of its
+//! thread. The VM and the public API both promise this. A counting global allocator checks the
+//! promise.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
@@ -20,26 +21,26 @@ thread_local! {
 }
 
 fn count() {
-    // A thread that is ending has no counter any more.
+    // The thread-local counter no longer exists while its thread ends.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+// SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -61,7 +62,7 @@ input {
 }
 "#;
 
-/// Each with a route of its own, so that all of them are tried.
+/// Conditions to test. Each gets its own route, so that every condition is evaluated.
 const CONDITIONS: &[&str] = &[
     r#"text contains "no such text""#,
     r#"text contains any ["zzz", "yyy", "xxx", "www", "vvv", "uuu"]"#,
@@ -123,7 +124,7 @@ fn messages() -> Vec<Json> {
     ]
 }
 
-/// Counts the allocations that a call makes on this thread.
+/// Counts the allocations that `call` makes on this thread.
 fn allocations(call: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     call();

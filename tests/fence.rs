@@ -1,5 +1,5 @@
-//! No engine reads behind the end of a text: each allocation of bytes ends with its page here, and the page behind it cannot be
-//! read, so that whoever does ends the process.
+//! Checks that no engine reads beyond the end of a text. Each byte buffer ends at a page boundary,
+//! and the next page is unreadable, so that a read past the end terminates the process.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
@@ -15,27 +15,29 @@ use std::ptr::null_mut;
 
 const PAGE: usize = 4096;
 
-/// Pages that hold so many bytes, and one behind them that cannot be read.
+/// Returns the size of the pages that hold `size` bytes and one guard page.
 fn pages(size: usize) -> usize {
     size.next_multiple_of(PAGE) + PAGE
 }
 
 struct Fence;
 
-/// Texts and other bytes; what is smaller is read by nothing that reads many bytes at once.
+/// Selects texts and other byte buffers. No code reads shorter buffers several bytes at a time.
 fn is_fenced(layout: Layout) -> bool {
     layout.align() == 1 && layout.size() >= 16
 }
 
-// SAFETY: each allocation of bytes has its own pages, large enough, until it is given back; all others are the system's.
+// SAFETY: each fenced allocation has its own pages, large enough, until it is freed. The system
+// allocator serves all other allocations.
 unsafe impl GlobalAlloc for Fence {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_fenced(layout) {
-            // SAFETY: the caller's promise is passed on.
+            // SAFETY: the caller upholds the contract of `alloc`.
             return unsafe { System.alloc(layout) };
         }
         let (length, rights) = (pages(layout.size()), libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: new pages, of which nobody knows yet; the last of them is closed, and the bytes end where it begins.
+        // SAFETY: the pages are new and not shared. The last page is made unreadable, and the
+        // returned bytes end where that page begins.
         unsafe {
             let start =
                 libc::mmap(null_mut(), length, rights, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
@@ -51,7 +53,8 @@ unsafe impl GlobalAlloc for Fence {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the layout says whose allocation it is, as it did when that was made.
+        // SAFETY: `is_fenced` depends only on the layout, so it gives the same answer as in
+        // `alloc`.
         unsafe {
             if !is_fenced(layout) {
                 return System.dealloc(pointer, layout);
@@ -68,7 +71,7 @@ static ALLOCATOR: Fence = Fence;
 const WORDS: [&str; 6] =
     ["q", "ab", "Kiosk", "sixteen bytes so", "查订单ab", "thirty-two bytes of text, so many"];
 
-/// Routes that look into the text in every way.
+/// Returns routes that search the text with every operator.
 fn rules() -> Rules {
     let tests = WORDS.iter().flat_map(|word| {
         [

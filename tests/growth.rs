@@ -1,9 +1,11 @@
-//! Compiling takes memory in proportion to the file, for every kind of statement and list.
+//! Checks that compiling takes memory in proportion to the file, for every kind of statement and
+//! list.
 //!
-//! It counts the bytes that compiling asks the allocator for, with n and with 4n statements or elements:
-//! the same on every machine, however busy. It catches what is copied, collected or written anew for each element.
-//! It cannot catch a search from the front for each element, which allocates nothing: that is what
-//! `benches/growth.sh` counts instructions for.
+//! The test counts the bytes that compiling requests from the allocator, with n and with 4n
+//! statements or elements. The counts do not depend on the machine or its load. They reveal data
+//! that is copied, collected or written again for each element. They do not reveal a linear search
+//! for each element, which allocates nothing. `benches/growth.sh` counts instructions for that
+//! case.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
@@ -17,26 +19,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Counting;
 
-/// The bytes asked for, by all threads: large sources are compiled on several. There is one test in this file.
+/// Number of bytes requested by all threads, because several threads compile a large source. This
+/// file has only one test, so that no other test adds to the count.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+// SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // What grows is counted once.
+        // Only the growth counts; the old size was counted before.
         BYTES.fetch_add(size.saturating_sub(layout.size()), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -44,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The bytes that compiling a source asks for.
+/// Returns the number of bytes requested while `source` compiles.
 fn bytes(name: &str, source: &str, comes: Comes) -> usize {
     let compiler = Compiler::new().allow_missing_functions();
     let before = BYTES.load(Ordering::Relaxed);
@@ -59,15 +62,15 @@ fn bytes(name: &str, source: &str, comes: Comes) -> usize {
 #[test]
 fn compiling_takes_memory_in_proportion_to_the_file() {
     const FEW: usize = 60;
-    /// Names are held against misspelt ones up to a bound, which so many reach.
+    /// Misspelt names are compared with known names up to a bound; this number reaches the bound.
     const FEW_WRONG: usize = 300;
-    // What is made once for all compilations is made before.
+    // Initialises the global state that all compilations share.
     bytes("first", "route r when text matches r\"a\" -> h", Comes::Right);
     let mut wrong = Vec::new();
     for (name, source, comes) in kinds() {
         let n = if *comes == Comes::Right { FEW } else { FEW_WRONG };
         let (few, many) = (bytes(name, &source(n), *comes), bytes(name, &source(4 * n), *comes));
-        // Training the classifier takes the product of intents and words: see docs/limits.md.
+        // Training the classifier takes intents × words in memory: see docs/limits.md.
         if many > 6 * few && *name != "intent" {
             wrong.push(format!("{name}: {few} bytes, and {many} for four times as much"));
         }

@@ -1,6 +1,6 @@
-//! The memory of a decision is bounded by the size of its message: the most that is held at once while a message is
-//! read and decided, by an allocator that counts, is a factor of the message's bytes. What the rules build
-//! themselves has limits of its own.
+//! Checks that the memory of a decision is bounded by the size of its message. A counting global
+//! allocator measures the peak while a message is parsed and decided. The peak must be at most a
+//! constant times the message bytes. Values that the rules build have limits of their own.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
@@ -13,37 +13,37 @@ use std::hint::black_box;
 struct Counting;
 
 thread_local! {
-    /// The bytes held by this thread, and the most so far.
+    /// Bytes that this thread holds now, and the peak.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
 fn hold(bytes: isize) {
-    // A thread that is ending has no counter any more.
+    // The thread-local counter no longer exists while its thread ends.
     let _ = HELD.try_with(|held| {
         let (now, most) = held.get();
         held.set((now + bytes, most.max(now + bytes)));
     });
 }
 
-// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+// SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         hold(layout.size() as isize);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         hold(-(layout.size() as isize));
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Where it cannot grow in its place, both are held for a moment.
+        // If the block cannot grow in place, the old and the new block exist together for a moment.
         hold(size as isize);
         hold(-(layout.size() as isize));
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most bytes held at once by work, beside those held before.
+/// Returns the peak number of bytes that `work` adds to the bytes held before.
 fn most_held<T>(work: impl FnOnce() -> T) -> usize {
     let (before, _) = HELD.get();
     HELD.set((before, before));
@@ -61,7 +61,7 @@ fn most_held<T>(work: impl FnOnce() -> T) -> usize {
     (most - before) as usize
 }
 
-/// A message of so many bytes at most whose field `l` is made of one element again and again.
+/// Returns a message of at most `bytes` bytes, whose field `l` repeats one element.
 fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &str) -> String {
     let mut text = format!("{{\"text\":\"a\",\"l\":{open}");
     for at in 0.. {
@@ -79,7 +79,7 @@ fn message(bytes: usize, open: &str, element: impl Fn(usize) -> String, close: &
 
 #[test]
 fn a_message_takes_a_factor_of_its_bytes() {
-    /// The promise of docs/limits.md.
+    /// The factor that docs/limits.md promises.
     const MOST: f64 = 48.0;
     let one = |element: &'static str| move |_| element.to_owned();
     let objects = json::MAX_OBJECTS - 1;
@@ -92,7 +92,7 @@ fn a_message_takes_a_factor_of_its_bytes() {
     rules.decide_line(b"{}").expect("it is JSON");
     for (name, text) in [
         ("numbers", message(bytes, "[", one("1"), "]")),
-        // A list that has just grown is held twice.
+        // While a list grows, its old and new buffers exist together.
         ("grown numbers", message((9 << 20) + 100, "[", one("1"), "]")),
         ("texts", message(bytes, "[", one("\"\""), "]")),
         ("lists", message(bytes, "[", one("[1]"), "]")),
@@ -114,7 +114,7 @@ fn a_message_takes_a_factor_of_its_bytes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Two million objects of one key each took 1.6 GB.
+/// Former bug: two million objects of one key each took 1.6 GB.
 #[test]
 fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     let element = |_: usize| "{\"\":1}".to_owned();
@@ -125,13 +125,13 @@ fn a_message_of_small_objects_is_refused_alike_however_it_is_read() {
     assert_eq!(text.as_bytes()[expected.offset()], b'"');
     assert!(most_held(|| json::parse_object(&text).map(drop).expect_err("too many")) < 600 << 20);
     assert_eq!(rules.decide_line(text.as_bytes()).map(drop), Err(expected));
-    // Braces in texts are none.
+    // Braces inside strings do not count as objects.
     let braces = format!("{{\"text\":\"{}\"}}", "{".repeat(4 << 20));
     rules.decide_line(braces.as_bytes()).expect("it has one object");
 }
 
-/// A condition as a value is asked whether it holds and whether it fails. So each level of them doubled the work, as the
-/// values of an element were not kept.
+/// Former bug: a condition used as a value is evaluated both for true and for false. Results for an
+/// element were not cached, so each nesting level doubled the work.
 #[test]
 fn conditions_as_values_take_work_in_proportion_to_their_depth() {
     let line = serde_json::json!({ "l": vec!["a".repeat(4_000); 1_000] }).to_string();
@@ -147,8 +147,8 @@ fn conditions_as_values_take_work_in_proportion_to_their_depth() {
     assert!(many < 2 * few, "{many} bytes eight deep, {few} three deep");
 }
 
-/// Every route that was inserted or replaced built an automaton of the patterns of flows, of which there were none: half of
-/// what an edit took.
+/// Former bug: each inserted or replaced route built an automaton for flow patterns, even without
+/// flows. That took half the time of an edit.
 #[test]
 fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
     let rules = LiveRules::from_text(Compiler::new(), "input { n: int }\ndefault -> h").expect("it compiles");
@@ -158,16 +158,16 @@ fn an_edit_of_a_route_builds_nothing_for_flows_that_are_not_there() {
     assert!(held < 40_000, "{held} bytes");
 }
 
-/// `any` and `all` as values were walked once for whether they hold and once for whether they fail, and so were those in
-/// each walk: every level doubled the work.
+/// Former bug: `any` and `all` used as values were evaluated once for true and once for false,
+/// including nested quantifiers. Each nesting level doubled the work.
 #[test]
 fn quantifiers_as_values_take_work_in_proportion_to_their_depth() {
-    /// The thread keeps no memory of so many for the next decision.
+    /// Length of the text. The thread does not retain this much memory for its next decision.
     const LETTERS: usize = 1 << 20;
     let held = |depth: usize, open: &str, close: &str| {
         let inner = (1..=depth).rev().fold("lower(x0 as string) == \"b\"".to_owned(), |inner, at| {
             let quantifier = if at % 2 == 0 { "any" } else { "all" };
-            // The innermost is the text itself.
+            // The innermost element is the text itself.
             let inner = inner.replace("x0", &format!("x{at}"));
             format!("{open}{quantifier} x{at} in (x{} as list<any>): {inner}{close}", at - 1)
         });

@@ -1,6 +1,9 @@
-//! The pages of memory that machine code lies in: never writable and executable at once; and a machine that refuses
-//! executable pages has the same answers, by the bytecode machine, and keeps nothing of what it tried. Pieces of memory may
-//! lie anywhere: here each is further from the one before than a near call reaches.
+//! Tests of the memory pages for JIT code. Pages are never writable and executable at once. If the
+//! system refuses executable pages, the VM gives the same answers, and the failed attempt leaves no
+//! pages allocated.
+//!
+//! Code pages may lie anywhere in memory. Here each allocation is farther from the previous one
+//! than a near call can reach.
 #![cfg(all(target_os = "linux", feature = "jit"))]
 #![allow(
     unsafe_code,
@@ -12,25 +15,26 @@ use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An allocator that gives whole pages four gigabytes apart, as they may lie in a process with much memory.
+/// An allocator that places page-aligned allocations 4 GiB apart, as in a process with much memory.
 struct Far;
 
 const PAGE: usize = 4096;
-/// The pieces of pages that were given out, and those that are held.
+/// Number of page-aligned allocations so far (`GIVEN`) and currently live (`HELD`).
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: pages come from the kernel, which gives none twice, and go back to it; all else is passed on to the system's allocator.
+// SAFETY: the kernel returns each mapping only once, and `dealloc` unmaps it. All other calls are
+// forwarded to the system allocator.
 unsafe impl GlobalAlloc for Far {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() < PAGE {
-            // SAFETY: the caller's promise is passed on.
+            // SAFETY: the caller upholds the contract of `alloc`.
             return unsafe { System.alloc(layout) };
         }
         HELD.fetch_add(1, Ordering::SeqCst);
         let at = (0x2000 + GIVEN.fetch_add(1, Ordering::SeqCst)) << 32;
         let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: the address is a wish, so that no other mapping is replaced.
+        // SAFETY: without `MAP_FIXED` the address is only a hint, so no mapping is replaced.
         let pages =
             unsafe { libc::mmap(std::ptr::without_provenance_mut(at), layout.size(), rights, kind, -1, 0) };
         if pages == libc::MAP_FAILED { std::ptr::null_mut() } else { pages.cast() }
@@ -38,11 +42,11 @@ unsafe impl GlobalAlloc for Far {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         if layout.align() < PAGE {
-            // SAFETY: the caller's promise is passed on.
+            // SAFETY: the caller upholds the contract of `dealloc`.
             return unsafe { System.dealloc(pointer, layout) };
         }
         HELD.fetch_sub(1, Ordering::SeqCst);
-        // SAFETY: these are the pages that `alloc` gave.
+        // SAFETY: `alloc` returned these pages.
         unsafe { libc::munmap(pointer.cast(), layout.size()) };
     }
 }
@@ -50,7 +54,8 @@ unsafe impl GlobalAlloc for Far {
 #[global_allocator]
 static ALLOCATOR: Far = Far;
 
-/// Routes that ask the same conditions, each of which is a function of its own: more than a page of code.
+/// Returns routes that share conditions. Each condition becomes a function, with more than one page
+/// of code in total.
 fn shared() -> String {
     let condition =
         |at: u32| format!("(n * {at} > 90 or text contains \"a{at}\" or text starts_with \"b{at}\")");
@@ -66,7 +71,7 @@ fn answers(rules: &Rules) -> Vec<String> {
     messages.iter().map(|message| serde_json::to_string(&rules.decide(message)).expect("JSON")).collect()
 }
 
-/// The mappings of this process that are writable and executable.
+/// Returns the mappings of this process that are both writable and executable.
 fn both() -> Vec<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("the kernel tells");
     assert!(maps.contains(" r-xp "), "a process has executable pages");
@@ -76,7 +81,7 @@ fn both() -> Vec<String> {
     maps.lines().filter(rights).map(str::to_owned).collect()
 }
 
-/// One test, since what the kernel is asked for holds for the whole process and for good.
+/// A single test, because the `prctl` setting applies to the whole process and cannot be undone.
 #[test]
 fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
     let rules = Rules::from_text(TEXT).expect("it compiles");
@@ -99,17 +104,18 @@ fn pages_are_writable_or_executable_and_who_gets_none_decides_alike() {
     drop((by_code, many));
     assert_eq!(HELD.load(Ordering::SeqCst), held, "code is freed with its rules");
 
-    // SAFETY: it changes what later mappings may be, and no memory.
+    // SAFETY: the call restricts later mappings and accesses no memory.
     let refused = unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) };
     if refused != 0 {
-        // Kernels before 6.3 cannot.
+        // Kernels before 6.3 do not support this setting.
         println!("not tried: {}", std::io::Error::last_os_error());
         return;
     }
     let rules = Rules::from_text(TEXT).expect("it compiles");
     let error = rules.with_tier(Tier::Jit).ready().expect_err("there are no executable pages");
     assert!(!error.to_string().is_empty());
-    // Code that was made before goes on, and by itself the bytecode machine decides, however often.
+    // Code compiled before the call still runs. In automatic mode the VM decides, however many
+    // decisions are made.
     assert_eq!(answers(&compiled), expected);
     for _ in 0..5_000 {
         assert_eq!(answers(&rules), expected);

@@ -1,39 +1,39 @@
-//! The bytes that the process has taken of the heap, for benches that tell what rules hold. Each declares the allocator
-//! itself, so that others are measured with the system's.
+//! A counting allocator, for benches that report how much heap the rules take. Each such bench
+//! installs it as the global allocator; other benches use the system allocator.
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, with the bytes that are lent out counted.
+/// The system allocator, which also counts the allocated bytes.
 pub struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The bytes that are lent out.
+/// Returns the number of bytes currently allocated.
 pub fn held() -> usize {
     HELD.load(Ordering::Relaxed)
 }
 
-// SAFETY: every call is passed on to the system's allocator; counting does not allocate.
+// SAFETY: every call is forwarded to the system allocator, and counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         HELD.fetch_add(size, Ordering::Relaxed);
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

@@ -1,5 +1,5 @@
-//! Generated messages of 20 to 200 bytes, English and Chinese, each with a context that lacks a
-//! field now and then.
+//! Generates English and Chinese messages of 20 to 200 bytes. Sometimes a field of the context is
+//! missing.
 
 use super::random::Random;
 use super::words::{
@@ -7,7 +7,7 @@ use super::words::{
 };
 use serde_json::{Map, Value as Json, json};
 
-/// Makes messages: three in ten are Chinese, and half hold one of the phrases.
+/// Generates messages: three in ten are Chinese, and half contain one of the phrases.
 pub fn messages(count: usize, phrases: &[String], seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     (0..count).map(|_| message(&mut random, phrases)).collect()
@@ -27,7 +27,7 @@ fn message(random: &mut Random, phrases: &[String]) -> Json {
     json!({ "text": text, "ctx": context(random) })
 }
 
-/// A text of 20 to 200 bytes.
+/// Generates a text of 20 to 200 bytes.
 fn text(random: &mut Random) -> String {
     let length = 20 + random.below(180);
     let chinese = random.chance(30);

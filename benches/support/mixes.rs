@@ -1,5 +1,5 @@
-//! A case to decide: rules, the walker for the same rules, and messages in three mixes by where the
-//! first matching route stands. That both answer alike is asserted before anything is timed.
+//! A benchmark case: rules, the walker for the same rules, and messages in three mixes by the
+//! position of the first matching route. Both must give the same answers before the timing starts.
 
 use super::messages::messages;
 use super::rules::{self, Kind};
@@ -7,11 +7,11 @@ use super::walker::Walker;
 use rulec::Rules;
 use serde_json::Value as Json;
 
-/// The case.
+/// A benchmark case.
 pub struct Case {
     pub rules: Rules,
     pub walker: Walker,
-    /// Messages whose route is among the first third.
+    /// Messages whose route is in the first third.
     pub early: Vec<Json>,
     /// Messages whose route is in the second half.
     pub late: Vec<Json>,
@@ -19,11 +19,11 @@ pub struct Case {
     pub none: Vec<Json>,
 }
 
-/// Messages of each mix.
+/// Maximum number of messages in each mix.
 const EACH: usize = 200;
 
 impl Case {
-    /// Routes of that kind; as many messages of each mix as are found among many.
+    /// Creates routes of the kind, and collects messages for each mix from many generated messages.
     pub fn new(count: usize, kind: Kind, declared: bool) -> Case {
         let routes = rules::routes(count, kind, 7);
         let source = rules::file(&routes, declared);
@@ -48,12 +48,12 @@ impl Case {
         Case { rules, walker, early, late, none }
     }
 
-    /// The mixes by name.
+    /// Returns the mixes with their names.
     pub fn mixes(&self) -> [(&'static str, &[Json]); 3] {
         [("early", &self.early), ("late", &self.late), ("none", &self.none)]
     }
 
-    /// All three mixes, interleaved.
+    /// Returns the messages of all three mixes, interleaved.
     pub fn mixed(&self) -> Vec<Json> {
         let mixes = self.mixes().map(|(_, mix)| mix);
         (0..EACH).flat_map(|at| mixes.into_iter().filter_map(move |mix| mix.get(at).cloned())).collect()

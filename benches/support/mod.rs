@@ -1,4 +1,4 @@
-//! The parts that benchmarks share: seeded rules and messages, and the tree walker they are held against.
+//! Code shared by benchmarks: seeded rules and messages, and the tree walker used as the baseline.
 
 #![allow(dead_code, missing_docs, reason = "each benchmark uses a part of it")]
 

@@ -1,17 +1,19 @@
-//! Generated rules of the kind people write: two to four terms a route, six in ten with a text
-//! literal, one in ten with a regular expression, the rest tests of the context. A route is plain
-//! data here, which prints itself as the language and is what the tree walker is built from.
+//! Generates rules like those that people write. A route has two to four terms. Six in ten routes
+//! have a text literal and one in ten a regex; the other terms test the context.
+//!
+//! A route is plain data here. It can be printed in the rules language, and the tree walker is
+//! built from it.
 
 use super::random::Random;
 use super::words::{CHANNELS, CHINESE, COUNTRIES, ERRORS, NOUNS, ROLES, TAGS, VERBS};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The subject of the routes' tests.
+/// What the routes test.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Fields of the context alone.
+    /// Only fields of the context.
     Fields,
-    /// Texts, regular expressions and fields, as described above.
+    /// Texts, regexes and fields, as described for this module.
     Mixed,
 }
 
@@ -20,9 +22,9 @@ pub struct Route {
     pub name: String,
     pub docs: Option<String>,
     pub priority: Option<i64>,
-    /// Joined by `and`, but for the last.
+    /// Terms joined by `and`, except possibly the last one.
     pub terms: Vec<Term>,
-    /// True when the last is joined by `or`.
+    /// Whether `or` joins the last term.
     pub or_last: bool,
     pub handler: String,
     pub metadata: Option<(String, usize)>,
@@ -44,13 +46,13 @@ pub enum Term {
     OneOf(&'static str, Vec<String>),
     /// `path OP number`
     Compare(&'static str, &'static str, f64),
-    /// `path contains "…"` of a list.
+    /// `path contains "…"`, where the field is a list.
     Has(&'static str, String),
-    /// `path` as a condition.
+    /// A boolean field as a condition.
     IsTrue(&'static str),
 }
 
-/// The declared input of generated files.
+/// The `input` block of generated files.
 pub const INPUT: &str = "\
 input {
   text: string
@@ -68,14 +70,14 @@ input {
 }
 ";
 
-/// Makes routes, `count` of them.
+/// Generates `count` routes.
 pub fn routes(count: usize, kind: Kind, seed: u64) -> Vec<Route> {
     let mut random = Random::new(seed);
     (0..count).map(|number| route(&mut random, number, kind)).collect()
 }
 
-/// The routes as a file. With `declared` it begins with an `input` block; without, the types of its
-/// fields are inferred.
+/// Returns the routes as a rules file. With `declared` the file starts with an `input` block;
+/// otherwise the field types are inferred.
 pub fn file(routes: &[Route], declared: bool) -> String {
     let mut out = String::with_capacity(routes.len() * 200 + INPUT.len());
     if declared {
@@ -88,7 +90,7 @@ pub fn file(routes: &[Route], declared: bool) -> String {
     out
 }
 
-/// The texts that messages may hold for routes to match.
+/// Returns texts that messages may contain so that routes match.
 pub fn phrases(routes: &[Route]) -> Vec<String> {
     let words = |term: &Term| match term {
         Term::Contains { words, all: true, .. } => vec![words.join(" ")],

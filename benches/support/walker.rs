@@ -1,12 +1,14 @@
-//! The baseline: what a developer would port from Python or Go in an afternoon. A tree of boxed
-//! conditions over `serde_json::Value`; each predicate looks its path up, each test that ignores
-//! case lower-cases the text; regular expressions are compiled once and priorities sorted once.
+//! The baseline: what a developer would port from Python or Go in an afternoon. It is a tree of
+//! boxed conditions over `serde_json::Value`.
+//!
+//! Each predicate looks up its path, and each case-insensitive test lower-cases the text. Regexes
+//! are compiled once, and priorities are sorted once.
 
 use super::rules::{Route, Term};
 use regex::Regex;
 use serde_json::Value as Json;
 
-/// The routes, ready to walk.
+/// The routes as condition trees, sorted by priority.
 pub struct Walker {
     routes: Vec<(String, Cond)>,
 }
@@ -48,19 +50,19 @@ fn text<'a>(message: &'a Json, path: &Path) -> Option<&'a str> {
 }
 
 impl Walker {
-    /// Builds the trees.
+    /// Builds the condition trees.
     pub fn new(routes: &[Route]) -> Walker {
         let mut sorted: Vec<&Route> = routes.iter().collect();
         sorted.sort_by_key(|route| std::cmp::Reverse(route.priority.unwrap_or(0)));
         Walker { routes: sorted.into_iter().map(|route| (route.name.clone(), route_cond(route))).collect() }
     }
 
-    /// The first route that holds.
+    /// Returns the first matching route.
     pub fn decide(&self, message: &Json) -> Option<&str> {
         self.routes.iter().find(|(_, cond)| cond.holds(message)).map(|(name, _)| name.as_str())
     }
 
-    /// The number of routes that are tried before the one of that name.
+    /// Returns the number of routes evaluated before the named route.
     pub fn rank(&self, name: &str) -> Option<usize> {
         self.routes.iter().position(|(other, _)| other == name)
     }

@@ -1,7 +1,6 @@
-//! The vocabulary of generated rules and messages: what people write to a help desk, in English and
-//! in Chinese.
+//! The vocabulary of generated rules and messages: English and Chinese words of help-desk requests.
 
-/// Things asked about.
+/// Nouns that requests are about.
 #[rustfmt::skip]
 pub const NOUNS: &[&str] = &[
     "account", "address", "agent", "alarm", "answer", "backup", "balance", "bank", "bill", "booking",
@@ -31,7 +30,7 @@ pub const VERBS: &[&str] = &[
     "translate", "unlock", "update", "upgrade", "verify",
 ];
 
-/// The same in Chinese.
+/// The same kind of words in Chinese.
 #[rustfmt::skip]
 pub const CHINESE: &[&str] = &[
     "账户", "地址", "余额", "账单", "预订", "银行卡", "验证码", "合同", "优惠券", "客户", "快递", "设备", "折扣", "文件", "邮件", "错误",
@@ -40,7 +39,7 @@ pub const CHINESE: &[&str] = &[
     "维修", "报告", "工资", "日程", "屏幕", "座位", "服务器", "会话", "设置", "状态", "商店", "订阅",
 ];
 
-/// The words that stand between.
+/// Filler words.
 #[rustfmt::skip]
 pub const FILLERS: &[&str] = &[
     "please", "can", "you", "help", "me", "with", "my", "the", "a", "for", "since", "yesterday", "it",
@@ -48,33 +47,33 @@ pub const FILLERS: &[&str] = &[
     "be", "done", "Thanks", "urgent",
 ];
 
-/// The same in Chinese.
+/// Chinese filler words.
 #[rustfmt::skip]
 pub const CHINESE_FILLERS: &[&str] = &[
     "请问", "我想", "帮我", "怎么", "一下", "昨天", "还没有", "可以", "吗", "谢谢", "为什么", "今天", "的", "在哪里", "已经",
 ];
 
-/// Roles of a user.
+/// User roles.
 #[rustfmt::skip]
 pub const ROLES: &[&str] = &[
     "admin", "agent", "customer", "guest", "manager", "partner",
 ];
-/// Ways to write.
+/// Channels by which messages arrive.
 #[rustfmt::skip]
 pub const CHANNELS: &[&str] = &[
     "app", "chat", "email", "phone", "web", "wechat",
 ];
-/// Kinds of an earlier error.
+/// Error types in the context.
 #[rustfmt::skip]
 pub const ERRORS: &[&str] = &[
     "NotFound", "PermissionError", "QuotaExceeded", "Timeout", "ValidationError",
 ];
-/// Countries.
+/// Country codes.
 #[rustfmt::skip]
 pub const COUNTRIES: &[&str] = &[
     "AT", "BR", "CN", "DE", "ES", "FR", "GB", "IN", "JP", "KR", "MX", "US",
 ];
-/// Marks on a message.
+/// Message tags.
 #[rustfmt::skip]
 pub const TAGS: &[&str] =
     &[

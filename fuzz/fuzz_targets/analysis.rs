@@ -1,4 +1,4 @@
-//! Small programs that the bytes steer: no input contradicts what an analysis says of one.
+//! Fuzzes the analysis with small programs built from the bytes: no input may contradict a finding.
 
 #![no_main]
 

@@ -1,5 +1,6 @@
-//! Artifacts with bytes changed and the hash mended: refused, or every engine agrees by what was loaded. The first byte
-//! names the rules; then come places and bytes.
+//! Fuzzes artifacts with changed bytes and a repaired hash: the loader refuses the artifact, or all
+//! engines agree on its decisions. The first byte selects the rules. The next bytes are edits: an
+//! offset, an operation and a value.
 
 #![no_main]
 

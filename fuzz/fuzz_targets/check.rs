@@ -1,4 +1,5 @@
-//! Any text as rules: it compiles or says why not; what compiles decides alike on every engine, and its findings are made.
+//! Fuzzes the compiler with any text: the text compiles, or the compiler reports an error. Compiled
+//! rules must decide alike on every engine, and their explanations must match the decisions.
 
 #![no_main]
 

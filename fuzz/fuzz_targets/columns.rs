@@ -1,5 +1,9 @@
-//! Any bytes as an Arrow stream or as CSV, and whole Arrow streams and Parquet files with bytes changed: refused, or decided
-//! without a panic; and messages of the generator, which the bytes steer, as columns: answered as the same messages are as JSON lines.
+//! Fuzzes columnar input.
+//!
+//! Any bytes are read as an Arrow stream or as CSV, and Arrow streams and Parquet files are read
+//! with changed bytes: the reader refuses them, or the rules decide without a panic. Messages
+//! generated from the bytes are also decided as columns, and must give the same answers as JSON
+//! lines.
 
 #![no_main]
 
@@ -15,11 +19,12 @@ use serde_json::Value as Json;
 use std::io::{Cursor, Write};
 use std::sync::OnceLock;
 
-/// Rows after which no more are asked for: a few bytes may say that a batch has two thousand million.
+/// Number of rows after which reading stops. A few bytes may claim that a batch has two billion
+/// rows.
 const ROWS: usize = 10_000;
 
-/// The libraries of Arrow and Parquet panic over some of what is wrong, which readers here catch. Any other panic is what is
-/// looked for.
+/// Ignores panics of the Arrow and Parquet libraries over invalid data, which our readers catch.
+/// Any other panic is a finding.
 fn listen() {
     let ends = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -54,7 +59,8 @@ fn any_bytes(format: Format, bytes: &[u8]) {
     }
 }
 
-/// The first byte names a stream or file; then come places and bytes.
+/// Reads a valid stream or file with changed bytes. The first byte selects the stream or file; the
+/// next bytes are pairs of offset and value.
 fn changed(bytes: &[u8]) {
     static WHOLE: OnceLock<Vec<(Format, Vec<u8>)>> = OnceLock::new();
     let whole = WHOLE.get_or_init(|| {
@@ -88,7 +94,8 @@ fn generated(bytes: &[u8]) {
     let options = Options::default().allow_missing();
     let mut decider = match Decider::new(&rules, None, batch.schema(), &options) {
         Ok(decider) => decider,
-        // Few messages may have values of one type alone, of which the rules read none.
+        // In a few messages, values may all have one type, and columns that the rules read may be
+        // missing.
         Err(error) => return assert!(error.to_string().contains(", and the rules read "), "{error}"),
     };
     let mut lines = Vec::new();

@@ -1,5 +1,5 @@
-//! Programs and messages of the generator of the differential test, which the bytes steer: every engine answers like the
-//! reference.
+//! Fuzzes all engines with generated programs and messages: every engine must answer like the
+//! reference. The bytes steer the generator of the differential test.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Sequences of edits of live rules, with merges between them: they answer as the edited texts do, compiled anew.
+//! Fuzzes sequences of edits of live rules with merges in between: the live rules must answer like
+//! a fresh compile of the edited texts.
 
 #![no_main]
 
@@ -24,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
             None => edit,
         };
         let before = live.generation();
-        // What is refused changes nothing.
+        // A rejected edit changes nothing.
         if live.edit(&[edit]).is_err() {
             assert_eq!(live.generation(), before);
         }
@@ -35,7 +36,8 @@ fuzz_target!(|bytes: &[u8]| {
     live.wait_for_merge();
     assert!(live.merge_error().is_none(), "{:?}", live.merge_error());
     let [(_, text)] = live.texts().try_into().expect("there is one file");
-    // A file without a statement is refused, rules that lost their last one stay in force and decide nothing.
+    // The compiler refuses a file without statements, but live rules that lost their last statement
+    // remain valid and choose nothing.
     if text.trim().is_empty() {
         messages().iter().for_each(|message| assert_eq!(live.decide(message).chosen(), None));
         return;
@@ -49,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
                 "{text}"
             );
         }),
-        // Tests in the texts may be about rules that are gone.
+        // Tests in the texts may refer to removed rules.
         Err(error) => {
             assert!(text.contains("test \""), "what was accepted does not compile: {error}\n{text}")
         }

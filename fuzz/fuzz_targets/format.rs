@@ -1,4 +1,5 @@
-//! Any text as rules: formatting keeps its tokens, and doing it twice changes nothing.
+//! Fuzzes the formatter with any text: it keeps the tokens, and formatting twice changes nothing
+//! more.
 
 #![no_main]
 

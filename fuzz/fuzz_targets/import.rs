@@ -1,4 +1,4 @@
-//! Any JSON as the rules of another system: refused with a place, or rules that compile or say why not.
+//! Fuzzes the importers with any JSON: an importer returns rules that compile, or an error.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any requests to the language server, a line each, about a text: an answer for each, and the server lives on.
+//! Fuzzes the language server with requests about a text, one per line: each request gets an
+//! answer, and the server keeps running.
 
 #![no_main]
 

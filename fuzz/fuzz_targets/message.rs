@@ -1,5 +1,5 @@
-//! Any bytes as a message: read as serde_json reads them, or refused for what the limits say; and decided as the tree of
-//! serde_json is.
+//! Fuzzes the message parser with any bytes: it accepts what serde_json accepts, unless a limit
+//! rejects the message. The decision must equal the decision on serde_json's tree.
 
 #![no_main]
 
@@ -9,7 +9,8 @@ use rulec_fuzz::{READING, compiler};
 use serde_json::{Deserializer, Value as Json};
 use std::sync::OnceLock;
 
-/// The value that serde_json reads, to any depth: its own limit is one level before that of rulec.
+/// Parses the bytes with serde_json without its depth limit, which is one level below rulec's
+/// limit.
 fn read(bytes: &[u8]) -> Option<Json> {
     let mut reader = Deserializer::from_slice(bytes);
     reader.disable_recursion_limit();

@@ -1,4 +1,5 @@
-//! Any text as rules: it is read without a panic, tokens give back the text, and what is found is rendered in each form.
+//! Fuzzes the parser with any text: it does not panic, the tokens add up to the text, and
+//! diagnostics can be rendered in each form.
 
 #![no_main]
 

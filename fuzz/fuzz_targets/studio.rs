@@ -1,4 +1,5 @@
-//! Any requests to the studio, with its token: an answer for each, and none that says the server failed.
+//! Fuzzes the studio with requests that have its token: each request gets an answer, and none is a
+//! server error.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The parts that the targets share with the tests: the generators, the engines that must agree, forged artifacts.
+//! Code shared by the fuzz targets and the tests: generators, engines that must agree, and forged
+//! artifacts.
 
 #[path = "../../crates/arrow/tests/convert/mod.rs"]
 pub mod convert;
@@ -13,7 +14,7 @@ pub use forge::READING;
 use rulec::{Compiler, Rules};
 use serde_json::{Value as Json, json};
 
-/// A compiler that knows the functions of generated programs.
+/// Returns a compiler with the host functions of generated programs.
 pub fn compiler() -> Compiler {
     Compiler::new()
         .function(
@@ -24,7 +25,7 @@ pub fn compiler() -> Compiler {
         .allow_missing_functions()
 }
 
-/// Messages for rules that nobody has seen.
+/// Returns messages for arbitrary rules.
 pub fn messages() -> [Json; 4] {
     [
         json!({}),
@@ -34,7 +35,7 @@ pub fn messages() -> [Json; 4] {
     ]
 }
 
-/// Texts of rules with a statement of every kind.
+/// Returns sources that together contain every kind of statement.
 pub fn samples() -> Vec<String> {
     let mut samples = vec![READING.to_owned(), studio::DESK.to_owned()];
     samples.extend((0..6).map(|seed| {
@@ -48,7 +49,7 @@ pub fn samples() -> Vec<String> {
     samples
 }
 
-/// Every engine answers like the reference.
+/// Checks that every engine answers like the reference.
 pub fn agree(rules: &Rules, message: &Json) {
     forge::agree(rules, std::slice::from_ref(message), true);
 }

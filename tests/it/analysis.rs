@@ -1,6 +1,9 @@
-//! The findings of `Rules::analyse` about random small programs, held against brute force: every input over a domain that tells
-//! apart all that the programs can ask. A finding that some input contradicts is a false alarm, a witness that shows
-//! something else is a wrong one; how much of what brute force finds the analysis sees is printed, by kind.
+//! Compares the findings of `Rules::analyse` with brute force, on random small programs.
+//!
+//! Brute force tries every input over a domain that covers all cases the programs can distinguish.
+//! A finding that some input contradicts is a false alarm. A witness that does not show its finding
+//! is a wrong witness. The test prints, by kind, the share of brute-force results that the analysis
+//! finds.
 
 use crate::support::held::{Shares, hold};
 use crate::support::random::Random;
@@ -29,7 +32,7 @@ fn findings_are_those_of_brute_force() {
     }
 }
 
-/// The code and the underlined text of each finding, and the input that shows it.
+/// Returns the code and the underlined text of each finding, with its witness input.
 fn found(text: &str) -> Vec<String> {
     let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
     let shown = |finding: &Finding| {
@@ -45,7 +48,7 @@ fn check(text: &str, expected: &[&str]) {
     assert_eq!(found(text), expected, "{text}");
 }
 
-/// The mistakes of a new author that once passed as "all well".
+/// Checks mistakes of new authors that the analysis once accepted without a finding.
 #[test]
 fn mistakes_of_new_authors_are_found() {
     let one = |condition: &str, expected: &[&str]| {
@@ -77,14 +80,14 @@ fn routes_hidden_by_one_or_several_are_found() {
         ),
         &["W0213 `n == 3 or n == 7`"],
     );
-    // What is missing is taken by neither.
+    // Neither of the first two routes matches a missing `n`.
     check(
         &format!(
             "route low when n < 5 -> a\nroute high when n >= 5 -> b\nroute rest when n is missing -> c{rest}"
         ),
         &[],
     );
-    // A jump may choose nothing.
+    // A `goto` into a table may select nothing.
     check(
         &format!(
             "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ route x when text == \"x\" -> c }}"
@@ -97,14 +100,14 @@ fn routes_hidden_by_one_or_several_are_found() {
         ),
         &["W0213 `n > 2`"],
     );
-    // It may choose for the message that was tried, and choose nothing for another.
+    // A `goto` may select a route for the message tried and nothing for another message.
     check(
         &format!(
             "route jump when n > 1 -> goto t\nroute some when n > 2 -> b{rest}\ntable t {{ route x when n < 10 -> c }}"
         ),
         &[],
     );
-    // What stands behind a jump that chooses nothing hides it no more than the jump does.
+    // If the `goto` of one route may select nothing, a second route that it covers stays reachable.
     check(
         &format!(
             "route jump when n > 1 -> goto t\nroute some when n > 0 -> b{rest}\ntable t {{ route x when n > 5 -> c }}"
@@ -157,7 +160,7 @@ fn comments_allow_findings_and_must_be_of_use() {
     );
 }
 
-/// A warning of compiling speaks for a finding at the same place with the same code, and for no other.
+/// A compile warning suppresses only a finding with the same span and the same code.
 #[test]
 fn warnings_of_compiling_hide_no_findings_of_their_own() {
     check(
@@ -171,7 +174,8 @@ fn warnings_of_compiling_hide_no_findings_of_their_own() {
     );
 }
 
-/// A function of the program takes nobody knows how long and counts as a call; what `request` finds out counts in steps.
+/// An extern function has unknown cost and counts as a call. The text analysis for `request`
+/// counts in steps.
 #[test]
 fn calls_of_functions_of_the_program_are_counted_apart() {
     let compiler = rulec::Compiler::new().allow_missing_functions();
@@ -189,7 +193,8 @@ fn calls_of_functions_of_the_program_are_counted_apart() {
 fn fields_and_imports_that_nothing_uses_are_found() {
     let rest = "route one when n > 5 -> a\ndefault -> a";
     check(&format!("input {{ n: int, m: int }}\n{rest}"), &["W0105 `m: int`"]);
-    // The outermost of each is told, `o.q` and `r`, in one finding; what is read in part is read.
+    // One finding reports the outermost unread fields, `o.q` and `r`. A field that is partly read
+    // counts as read.
     check(
         &format!(
             "input {{ n: int, o: {{ p: int, q: int }}, r: {{ s?: int }} }}\n{rest}\nroute two when o.p == 1 -> b"
@@ -225,7 +230,7 @@ fn branches_that_win_without_a_condition_are_found() {
     check(&choice("s?: string, n: int", "s is present; s == \"paid\"; n > 0"), &[]);
 }
 
-/// Texts are compared in a form of their own, which the texts of the rules are not written in.
+/// Text is compared in normalized form, while the rules may spell it differently.
 #[test]
 fn normalized_texts_are_no_contradiction() {
     let source = "settings { normalize: nfkc }\nroute one when text starts_with \"Ａx\" and text starts_with \"Axy\" \
@@ -235,7 +240,8 @@ fn normalized_texts_are_no_contradiction() {
     assert_eq!(rules.decide(&serde_json::json!({"text": "AxyB"})).chosen(), Some("one"));
 }
 
-/// The values that a function gives are told beside the constant that none of them is.
+/// A finding also names the values that a function can return if the compared constant is none of
+/// them.
 #[test]
 fn values_that_functions_never_give_are_told() {
     for (condition, help) in [
@@ -256,7 +262,7 @@ fn values_that_functions_never_give_are_told() {
     }
 }
 
-/// Routes that any one input satisfies both of are told where ties are strict, and only there.
+/// Routes that one input can both match are reported only in the mode `strict_ties`.
 #[test]
 fn strict_ties_are_found_where_they_are_asked_for() {
     let text = "route a when n > 5 -> a\nroute b when m > 3 -> b\ndefault -> d";

@@ -1,5 +1,6 @@
-//! Artifacts: what is loaded decides, explains and judges like what was compiled, on every engine;
-//! and a file that is not what was written is refused or, where its hash was mended, all engines agree by it.
+//! Tests of artifacts. A loaded rule set decides, explains and judges like the compiled one, on
+//! every engine. A corrupted file is refused. If the hash of a forged file is repaired, the loader
+//! refuses the file or all engines agree on its decisions.
 
 use crate::forge;
 use crate::support::engines::COLUMNS;
@@ -27,7 +28,7 @@ fn reload(compiler: &Compiler, rules: &Rules) -> Rules {
     compiler.load_artifact(&rules.to_artifact(false)).expect("an artifact loads")
 }
 
-/// Everything that can be seen of a decision.
+/// Returns everything that a caller can observe about a decision.
 fn seen(rules: &Rules, entry: &str, message: &Json) -> Json {
     let entry = rules.entry(entry).expect("the entry is there");
     let mut decision = serde_json::to_value(entry.decide(message)).expect("a decision is JSON");
@@ -139,7 +140,7 @@ fn payloads_are_judged_alike() {
     }
 }
 
-/// Enough rules for an index, with keys of each kind.
+/// Returns enough rules for an index, with keys of each kind.
 fn many() -> String {
     let mut source =
         String::from("input {\n  text: string\n  ctx: { n: int, role?: string, tags?: list<string> }\n}\n");
@@ -177,7 +178,7 @@ fn the_index_is_loaded_with_the_rules() {
     let rules = Rules::from_text(&many()).expect("it compiles");
     let bytes = rules.to_artifact(false);
     let loaded = Rules::from_artifact(&bytes).expect("it loads");
-    // Only an index that was loaded serves by itself; nothing builds one later.
+    // `auto` selects the index here only if the index was loaded, because none is built later.
     assert_eq!(loaded.main().backend(false), Backend::Index);
     alike(&rules, &loaded, &many_messages()[..12]);
     let without = Rules::from_artifact(&rules.to_artifact(true)).expect("it loads without sources");
@@ -247,7 +248,8 @@ fn what_is_no_artifact_of_this_version_is_refused() {
     }
 }
 
-/// Loads a forged file: it is refused, or all engines agree by it.
+/// Loads a forged file. Returns false if the file is refused; otherwise checks that all engines
+/// agree.
 fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) -> bool {
     match compiler.load_artifact(bytes) {
         Err(error) => {
@@ -262,8 +264,11 @@ fn forged(compiler: &Compiler, bytes: &[u8], messages: &[Json], thorough: bool) 
     }
 }
 
-/// Loads what a mutation makes of each number; returns how many were refused and loaded. One in `thorough` is explained and
-/// compiled to machine code as well, which takes longer.
+/// Loads the output of `mutate` for each number of the range. Returns the numbers of refused and of
+/// loaded files.
+///
+/// For one in every `thorough` numbers it also checks the explanations and the JIT code, which
+/// takes longer.
 fn forge(
     compiler: &Compiler,
     messages: &[Json],
@@ -283,7 +288,7 @@ fn forge(
     each(numbers, one, |counts, (refused, loaded)| *counts = (counts.0 + refused, counts.1 + loaded))
 }
 
-/// A rule set for each kind of statement, with messages that decide by it.
+/// Returns a rule set for each kind of statement, with messages that it decides.
 fn small() -> Vec<(&'static str, Vec<Json>)> {
     vec![
         (
@@ -341,7 +346,7 @@ fn small() -> Vec<(&'static str, Vec<Json>)> {
     ]
 }
 
-/// Loads an artifact of each rule set with each of its bits flipped.
+/// Flips each bit of the artifact of each rule set, and loads the result.
 #[track_caller]
 fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     for (number, (source, messages)) in sources.iter().enumerate() {
@@ -361,8 +366,9 @@ fn flip_each_bit(sources: &[(&str, Vec<Json>)], thorough: u64) {
     }
 }
 
-/// One bit had `run` answer `allow` where `why` and the reference said `deny`, another had compiled code differ from the
-/// VM: they lay in the bytecode and the index, which stood in the file beside the program.
+/// Former bug: after one flipped bit, `run` answered `allow` where `why` and the reference answered
+/// `deny`. Another flipped bit made JIT code differ from the VM. The bits were in the bytecode and
+/// the index, which the file then stored in addition to the program.
 #[test]
 fn a_forged_bit_parts_neither_run_from_why_nor_compiled_code_from_the_vm() {
     let source = "route deny when n > 5 and not s contains \"ok\" -> h\nroute allow when n is present -> g";
@@ -375,8 +381,9 @@ fn a_forged_bit_is_refused_or_all_engines_agree() {
     flip_each_bit(&small(), 16);
 }
 
-/// A file that says it has more tables than it has, and a rule that stands in one of those, ended the program: the rules were put
-/// into their tables before the counts were held against what was read.
+/// Former bug: a file claimed more tables than it had, with a rule in a table that did not exist,
+/// and the process panicked. The loader had put rules into their tables before it compared the
+/// counts with the data read.
 #[test]
 fn numbers_within_forged_counts_are_refused() {
     let compiler = compiler();
@@ -384,7 +391,7 @@ fn numbers_within_forged_counts_are_refused() {
     for (source, _) in small() {
         let bytes = compiler.compile_text(source).expect("it compiles").to_artifact(true);
         let start = hash_at(&bytes) + 32;
-        // The counts come first, a byte each here.
+        // The counts come first; each takes one byte in these files.
         for count in start..start + 8 {
             for at in start + 8..bytes.len() {
                 let mut bytes = bytes.clone();

@@ -1,7 +1,9 @@
-//! The intent classifier, measured on CLINC150 where the data set lies beside the project (it is not part of it):
-//! trained on the 150 intents of `train`, its setting chosen on `val`, measured on `test`.
+//! Measures the intent classifier on the CLINC150 data set. The data set is not part of the
+//! repository; the tests run only if its folder exists.
 //!
-//! The out-of-scope messages of `train` are not used: an author has none. Those of `val` only choose the setting.
+//! The classifier is trained on the 150 intents of `train`. Its options are chosen on `val`, and it
+//! is measured on `test`. The out-of-scope messages of `train` are not used, because a rule author
+//! has none. The out-of-scope messages of `val` only serve to choose the options.
 
 use crate::support::shared;
 use rulec::classifier::{Classifier, Intent, Options, Ranked};
@@ -9,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Chosen on `val` by the grid that `val_agrees_with_the_setting` prints.
+/// Options chosen on `val` from the grid that `val_agrees_with_the_setting` prints.
 const SETTING: Options = Options { threshold: 0.3, margin: 0.05 };
 
 const DATA_SET: &str = "data/clinc150";
@@ -31,7 +33,7 @@ fn messages(folder: &Path, part: &str) -> Vec<Message> {
     lines.lines().map(read).collect()
 }
 
-/// Trained once for all tests.
+/// Returns the classifier, which is trained once for all tests.
 fn classifier(folder: &Path) -> &'static Classifier {
     static CLASSIFIER: OnceLock<Classifier> = OnceLock::new();
     CLASSIFIER.get_or_init(|| {
@@ -50,8 +52,8 @@ fn classifier(folder: &Path) -> &'static Classifier {
     })
 }
 
-/// The counts of messages: of the known intents, those right, wrong, and abstained from; of those out of
-/// scope, how many are caught by an intent.
+/// Message counts. In-scope messages are right, wrong or abstained from. Out-of-scope messages are
+/// counted as caught if an intent is chosen.
 #[derive(Debug, Default, PartialEq)]
 struct Measured {
     in_scope: usize,
@@ -63,12 +65,12 @@ struct Measured {
 }
 
 impl Measured {
-    /// Of the messages in scope, an abstention being wrong.
+    /// Returns the share of in-scope messages with the right intent. An abstention counts as wrong.
     fn accuracy(&self) -> f64 {
         self.right as f64 / self.in_scope as f64
     }
 
-    /// Of the messages out of scope, those abstained from.
+    /// Returns the share of out-of-scope messages for which no intent is chosen.
     fn recall(&self) -> f64 {
         1.0 - self.caught as f64 / self.out_of_scope as f64
     }
@@ -104,7 +106,7 @@ fn measure(answers: &Answers, options: Options) -> Measured {
     measured
 }
 
-/// The intents taken for one another most often, and those that catch most of what is out of scope.
+/// Prints the intents confused most often and the intents that catch most out-of-scope messages.
 fn print_confusions(answers: &Answers) {
     let mut confusions: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (message, ranked) in answers {

@@ -1,5 +1,5 @@
-//! The CLINC150 rules, measured: on the excerpt in `examples/`, and on the data set's own test part
-//! where it lies beside the project (it is not part of it).
+//! Measures the CLINC150 rules on the excerpt in `examples/`. If the data set is present, the test
+//! also measures the rules on its `test` part; the data set is not part of the repository.
 
 use crate::support::shared;
 use rulec::Rules;
@@ -15,7 +15,8 @@ fn messages(path: &Path) -> Vec<Json> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Messages of the 30 intents: all and rightly decided. Messages out of scope: all and caught by a route.
+/// Message counts. In scope (30 intents): all and rightly decided. Out of scope: all and caught by
+/// a route.
 #[derive(Debug, Default, PartialEq)]
 struct Measured {
     in_scope: usize,

@@ -1,13 +1,13 @@
-//! Every code of the table really occurs, and its page shows how: the page's wrong example is
-//! reported under that code, its right example compiles without a word. What no text can show — a
-//! file of 64 MiB, bytes that are no characters — is made here.
+//! Checks that every diagnostic code can occur and that its page shows how. The wrong example of
+//! the page reports that code. The right example compiles without diagnostics. Causes that no text
+//! can show, such as a file of 64 MiB or invalid UTF-8, are constructed here.
 //!
-//! A page has a section `## Wrong` and one `## Right` with fenced blocks. A block of ```` ```rules ````
-//! or ```` ```text ```` is the main file, or with `file=NAME` another one; one of ```` ```json ```` is a
-//! message. `escapes` turns `\u{202E}` into the character; `skip="why"` says that the circumstance is
-//! made here, in [`circumstance`].
+//! A page has a section `## Wrong` and a section `## Right` with fenced blocks. A block of
+//! ```` ```rules ```` or ```` ```text ```` is the main file; `file=NAME` makes it another file. A
+//! block of ```` ```json ```` is a message. `escapes` replaces `\u{202E}` by the character.
+//! `skip="why"` means that [`circumstance`] constructs the cause.
 //!
-//! `INSTA_UPDATE=always` writes `docs/codes/README.md` anew.
+//! `INSTA_UPDATE=always` rewrites `docs/codes/README.md`.
 
 use crate::chinese;
 use crate::support::golden;
@@ -28,7 +28,7 @@ struct Block {
     text: String,
 }
 
-/// The blocks between a heading and the next one.
+/// Returns the fenced blocks between a heading and the next heading.
 fn section(page: &str, heading: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut inside, mut open, mut escapes) = (false, false, false);
@@ -53,7 +53,7 @@ fn section(page: &str, heading: &str) -> Vec<Block> {
     blocks
 }
 
-/// The line with each `\u{…}` replaced by its character.
+/// Replaces each `\u{…}` of the line by its character.
 fn unescaped(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -72,7 +72,7 @@ fn files(blocks: &[Block]) -> MemoryLoader {
     })
 }
 
-/// The findings about the main file of a loader, warnings included.
+/// Compiles the main file of a loader and returns its errors, or its warnings if it compiles.
 fn found(compiler: &Compiler, loader: &dyn Loader) -> Vec<Diagnostic> {
     match compiler.compile_with(loader, MAIN) {
         Ok(rules) => rules.warnings().to_vec(),
@@ -80,13 +80,14 @@ fn found(compiler: &Compiler, loader: &dyn Loader) -> Vec<Diagnostic> {
     }
 }
 
-/// True for a code that only an analysis finds.
+/// True for a code that only `Rules::analyse` reports.
 fn is_analysed(code: Code) -> bool {
     let code = code.as_str();
     ("W0103".."W0107").contains(&code) || ("W0209".."W0218").contains(&code)
 }
 
-/// The findings of compiling the files, and for such a code of an analysis of the rules.
+/// Compiles the files and returns the diagnostics. For an analysis code, adds the findings of the
+/// analysis.
 fn found_for(code: Code, blocks: &[Block]) -> Vec<Diagnostic> {
     let (compiler, files) = (compiler(code), files(blocks));
     let mut all = found(&compiler, &files);
@@ -100,7 +101,7 @@ fn codes(diagnostics: &[Diagnostic]) -> Vec<Code> {
     diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
 }
 
-/// The program of the page on host functions.
+/// Returns the compiler with the host function that the page on host functions uses.
 fn host_program() -> Compiler {
     Compiler::new().function("score", |text: String| text.len() as i64)
 }
@@ -116,7 +117,7 @@ fn message_code(bytes: &[u8]) -> Option<Code> {
     json::parse_object_bytes(bytes).err().map(|error| error.kind().code())
 }
 
-/// Files of which one cannot be loaded.
+/// A loader that returns an error for one path.
 struct Refusing {
     files: MemoryLoader,
     path: &'static str,
@@ -133,7 +134,7 @@ fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).expect("a Latin-1 character")).collect()
 }
 
-/// The codes found in a circumstance that no page can show as text.
+/// Returns the codes found in a situation that no page can show as text.
 fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
     let text = wrong.first().map_or("", |block| block.text.as_str());
     let compiler = compiler(code);
@@ -178,7 +179,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             let mut bytes = rules.to_artifact(false);
             match code {
                 Code::NoArtifact => bytes = text.as_bytes().to_vec(),
-                // Behind eight bytes of magic stands the number of the format.
+                // After the eight magic bytes comes the format version.
                 Code::ArtifactVersion => bytes[8] ^= 1,
                 _ => bytes.truncate(bytes.len() - 1),
             }
@@ -206,7 +207,7 @@ fn circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
             message_code(format!("{{\"points\": [{points}]}}").as_bytes()).into_iter().collect()
         }
         Code::MessageNotUtf8 => message_code(&latin1(text)).into_iter().collect(),
-        // Every panic known is mended; the program's own tests make one.
+        // No panic is known that could show this code. The runtime's own tests trigger one.
         Code::DecisionFailed => vec![code],
         other => panic!("no circumstance is made for {other}"),
     }
@@ -220,7 +221,7 @@ fn a_page_is_titled_as_the_table_says() {
     }
 }
 
-/// Looks at the page of every code and reports all that is wrong with any at once.
+/// Checks the page of every code and reports all faults at once.
 fn each_page(check: impl Fn(Code) -> Result<(), String>) {
     let faults: Vec<String> = Code::ALL
         .iter()
@@ -246,7 +247,7 @@ fn wrong_examples_are_reported_under_their_code() {
     });
 }
 
-/// The findings about the wrong examples, in Chinese: none has an English sentence left.
+/// The Chinese diagnostics of the wrong examples contain no English sentence.
 #[test]
 fn wrong_examples_are_told_in_chinese() {
     each_page(|code| {
@@ -296,7 +297,7 @@ fn right_examples_are_right() {
 fn a_file_on_disk_over_the_limit_is_refused_before_it_is_read() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(MAIN);
-    // A sparse file: its size is known, its bytes are nowhere.
+    // A sparse file: it has a size but uses no disk space.
     std::fs::File::create(&path).and_then(|file| file.set_len(MAX_FILE_BYTES + 1)).expect("a sparse file");
     let error = Compiler::new().compile_path(&path).expect_err("the file is too large");
     assert_eq!(codes(error.diagnostics()), [Code::FileTooLarge]);
@@ -304,7 +305,7 @@ fn a_file_on_disk_over_the_limit_is_refused_before_it_is_read() {
     assert_eq!(codes(error.diagnostics()), [Code::FileUnreadable]);
 }
 
-/// The meaning of a code's first two digits.
+/// The meaning of the first two digits of a code.
 const RANGES: &[(&str, &str)] = &[
     ("E00", "Files and characters"),
     ("E01", "The shape of the text"),

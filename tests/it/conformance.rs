@@ -1,14 +1,15 @@
-//! The specification as data: every line of `tests/conformance/*.jsonl` is a case, written from the
-//! language's description alone, and every engine answers it alike.
+//! Runs the specification cases. Every line of `tests/conformance/*.jsonl` is a case, written from
+//! the language description only. Every engine must give the expected answer.
 //!
-//! A case has a `name`, a `message`, and one of
+//! A case has a `name`, a `message`, and one of:
 //!
-//! - `"when"` and `"is"` (`true`, `false` or `unknown`): `when COND` and `when not (COND)` choose
-//!   accordingly; `"prelude"` holds statements put before.
-//! - `"rules"` or `"files"` (the first is `main.rules`) with any of `chosen`, `target`, `args`,
-//!   `metadata`, `path`, `matched`, `tests` (passed or not, in order) and `warnings` (codes), by
-//!   `"entry"` when it is given. Only the keys given are compared.
-//! - `"rules"` or `"files"` with `"error"` or `"warning"`: a code that is among those found.
+//! - `"when"` and `"is"` (`true`, `false` or `unknown`): the routes `when COND` and
+//!   `when not (COND)` match accordingly. `"prelude"` holds statements that come first.
+//! - `"rules"` or `"files"` (the first is `main.rules`) with the expected outcome. Its keys are any
+//!   of `chosen`, `target`, `args`, `metadata`, `path`, `matched`, `tests` (passed or not, in
+//!   order) and `warnings` (codes). `"entry"` selects the entry. Only the given keys are compared.
+//! - `"rules"` or `"files"` with `"error"` or `"warning"`: a code that must be among the codes
+//!   found.
 //!
 //! `"host": true` registers the host functions of [`compiler`].
 
@@ -30,7 +31,7 @@ fn compiler(case: &Json) -> Compiler {
         .function("size", |name: String| name.len() as i64)
 }
 
-/// One way to a decision.
+/// An engine configuration and whether the message is prepared first.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     column: Column,
@@ -60,7 +61,7 @@ fn compile(case: &Json) -> Result<Rules, rulec::CompileError> {
     }
 }
 
-/// `when`: the condition and its negation, on every engine.
+/// Checks a `when` case: the condition and its negation, on every engine.
 fn check_condition(case: &Json, failures: &mut Vec<String>) {
     let condition = case["when"].as_str().expect("`when` is a text");
     let prelude = case["prelude"].as_str().unwrap_or_default();
@@ -93,7 +94,7 @@ fn check_condition(case: &Json, failures: &mut Vec<String>) {
     }
 }
 
-/// `error` and `warning`: a code among those found.
+/// Checks an `error` or `warning` case: the code must be among the codes found.
 fn check_code(case: &Json, failures: &mut Vec<String>) {
     let compiled = compile(case);
     let found: Vec<&str> = match &compiled {
@@ -107,7 +108,7 @@ fn check_code(case: &Json, failures: &mut Vec<String>) {
     }
 }
 
-/// The values that a decision is compared by, each made only when it is wanted.
+/// Computes those outcome values that the case names.
 fn outcome(rules: &Rules, way: Way, case: &Map<String, Json>) -> Result<Map<String, Json>, String> {
     let entry = case.get("entry").and_then(Json::as_str).unwrap_or("routes");
     let entry = rules.entry(entry).map_err(|error| error.to_string())?;

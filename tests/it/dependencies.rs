@@ -1,6 +1,9 @@
-//! Holds `docs/dependencies.md` against the manifests: every package that a member, the page, the Python package or the
-//! extension names stands there with the reason for it, and no other. And holds what Cargo has locked against `deny.toml`, as far
-//! as that needs no tool: versions with known advisories, and where packages come from.
+//! Compares `docs/dependencies.md` with the manifests of the workspace, the Python package and the
+//! editor extension. The page must give a reason for every external package that a manifest names,
+//! and must list no other package.
+//!
+//! Also checks the `Cargo.lock` files against `deny.toml` as far as no tool is needed: versions
+//! with known advisories, and package sources.
 
 use semver::{Version, VersionReq};
 use serde_json::Value as Json;
@@ -20,7 +23,8 @@ fn manifest(path: &str) -> Table {
     read(path).parse().unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The packages from elsewhere in a manifest's tables of dependencies, those for one kind of machine included.
+/// Collects the external packages in the dependency tables of a manifest, including tables for one
+/// target platform.
 fn of_manifest(manifest: &Table, found: &mut Names) {
     for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
         let named = manifest.get(table).and_then(|table| table.as_table());
@@ -51,7 +55,7 @@ fn of_page(path: &str) -> Names {
     tables.into_iter().flatten().flat_map(|table| table.keys()).cloned().collect()
 }
 
-/// The name at the beginning of a requirement like `ray[data]>=2.40`.
+/// Returns the package name of a requirement such as `ray[data]>=2.40`.
 fn required(requirement: &str) -> String {
     requirement.split(['[', '>', '<', '=', '~', '!', ' ']).next().unwrap_or_default().to_owned()
 }
@@ -69,7 +73,7 @@ fn of_python() -> Names {
     found
 }
 
-/// The packages of the table below a heading, each with a reason.
+/// Returns the packages in the table below a heading; each row must give a reason.
 fn told(page: &str, heading: &str) -> Names {
     let section =
         page.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("`{heading}` is missing"));
@@ -106,7 +110,7 @@ fn every_dependency_has_a_reason() {
     }
 }
 
-/// The versions that `deny.toml` names because of an advisory, each with the reason.
+/// Returns the versions that `deny.toml` bans because of an advisory, each with its reason.
 fn denied() -> Vec<(String, VersionReq, String)> {
     let rules = manifest("deny.toml");
     let denied = rules["bans"]["deny"].as_array().expect("a list").iter().map(|rule| {
@@ -119,7 +123,7 @@ fn denied() -> Vec<(String, VersionReq, String)> {
     denied.collect()
 }
 
-/// The packages of a list of what is locked that have a version which is denied, or come from elsewhere than the registry.
+/// Returns the locked packages that are banned or do not come from the crates.io registry.
 fn refused(locked: &Table, denied: &[(String, VersionReq, String)]) -> Vec<String> {
     let (mut found, mut registries) = (Vec::new(), BTreeSet::new());
     for package in locked["package"].as_array().expect("a list") {

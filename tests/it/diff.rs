@@ -1,5 +1,6 @@
-//! `Rules::diff` of random small programs and their mutants, held against brute force: a mutant that some input tells apart
-//! must be found, with a message that shows it; "proven the same" may be said only of those that none does.
+//! Compares `Rules::diff` with brute force, on random small programs and their mutants. If some
+//! input distinguishes the mutant, `diff` must report a difference and a message that shows it. The
+//! verdict "proven the same" is allowed only if no input distinguishes them.
 
 use crate::support::random;
 use crate::support::small;
@@ -16,7 +17,7 @@ fn rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-/// One edit, of which some change nothing but the spelling.
+/// Applies one random edit to the program. Some edits change only the spelling.
 fn mutate(random: &mut Random, program: &mut Program) {
     let fields: Vec<&Field> = program.fields.iter().collect();
     let fresh = condition(random, &fields, 2);
@@ -49,12 +50,13 @@ fn mutate(random: &mut Random, program: &mut Program) {
     }
 }
 
-/// The parts of the decision for a message that a service acts on.
+/// Returns the parts of the decision that a service acts on.
 fn acted_on(rules: &Rules, message: &Json) -> Json {
     answer(&serde_json::to_value(rules.decide(message)).expect("a decision is JSON"))
 }
 
-/// The number of pairs that differ or agree, and of those of which it is known; of the plain ones first.
+/// Counts of program pairs whose answers differ or agree, and of pairs for which `diff` finds the
+/// difference or proves the agreement. Index 0 counts programs without function calls.
 #[derive(Default)]
 struct Shares {
     differ: [usize; 2],
@@ -70,7 +72,7 @@ fn hold(seed: u64, shares: &mut Shares) {
     for _ in 0..=random.below(3) {
         mutate(&mut random, &mut own);
     }
-    // Names must be told apart.
+    // Route names must be unique.
     let mut seen = std::collections::HashSet::new();
     own.routes.retain(|route| seen.insert(route.name.clone()));
     let after = own.text();
@@ -107,7 +109,7 @@ fn differences_are_those_of_brute_force() {
     }
 }
 
-/// Each change by its kind, name and message.
+/// Formats each change as its kind, name and example message.
 fn changes(before: &str, after: &str) -> Vec<String> {
     let diff = rules(before).diff(&rules(after));
     let all = diff.entries.iter().flat_map(|entry| &entry.changes);
@@ -150,7 +152,7 @@ fn each_change_is_shown_by_a_message() {
         Verdict::Different,
     );
     check(before, &format!("{before}\nroute c when n == 1 -> c"), &["Added c {\"n\":1}"], Verdict::Different);
-    // Behind those that take all its messages it makes no difference.
+    // The new route comes after routes that take all its messages, so it changes no decision.
     check(before, &format!("{before}\nroute c when n == 7 -> c"), &["Added c"], Verdict::Same);
     check(before, &before.replace("-> d", "-> e"), &["Changed default {}"], Verdict::Different);
     check(
@@ -176,17 +178,18 @@ fn arguments_and_metadata_are_part_of_the_answer() {
         &["Changed a {\"n\":6}"],
         Verdict::Different,
     );
-    // Where the argument is there, both say the same.
+    // If the argument is present, both versions give the same answer.
     let found =
         rules("route a when m > 5 -> a(x: m ?? 1)").diff(&rules("route a when m > 5 -> a(x: m ?? 2)"));
     assert_eq!(found.verdict(), Verdict::Same, "{found:#?}");
 }
 
-/// Two answers that were alike for the first message that was tried were once said to be the same for all, where they differ in what an
-/// argument is when it is missing, or in which argument there is, or in the field that names the next node.
+/// Former bug: two answers that were equal for the first message tried were reported equal for all
+/// messages. They differed in the value of a missing argument, in which argument was present, or in
+/// the field that names the next node.
 #[test]
 fn answers_that_are_alike_for_one_message_may_differ_for_another() {
-    // The first message that is tried has an `m`, the same in both answers.
+    // The first message tried has an `m` with the same value in both answers.
     let route = |handler: &str, call: &str| {
         format!(
             "{handler}\nroute a when n > 5 and (m == 3 or k is missing) and (m == 3 or l == 3) -> h({call})"
@@ -202,21 +205,22 @@ fn answers_that_are_alike_for_one_message_may_differ_for_another() {
     ] {
         check(&before, &after, &["Changed a {\"l\":3,\"n\":6}"], Verdict::Different);
     }
-    // And here it has none, so that neither answer has an argument.
+    // Here the first message has no `m`, so that neither answer has an argument.
     let gone = |call: &str| {
         format!("{named}\ninput {{ m?: int, k?: int, l?: int }}\nroute a when k is missing -> h({call})")
     };
     for (before, after) in [("x: m", ""), ("", "x: m"), ("x: m", "y: m"), ("x: m, y: l", "y: l")] {
         check(&gone(before), &gone(after), &["Changed a {\"m\":0}"], Verdict::Different);
     }
-    // Where the value is there it makes no difference whether it may be left out, and where it is missing none that it is named.
+    // If the value is present, it does not matter whether the parameter is optional. If the value
+    // is missing, it does not matter whether the call names the argument.
     let there = |handler: &str| format!("{handler}\nroute a when m > 5 -> h(x: m)");
     check(&there(optional), &there(required), &["Changed a"], Verdict::Same);
     let never = |call: &str| {
         format!("{named}\ninput {{ m?: int, n?: int }}\nroute a when m is missing and n > 5 -> h({call})")
     };
     check(&never("x: m"), &never(""), &["Changed a"], Verdict::Same);
-    // Metadata are constant.
+    // Metadata is constant.
     let metadata = |number: &str| format!("route a when n > 5 -> h {{ k: {number} }}");
     check(&metadata("1"), &metadata("1.0"), &["Changed a"], Verdict::Same);
     let next = |to: &str| {
@@ -227,7 +231,8 @@ fn answers_that_are_alike_for_one_message_may_differ_for_another() {
     check(&next("\"a\""), &next("output.to"), &["Changed when 1"], Verdict::Undecided);
 }
 
-/// A choice that takes no branch names the empty one, and what else chooses nothing names none.
+/// A choice without a matching branch names the empty branch; other tables without a match name
+/// nothing. Both count as the same answer.
 #[test]
 fn nothing_is_the_same_answer_whatever_kind_of_table_gives_it() {
     let answers = ["choice c { branch some { s.n > 2 } }", "table c { route some when s.n > 2 -> some }"]
@@ -272,14 +277,14 @@ fn choices_routers_and_flows_are_compared() {
         "flow f \"f\" keyword contains [\"refund\", \"money\"] -> \"f\"",
         "Added f `money` {\"text\":",
     );
-    // A choice that is gone answers nothing.
+    // A removed choice has no answer.
     let found = rules("route a when n > 1 -> a\nchoice c { default branch rest }")
         .diff(&rules("route a when n > 1 -> a"));
     assert_eq!((found.verdict(), found.entries.len()), (Verdict::Different, 2));
     assert_eq!(found.entries[1].changes[0].kind, ChangeKind::Removed);
 }
 
-/// Flows that are found by what a text is about have no condition: what they are made of is compared.
+/// Flows that match by intent have no condition, so `diff` compares their intents and examples.
 #[test]
 fn flows_by_intent_are_compared_by_their_examples() {
     let flow = |name: &str, example: &str| {

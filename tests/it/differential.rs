@@ -1,5 +1,5 @@
-//! The differential test: random programs, random messages, every engine held against the
-//! reference evaluator. A difference found is a bug even when rare.
+//! Differential test: decides random messages by random programs, and compares every engine with
+//! the reference evaluator. Any difference is a bug, however rare.
 
 use crate::support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
 use crate::support::generate::{Generator, message};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const PROGRAMS: u64 = 2_200;
 const MESSAGES: usize = 50;
-/// Conditions that stand alone.
+/// Number of conditions tested alone, for the comparison of limits.
 const LIMITED: u64 = 400;
 
 fn compiler() -> Compiler {
@@ -28,19 +28,19 @@ fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     compiler().compile_text(source)
 }
 
-/// The rules as they come back from a file without their text, of which nothing can be compiled.
+/// Returns the rules reloaded from an artifact without source text.
 fn reload(rules: &Rules) -> Rules {
     compiler().load_artifact(&rules.to_artifact(true)).expect("an artifact loads")
 }
 
-/// Everything a caller can see of a decision but the time it took.
+/// Returns everything that a caller can observe about a decision, except the time taken.
 fn seen(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
     let entry = rules.entry(entry).expect("the generator names the entries");
     let matched = entry.matched(message).into_iter().map(str::to_owned).collect();
     (shown(&entry.decide(message)), matched)
 }
 
-/// The same of a decision through a session, by the message as a line.
+/// Returns the same observations for a decision through a session, with the message as a JSON line.
 fn by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
     let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
     (shown(&decision), session.matched(message).into_iter().map(str::to_owned).collect())
@@ -48,26 +48,27 @@ fn by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
 
 fn shown(decision: &Decision) -> String {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
-    // Which host functions are asked depends on the order of operands, which engines may choose.
+    // The failing host functions depend on the order of operands, which each engine may choose.
     let fields = json.as_object_mut().expect("an object");
     fields.remove("failures");
-    // So does which limits are met; conditions that stand alone are held against that below.
+    // The same holds for exceeded limits. `every_engine_applies_the_limits_at_the_same_place`
+    // compares them for single conditions.
     fields.remove("exceeded");
     json.to_string()
 }
 
-/// Counts of the pairs of a program and a message, by which a test can tell that they meant something.
+/// Counts over pairs of program and message. They show that the test covers enough cases.
 #[derive(Debug, Default)]
 struct Tally {
     pairs: usize,
-    /// Those in which a route holds, and those whose message lacks a field.
+    /// Number of pairs in which a route matches. `lacking` counts messages that lack a field.
     hits: usize,
     lacking: usize,
-    /// Of the decisions looked at, those that chose a route, and those whose route the index found.
+    /// Number of decisions that chose a route. `found` counts those whose route the index found.
     chose: usize,
     found: usize,
     rejected: usize,
-    /// Programs that were loaded from an artifact as well, by the engine that decided by it.
+    /// Number of programs that were also loaded from an artifact, by the engine that decided.
     loaded: BTreeMap<String, usize>,
 }
 
@@ -85,7 +86,7 @@ impl Tally {
     }
 }
 
-/// A program by an engine that is held against the reference, with a session for each entry.
+/// A program on an engine that is compared with the reference, with a session for each entry.
 struct Engine {
     name: String,
     rules: Rules,
@@ -99,7 +100,7 @@ impl Engine {
         Engine { name, rules, sessions }
     }
 
-    /// Asserts that it answers so, in each of the ways to ask.
+    /// Asserts that the engine gives the expected answer through every API.
     fn assert(
         &mut self,
         entry: (usize, &str),
@@ -123,17 +124,17 @@ impl Engine {
     }
 }
 
-/// True when a message lacks one of the fields that programs ask for most.
+/// True if the message lacks one of the fields that generated programs read most.
 fn lacks_a_field(message: &Json) -> bool {
     ["/text", "/ctx/s", "/ctx/n", "/ctx/user/role", "/ctx/tags"]
         .iter()
         .any(|place| message.pointer(place).is_none_or(Json::is_null))
 }
 
-/// Decides messages by the program of a seed, in all ways that there are.
+/// Decides messages by the program of a seed, on all engines and through all APIs.
 fn compare(seed: u64, tally: &mut Tally) {
     let mut random = Random::new(seed);
-    // Under limits so small that messages go beyond them the engines choose alike too.
+    // Engines must also agree under limits so small that messages exceed them.
     let program = match seed % 4 {
         1 => Generator::under_limits(&mut random),
         _ => Generator::program(&mut random),
@@ -153,7 +154,8 @@ fn compare(seed: u64, tally: &mut Tally) {
     let engine = |name, rules| Engine::new(name, rules, &program.entries);
     let mut engines: Vec<Engine> =
         others.map(|column| engine(format!("{:?}", column.engine), column.of(&rules))).collect();
-    // Every fifth, and every twenty another engine, so that programs under limits meet each as well.
+    // Every fifth program is also loaded from an artifact. The engine changes every twenty seeds,
+    // so that programs under limits meet each engine as well.
     if seed.is_multiple_of(5) {
         let loaded = reload(&rules);
         assert_eq!(loaded.sources().iter().map(|(_, file)| file.text.len()).sum::<usize>(), 0);
@@ -199,7 +201,7 @@ fn every_engine_answers_like_the_reference() {
     assert!(chose > 5_000 && found * 100 >= chose * 21, "{tally:?}");
 }
 
-/// Pieces of the language that predicates of random programs are made of, as they are told in a text.
+/// Pieces of syntax of random predicates, as they appear in the source text.
 const PIECES: &[&str] = &[
     " < \"",
     " in_network \"",
@@ -238,7 +240,7 @@ const PIECES: &[&str] = &[
     "request.heat",
     "is_long(",
 ];
-/// Statements and settings, which have no truth of their own.
+/// Pieces of statements and settings, which have no truth value.
 const STATEMENTS: &[&str] = &[
     "flow tool ",
     "\" intent [",
@@ -250,7 +252,8 @@ const STATEMENTS: &[&str] = &[
     " disabled ",
 ];
 
-/// Counts the forms that hold in an explanation: predicates by the pieces in them, and what is made of conditions.
+/// Counts the forms that hold in an explanation: predicates by the pieces in their text, and
+/// compound conditions by kind.
 fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
     let (text, holds) = (node["text"].as_str().unwrap_or_default(), node["result"] == "true");
     let mut count = |form| *counts.entry(form).or_default() += usize::from(holds);
@@ -279,7 +282,8 @@ fn count_holding(node: &Json, counts: &mut BTreeMap<&'static str, usize>) {
     }
 }
 
-/// A piece that no program has, or that never makes anything true, is compared in vain.
+/// Every piece must occur in a program and hold in some message; otherwise it is not really
+/// compared.
 #[test]
 fn every_piece_of_the_language_is_written_and_holds_somewhere() {
     let mut counts: BTreeMap<&str, usize> = PIECES.iter().map(|piece| (*piece, 0)).collect();
@@ -312,8 +316,8 @@ fn every_piece_of_the_language_is_written_and_holds_somewhere() {
     assert!(rare.is_empty(), "hardly ever: {rare:?}");
 }
 
-/// The answer to a condition that stands alone, and the limits exceeded: the same by every engine, unless one need not
-/// look at all that the reference looks at.
+/// Returns the answer to a single condition and the limits exceeded. All engines must agree, except
+/// where an engine may skip a part that the reference evaluates.
 fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'static str, u64, u64)>) {
     let mut answers = engines.iter().map(|rules| {
         let decision = rules.decide(message);
@@ -322,13 +326,14 @@ fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'s
         (decision.chosen().is_some(), exceeded.collect::<Vec<_>>())
     });
     let first = answers.next().expect("there are engines");
-    // The reference goes on behind an element of which nothing is known, in search of one that decides.
+    // After an unknown element the reference continues, in search of an element that decides.
     let goes_on = ["any e", "all e", "any o"].iter().any(|quantifier| context.contains(quantifier));
-    // It asks the condition of an `if` first, also between two ways that turn out to be one; the others ask what is
-    // cheapest first, and may come to a value that it never looks at.
+    // The reference evaluates the condition of an `if` first, even if both branches are the same.
+    // Other engines evaluate the cheapest operand first, and may reach a value that the reference
+    // skips.
     let asks_first = context.contains("(if ");
     for (answer, column) in answers.zip(&COLUMNS[1..]) {
-        // The index need not try the route at all.
+        // The index may rule out the route without evaluating it.
         let untried = column.engine == INDEX.engine && answer == (false, vec![]) && !first.0;
         let names = |(_, exceeded): &(bool, Vec<(&'static str, u64, u64)>)| -> Vec<&'static str> {
             exceeded.iter().map(|(name, ..)| *name).collect()
@@ -342,12 +347,12 @@ fn answered(engines: &[Rules], message: &Json, context: &str) -> (bool, Vec<(&'s
     first
 }
 
-/// Each limit is set to what a condition asks of it, to one less and to one more: the amount that a decision under a
-/// smaller limit reports.
+/// Sets each limit to the amount that a condition needs, to one less and to one more. A decision
+/// under a smaller limit reports the amount.
 #[test]
 fn every_engine_applies_the_limits_at_the_same_place() {
-    // For each limit the decisions beyond it, and those that one more made stay within.
-    // What bounds payloads alone is tried where they are.
+    // For each limit: the number of decisions that exceed the limit, and of decisions within it.
+    // `Limit::Violations` affects only payloads and is tested with them.
     let rows = || TABLE.iter().filter(|row| row.limit != Limit::Violations);
     let mut met = vec![(0_usize, 0_usize); rows().count()];
     for seed in seeds(LIMITED) {

@@ -1,5 +1,5 @@
-//! The pages show what is right: every `rules` block of the README and of `docs/` compiles and its
-//! tests pass, and the table of statements is one program that knows every statement.
+//! Checks the documentation. Every `rules` block of the README and of `docs/` must compile and its
+//! tests must pass. The table of statements must form one program that uses every statement.
 
 use crate::support::golden;
 use rulec::{Code, Compiler, MemoryLoader, run_tests};
@@ -11,7 +11,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The README and the pages of `docs/`; those of codes have a test of their own.
+/// Returns the README and the pages of `docs/`. The pages of diagnostic codes have their own test.
 fn pages() -> Vec<PathBuf> {
     let folder = fs::read_dir(root().join("docs")).expect("the folder of pages");
     let mut pages: Vec<PathBuf> = folder
@@ -23,7 +23,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The blocks fenced as `rules`, each with the line it begins at.
+/// Returns the blocks fenced as `rules`, each with the number of its first line.
 fn blocks(page: &str) -> Vec<(usize, String)> {
     let mut blocks = Vec::new();
     let mut lines = page.lines().enumerate();
@@ -39,7 +39,7 @@ fn blocks(page: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// The faults of a program: its errors, and its tests that fail.
+/// Returns the faults of a program: its compile errors, or its failed tests.
 fn faults(loader: &MemoryLoader) -> Vec<String> {
     match Compiler::new().allow_missing_functions().compile_with(loader, "main.rules") {
         Err(error) => vec![error.to_string()],
@@ -65,7 +65,8 @@ fn the_rules_on_the_pages_compile_and_pass_their_tests() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A block of rules without its language would be tried by nobody: so stood `closed ["id"]` on a page.
+/// Every fenced block must name a language. A block of rules without a language would never be
+/// tested; `closed ["id"]` was once on a page that way.
 #[test]
 fn each_block_says_its_language() {
     let mut wrong = Vec::new();
@@ -78,7 +79,7 @@ fn each_block_says_its_language() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A blank line in a table ends it, and what follows is shown as text.
+/// A blank line inside a Markdown table ends the table, and the following rows render as text.
 #[test]
 fn no_table_is_broken_by_a_blank_line() {
     let mut wrong = Vec::new();
@@ -96,7 +97,7 @@ fn no_table_is_broken_by_a_blank_line() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The site shows what its summary lists, and nothing else. The pages of codes stand there by the table of codes.
+/// The site shows exactly the pages that its summary lists. The table of codes adds the code pages.
 #[test]
 fn the_summary_of_the_site_names_each_page() {
     let path = root().join("docs/SUMMARY.md");
@@ -114,13 +115,13 @@ fn the_summary_of_the_site_names_each_page() {
     golden::assert_file(&path, &format!("{before}{codes}{all}"));
 }
 
-/// The name that a heading has in an address, as both the site and code hosts give it.
+/// Returns the anchor of a heading, as both the site and code hosts generate it.
 fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase();
     kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>().replace(' ', "-")
 }
 
-/// The lines outside of fenced blocks.
+/// Returns the lines outside fenced blocks, with their numbers.
 fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     page.lines().enumerate().filter(move |(_, line)| {
@@ -130,7 +131,7 @@ fn prose(page: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The targets of the links of a page, each with its line.
+/// Returns the link targets of a page, each with its line number.
 fn links(page: &str) -> Vec<(usize, String)> {
     let line_links = |(number, line): (usize, &str)| {
         let targets = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
@@ -139,7 +140,8 @@ fn links(page: &str) -> Vec<(usize, String)> {
     prose(page).flat_map(line_links).collect()
 }
 
-/// Each link leads to a page that is there and a heading on it; those of the site stay on the site.
+/// Each link must lead to an existing page and heading. Links between site pages must stay on the
+/// site.
 #[test]
 fn every_link_leads_somewhere() {
     let codes = Code::ALL.iter().map(|code| root().join(format!("docs/codes/{code}.md")));
@@ -168,7 +170,7 @@ fn every_link_leads_somewhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every page of the site says near its top for whom it is.
+/// Every page of the site must name its readers near the top.
 #[test]
 fn every_page_says_for_whom_it_is() {
     let silent: Vec<PathBuf> = pages()
@@ -182,7 +184,7 @@ fn every_page_says_for_whom_it_is() {
     assert_eq!(silent, Vec::<PathBuf>::new());
 }
 
-/// The table of features is held against the manifest.
+/// Compares the table of features in the README with the manifest.
 #[test]
 fn the_readme_names_each_feature() {
     let read = |name: &str| fs::read_to_string(root().join(name)).expect("it can be read");

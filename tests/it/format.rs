@@ -1,6 +1,8 @@
-//! The formatter moves white space and nothing else: over every rules file of the repository, the rules that the
-//! pages show, random programs, and files with tokens lost, doubled and put in, the tokens, the comments and the program
-//! stay the same, and formatting twice changes nothing more.
+//! Checks that the formatter changes only white space: tokens, comments and the compiled program
+//! stay the same. Formatting twice must change nothing more.
+//!
+//! The inputs are every rules file of the repository, the rules on documentation pages, random
+//! programs, and files with tokens removed, duplicated and inserted.
 
 use crate::support::generate::Generator;
 use crate::support::generate::payload::Payloads;
@@ -19,14 +21,14 @@ use workload::{Density, Shape, Variant, Workload};
 
 const PROGRAMS: u64 = 150;
 const MUTATIONS: u64 = 3_000;
-/// The size of the large files, about.
+/// Approximate size of the large files.
 const BYTES: u64 = 100_000;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Each rules file of the repository with its text, and each block of rules on a page.
+/// Returns each rules file of the repository and each block of rules on a page, with its text.
 fn corpus() -> Vec<(PathBuf, String)> {
     let mut corpus = Vec::new();
     for folder in ["examples", "rules", "tests", "src", "crates", "docs"] {
@@ -58,7 +60,7 @@ fn walk(folder: &Path, corpus: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// One file in place of what lies on disk, the others beside it.
+/// A loader that replaces one file; all other files come from disk.
 struct Instead<'a> {
     name: &'a str,
     text: &'a str,
@@ -71,7 +73,7 @@ impl Loader for Instead<'_> {
     }
 }
 
-/// The program without places; or the findings about it.
+/// Returns the program without spans, or its diagnostics if it does not compile.
 fn meaning(path: &Path, text: &str) -> String {
     let folder = path.parent().expect("files lie in folders");
     let disk = DiskLoader::new(folder).expect("the folder is there");
@@ -91,20 +93,20 @@ fn without_places(rules: &Rules) -> String {
     let mut patterns: Vec<_> = program.patterns.keys().collect();
     patterns.sort();
     let warnings: Vec<_> = rules.warnings().iter().map(|warning| warning.code).collect();
-    // A map has no order of its own, and conditions are kept as bytes.
+    // A map has no order, and conditions are stored as bytes.
     let mut program = Program { patterns: Default::default(), ..program.clone() };
     for rule in &mut program.rules {
         rule.condition = Condition::from((*rule.condition).clone());
     }
     let shown = without(&format!("{program:?}"), "Span {", "}");
-    // Nor has the index of a record by names; a hint names a line.
+    // The name index of a record has no order either, and a hint contains a line number.
     let shown = without(&without(&shown, "by_name: OnceLock(", ")"), "this one.rules:", " ");
-    // A requirement quotes its condition as the author wrote it; the tokens are compared elsewhere.
+    // A requirement quotes its condition as written. Its tokens are compared elsewhere.
     let shown: String = shown.split_whitespace().collect();
     format!("{patterns:?} {warnings:?} {shown}")
 }
 
-/// A text without what stands between two marks.
+/// Removes the text between each pair of marks.
 fn without(text: &str, from: &str, to: &str) -> String {
     let mut parts = text.split(from);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -147,20 +149,20 @@ fn random_programs_keep_their_meaning() {
     assert!(bytes as u64 > (programs.end - programs.start) * 3_000, "only {bytes} bytes were formatted");
 }
 
-/// The same tokens with other white space between them, line breaks among it, where there was some.
+/// Replaces each white-space token by random white space, which may contain line breaks.
 fn scattered(random: &mut Random, text: &str) -> String {
     let scattered = |token: Token| match token.kind {
         TokenKind::White | TokenKind::Newline => {
             random.pick(&[" ", "\n", "   ", " \n\n\n  ", "\t"]).to_owned()
         }
-        // A comment ends with its line.
+        // A line comment needs a line break after it.
         kind if kind.is_trivia() => format!("{}\n", token.text(text)),
         _ => token.text(text).to_owned(),
     };
     tokens(text, 0).map(scattered).collect()
 }
 
-/// Two files, at once.
+/// Formats two large files in parallel.
 #[test]
 fn large_files_keep_their_meaning() {
     let here = root().join("large.rules");
@@ -181,7 +183,8 @@ fn large_files_keep_their_meaning() {
     }
 }
 
-/// A text with tokens lost, doubled, put in and moved, and white space changed.
+/// Returns the text with tokens removed, duplicated, inserted and moved, and with changed white
+/// space.
 fn mutilated(random: &mut Random, text: &str, other: &str) -> String {
     let mut pieces: Vec<&str> = tokens(text, 0).map(|token| token.text(text)).collect();
     let others: Vec<&str> = tokens(other, 0).map(|token| token.text(other)).collect();

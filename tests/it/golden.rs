@@ -1,5 +1,6 @@
-//! Golden prints: the bytecode of small programs beside their source in `tests/golden/`, so that a
-//! change of lowering is seen in review. `INSTA_UPDATE=always cargo test --test golden` writes them anew.
+//! Golden tests: the bytecode of small programs, stored with the source in `tests/golden/`, so that
+//! a review shows changes of lowering. `INSTA_UPDATE=always cargo test --test golden` rewrites the
+//! files.
 
 use crate::support::golden as support;
 use crate::support::layout;
@@ -29,7 +30,7 @@ fn programs_lower_as_written_down() {
     }
 }
 
-/// Guesses are wrong without an answer being wrong, so that nothing but their figures holds them.
+/// A wrong cost estimate causes no wrong answer, so only this golden file checks the estimates.
 #[test]
 fn plans_are_as_written_down() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/plans.txt");
@@ -82,7 +83,8 @@ fn plans_are_as_written_down() {
     support::assert_file(&path.with_extension("shown"), &printed);
 }
 
-/// The values that the analyses try first, and what they do not find: a finding is right with another message, and reads worse.
+/// Checks the witness messages that the analyses try first. A finding with another message would
+/// still be right, but harder to read.
 #[test]
 fn messages_of_conditions_are_as_written_down() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/messages.txt");
@@ -105,7 +107,7 @@ fn messages_of_conditions_are_as_written_down() {
     support::assert_file(&path.with_extension("shown"), &printed);
 }
 
-/// The files of which odd writings are laid out: statements of every kind.
+/// Files that cover every kind of statement; the test formats odd spellings of them.
 const WRITTEN: [&str; 8] = [
     "examples/chatbot.rules",
     "examples/orders.rules",
@@ -117,8 +119,10 @@ const WRITTEN: [&str; 8] = [
     "tests/ui/tests_of_rules.rules",
 ];
 
-/// A file in one line, with spaces between all tokens and a comment behind some; and with none but where words would meet, and lines
-/// that end behind some tokens.
+/// Returns two odd spellings of a file.
+///
+/// The first has a space between all tokens and a comment after some tokens. The second has a space
+/// only where two tokens would merge, and line breaks after some tokens.
 fn odd(text: &str) -> [String; 2] {
     let plain = |kind| {
         matches!(
@@ -153,7 +157,7 @@ fn odd(text: &str) -> [String; 2] {
     [wide, tight]
 }
 
-/// Files in one line, and broken where nobody would, are laid out in one way.
+/// Formats files that are joined to one line, and files with line breaks in odd positions.
 #[test]
 fn layouts_are_as_written_down() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -167,7 +171,7 @@ fn layouts_are_as_written_down() {
     support::assert_file(&root.join("tests/golden/layouts.txt"), &printed);
 }
 
-/// Findings of compiling and of the analyses, word by word.
+/// Checks the full text of findings from the compiler and the analyses.
 #[test]
 fn findings_are_as_written_down() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/findings.txt");
@@ -180,7 +184,7 @@ fn findings_are_as_written_down() {
         let rules = Rules::from_text(&source).unwrap_or_else(|error| panic!("{condition}: {error}"));
         let _ = writeln!(printed, "{condition}");
         let analysed = rules.analyse();
-        // That rules read few of the fields says nothing here.
+        // The finding about unread fields is not relevant here.
         let analysed = analysed.iter().filter(|finding| finding.diagnostic.code != Code::UnreadField);
         let analysed = analysed.map(|finding| ("analysed", &finding.diagnostic));
         for (by, found) in rules.warnings().iter().map(|found| ("compiled", found)).chain(analysed) {

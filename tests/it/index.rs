@@ -1,4 +1,5 @@
-//! The index over rule sets of many sizes: every answer is the reference evaluator's.
+//! Checks the index over rule sets of many sizes: every answer equals the answer of the reference
+//! evaluator.
 
 use crate::bench_rules as workload;
 use crate::support::engines;
@@ -14,7 +15,8 @@ const SIZES: [usize; 7] = [1, 3, 10, 64, 65, 400, 2_000];
 #[test]
 fn rule_sets_of_every_size_are_decided_alike() {
     let (mut pairs, mut hits) = (0, 0);
-    // Choices, those whose route the index found, and the sizes at which `auto` takes it.
+    // Decisions that chose a route, decisions whose route the index found, and the sizes at which
+    // `auto` selects the index.
     let (mut chose, mut found, mut by_itself) = (0, 0, Vec::new());
     for (seed, size) in (0..).zip(SIZES) {
         for kind in [Kind::Mixed, Kind::Fields] {
@@ -51,7 +53,7 @@ fn rule_sets_of_every_size_are_decided_alike() {
     assert!(by_itself.ends_with(&[400, 400, 2_000, 2_000]), "`auto` takes the index at {by_itself:?}");
 }
 
-/// One route of every kind, and what the compiler says of it.
+/// Checks the access path that the compiler plans for one route of every kind.
 #[test]
 fn the_plan_says_how_each_route_is_found_and_why() {
     let rules = Rules::from_text(
@@ -116,8 +118,8 @@ fn a_number_that_few_messages_have_is_a_key() {
     assert_eq!(found(2), r#"{"by":"bits","values":["ctx.score","ctx.id"]}"#);
 }
 
-/// The longest literal of an expression used to be its key, however many rules shared it; and whether the others stand
-/// in the text was not asked before the expression was run.
+/// Former bug: the longest literal of a regex was its key, however many rules shared it. The other
+/// required literals were not checked before the regex ran.
 #[test]
 fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     let route = |n: usize| format!("route r{n} when text matches \"^schedule [a-z]+ thing{n}x\" -> h\n");
@@ -137,7 +139,7 @@ fn an_expression_is_found_by_what_is_rare_and_asked_for_all_it_requires() {
     assert_eq!(index.literal_count, 61);
 }
 
-/// A literal of a few bytes has every text looked at more often: that pays for a key alone.
+/// A literal of few bytes causes more checks in every text. That pays only if the literal is a key.
 #[test]
 fn short_literals_are_looked_for_where_they_are_keys() {
     for (condition, literals) in [
@@ -153,11 +155,13 @@ fn short_literals_are_looked_for_where_they_are_keys() {
     }
 }
 
-/// A value was looked up in every message for the keys of a route or two. Where many texts are looked up, the fields that a
-/// message has are gone over, and a value that it lacks costs little.
+/// Former bug: keys of only one or two routes caused a field lookup in every message. If the index
+/// searches many text fields, the engine iterates over the fields of the message instead. An absent
+/// field then costs little.
 #[test]
 fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
-    // The bits of its values, which others ask for too, leave few messages over for which it is tried.
+    // Bitmaps of these values exist for other routes. After they are intersected, few messages
+    // remain for which the route is evaluated.
     let by_bits = r#"{"by":"bits","values":["ctx.channel","ctx.total","ctx.level"]}"#;
     for (texts, few) in [(1, by_bits), (30, r#"{"by":"key","keys":["ctx.channel is \"phone"#)] {
         let fields: String = (0..texts).map(|n| format!("t{n}?: string, ")).collect();
@@ -189,8 +193,8 @@ fn what_few_routes_are_found_by_is_looked_up_where_nothing_else_finds_them() {
     }
 }
 
-/// A third of all rules behind one value: it was taken to be as rare as any other, and made the key of rules
-/// that name a far rarer literal as well.
+/// Former bug: a third of all rules compared a field with the same value. The cost model assumed
+/// that value as rare as any other, and used it as the key of rules with a far rarer literal.
 #[test]
 fn a_value_that_many_rules_name_is_no_rare_key() {
     let mut source = String::new();
@@ -207,8 +211,9 @@ fn a_value_that_many_rules_name_is_no_rare_key() {
     }
 }
 
-/// Beginnings and endings are looked up at the edges of texts, and so told for negations too; the same words
-/// anywhere, longer ones, words and other forms of the text are told apart from them.
+/// Prefixes and suffixes are looked up at the edges of a text, which also decides negated tests.
+/// Substrings, longer prefixes, whole words and other normal forms of the text must not be confused
+/// with them.
 #[test]
 fn edges_of_texts_are_decided_alike() {
     let words =
@@ -225,7 +230,8 @@ fn edges_of_texts_are_decided_alike() {
     for (at, word) in words.iter().enumerate() {
         for (by, operator) in operators.iter().enumerate() {
             for (form, suffix) in ["", " ignoring case"].iter().enumerate() {
-                // Over many fields, so that those of the message are gone over, and over one.
+                // One field of many, so that the engine iterates over the message fields, and a
+                // single field.
                 for field in [format!("ctx.f{}", (at + by) % 31), "text".to_owned()] {
                     let (word, name) = (format!("{word:?}"), format!("r{at}_{by}_{form}_{}", field.len()));
                     let test = match operator.strip_prefix("not ") {
@@ -252,7 +258,7 @@ fn edges_of_texts_are_decided_alike() {
         let mut ctx = serde_json::Map::new();
         ctx.insert("n".into(), (at % 4).into());
         for field in 0..3 {
-            // Some are null, of another type, or read by no rule.
+            // Some values are null or have another type, and some fields are read by no rule.
             let value = match (at + field) % 13 {
                 0 => serde_json::Value::Null,
                 1 => 7.into(),
@@ -274,8 +280,9 @@ fn edges_of_texts_are_decided_alike() {
     }
 }
 
-/// A text is looked at at every byte to every fourth, as the shortest word allows, a block at a time: words of every
-/// length are found at every offset from both, in either case, and no others.
+/// The text scan examines every byte, up to every fourth byte, depending on the shortest word, one
+/// block at a time. Words of every length must be found at every offset, in either case, and no
+/// others.
 #[test]
 fn words_of_every_length_are_found_wherever_they_stand() {
     for shortest in 1..=8 {
@@ -314,8 +321,8 @@ fn words_of_every_length_are_found_wherever_they_stand() {
     }
 }
 
-/// A table's first routes take no longer to be tried in order than the index takes, and are few: rules of everyday words
-/// have more of them than rules with rare words of their own.
+/// The first routes of a table are evaluated in order while that costs no more than an index
+/// lookup. Rules of common words have more first routes than rules with rare words.
 #[test]
 fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
     let words = ["how", "say", "card", "bill", "book", "time", "much", "need"];
@@ -339,7 +346,8 @@ fn a_tables_first_routes_are_as_many_as_cost_what_the_index_costs() {
     }
 }
 
-/// Routes without a key are so many here that they are sorted by what rules them out; the first that holds is still the first.
+/// With tens of thousands of routes without a key, the index groups them by the predicates that
+/// rule them out. The first matching route is still chosen.
 #[test]
 fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
     let below = |seed: u32, limit: u32| (seed.wrapping_mul(2_654_435_761) >> 8) % limit;
@@ -373,8 +381,8 @@ fn tens_of_thousands_of_ranges_are_decided_in_their_order() {
     assert!((20..60).contains(&hits), "{hits}");
 }
 
-/// Those values that a message has are looked up where rules ask for many: in its own fields or, where these are more, in
-/// those that rules ask for.
+/// If rules test many fields, the engine looks up only values that the message has. It iterates
+/// over the shorter list: the fields of the message or the fields that rules test.
 #[test]
 fn fields_that_no_rule_asks_for_change_nothing() {
     let mut source = String::new();
@@ -401,7 +409,7 @@ fn fields_that_no_rule_asks_for_change_nothing() {
             };
             ctx.insert(format!("f{field}"), value);
         }
-        // Half of the messages have far more fields than rules ask for.
+        // Half of the messages have far more fields than the rules read.
         for n in 0..(seed % 2) * 300 {
             ctx.insert(format!("other{n}"), n.into());
         }

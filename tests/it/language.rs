@@ -1,5 +1,6 @@
-//! Conditions beyond single predicates: `unless`, `if … then … else …` and the names of one rule, on every engine, in
-//! explanations, payloads and live rules. Their truth tables are cases of `tests/conformance`.
+//! Tests of conditions beyond single predicates: `unless`, `if … then … else …` and `where`. They
+//! run on every engine, in explanations, payloads and live rules. `tests/conformance` holds the
+//! truth tables.
 
 use crate::support::engines;
 use engines::COLUMNS;
@@ -17,7 +18,8 @@ fn explained(text: &str, message: &Json) -> String {
     rules(text).explain(message).to_string()
 }
 
-/// Why a filter did not keep a message out must be seen: the exception stands with its own result.
+/// An explanation shows the exception with its own result, so that a reader sees why a filter did
+/// not reject a message.
 #[test]
 fn an_exception_is_shown_with_its_result() {
     let text = "route r when text contains \"login\" unless ctx.user == \"root\" -> h\n\
@@ -51,7 +53,7 @@ fn an_exception_is_shown_with_its_result() {
     }
 }
 
-/// A value that neither way gives is explained by the way that was taken.
+/// If neither branch of an `if` yields a value, the explanation shows the branch that was taken.
 #[test]
 fn the_way_that_was_taken_is_explained() {
     let text = "route r when (if ctx.n > 3 then ctx.a else ctx.b) == 1 -> h";
@@ -61,7 +63,7 @@ fn the_way_that_was_taken_is_explained() {
     assert!(shown.contains("ctx.b is missing"), "{shown}");
 }
 
-/// A name of one rule is shown like a `let`, once a rule.
+/// An explanation shows a `where` name like a `let`, once per rule.
 #[test]
 fn the_names_of_a_rule_are_shown() {
     let text = "route r when (big or old) and not big where big = ctx.n > 3, old = ctx.age > 30 -> h";
@@ -70,7 +72,7 @@ fn the_names_of_a_rule_are_shown() {
     assert_eq!(shown.matches("ctx.n > 3").count(), 1, "{shown}");
 }
 
-/// Only the way that is wanted is computed, and an exception is asked after what is cheaper.
+/// Only the needed branch is computed, and an exception is evaluated after cheaper operands.
 #[test]
 fn what_is_not_wanted_calls_no_host_function() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -99,7 +101,7 @@ fn what_is_not_wanted_calls_no_host_function() {
     }
 }
 
-/// In payloads: a rule with an exception, and a correction of two ways.
+/// A payload rule may have an exception, and a correction may have two branches.
 #[test]
 fn payloads_take_both() {
     let text = "payload p {\n  \
@@ -127,7 +129,7 @@ fn payloads_take_both() {
     }
 }
 
-/// Names of one rule go with the rule while others serve, and use what the file declares.
+/// `where` names are removed together with their live rule, and may use declarations of the file.
 #[test]
 fn live_rules_take_rules_with_names() {
     let live =
@@ -155,7 +157,7 @@ fn live_rules_take_rules_with_names() {
     );
 }
 
-/// A field that is private stays so through both ways and behind a rule's name.
+/// A private field stays private through both branches of an `if` and through a `where` name.
 #[test]
 fn private_values_stay_private() {
     let text = "input { ctx: { pin: string @private, n: int } }\n\
@@ -164,7 +166,7 @@ fn private_values_stay_private() {
     assert!(!shown.contains("4711"), "{shown}");
 }
 
-/// `if`, `then`, `else`, `unless` and `where` are fields behind a dot, and names in backquotes.
+/// `if`, `then`, `else`, `unless` and `where` are field names after a dot, and names in backquotes.
 #[test]
 fn new_words_are_names_where_names_are() {
     let text = "route r when ctx.if == 1 and ctx.then == 1 and ctx.else == 1 and ctx.unless == 1 and ctx.where == 1 \
@@ -175,7 +177,8 @@ fn new_words_are_names_where_names_are() {
     assert_eq!(Json::from(decision.args().clone()), json!({ "if": 1, "where": 2, "unless": 3 }));
 }
 
-/// A condition with a half of a conditional was said to miss anything but its other half.
+/// Former bug: the message for half of a conditional named a missing token other than the missing
+/// half.
 #[test]
 fn halves_of_new_forms_are_told() {
     for (text, code, help) in [

@@ -1,6 +1,6 @@
-//! Live rules: after any inserts, replacements, removals and merges they answer as a fresh compile of
-//! the edited text does by the reference evaluator; and while threads decide and others edit, every
-//! answer is that of a state that existed.
+//! Tests of live rules. After any sequence of inserts, replacements, removals and merges, live
+//! rules answer like a fresh compile of the edited text on the reference evaluator. While some
+//! threads decide and others edit, every answer belongs to a state that existed.
 
 use crate::support::engines::{COLUMNS, Column, REFERENCE};
 use crate::support::generate::{Generator, message};
@@ -21,15 +21,15 @@ fn compiler() -> Compiler {
         .function("score", |text: String, n: i64| (text.len() as f64) / 3.0 + (n % 100) as f64)
 }
 
-/// The edited text, as an author would keep it: each route stands on a line of its own.
+/// The edited text as an author would keep it: one route per line.
 #[derive(Clone)]
 struct Text {
     lines: Vec<String>,
-    /// Before the routes of tables.
+    /// Indentation of routes inside tables.
     indent: &'static str,
 }
 
-/// The name of the route on a line.
+/// Returns the name of the route on the line.
 fn name(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("route ")?.split_whitespace().next()
 }
@@ -49,7 +49,7 @@ impl Text {
         self.lines.join("\n")
     }
 
-    /// The lines of a table; those outside any end with the text.
+    /// Returns the line range of a table. For the entry `routes` the range is the whole text.
     fn range(&self, entry: &str) -> std::ops::Range<usize> {
         if entry == "routes" {
             return 0..self.lines.len();
@@ -60,7 +60,7 @@ impl Text {
         start..start + length
     }
 
-    /// The routes of an entry: line number and name.
+    /// Returns the routes of an entry as line numbers and names.
     fn routes(&self, entry: &str) -> Vec<(usize, String)> {
         let mut inside = false;
         let range = self.range(entry);
@@ -83,15 +83,19 @@ impl Text {
 
     fn compile(&self) -> Result<Rules, CompileError> {
         if self.lines.iter().all(|line| line.trim().is_empty()) {
-            // Nothing is no program to the compiler, and nothing to decide by is the same.
+            // The compiler rejects an empty text, but a text with an unused `let` also has no
+            // routes.
             return compiler().compile_text("let nothing = 1");
         }
         compiler().compile_text(&self.source())
     }
 }
 
-/// Everything that a caller sees, but the host functions that are asked: that is the engine's choice. Of types that are
-/// inferred what is reported is what the base knows, which later routes change with the next merge.
+/// Returns everything that a caller can observe, except the failed host functions, because each
+/// engine may choose which functions it calls.
+///
+/// If `declared` is false, the schema is inferred from uses, and the breaches are removed: live
+/// rules report them by the inferred types of the base, which the next merge can change.
 fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     let object = json.as_object_mut().expect("an object");
@@ -102,7 +106,7 @@ fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
     json
 }
 
-/// The number of times that something happened in a run.
+/// Counts of events in a run.
 #[derive(Debug, Default)]
 struct Tally {
     decided: usize,
@@ -110,17 +114,17 @@ struct Tally {
     edits: usize,
     refused: usize,
     merges: usize,
-    /// Decisions while nothing was edited, by the engine of the base.
+    /// Decisions without pending edits, by the engine of the base.
     by_base: BTreeMap<String, usize>,
-    /// Decisions while edits were not merged, and those of them that chose a route the base lacks.
+    /// Decisions with unmerged edits. `later` counts those that chose a route which the base lacks.
     edited: usize,
     later: usize,
-    /// Decisions that were made while a merge ran.
+    /// Decisions made while a merge ran.
     beside_merges: usize,
 }
 
-/// One random edit, on the live rules and on the text. Whatever is refused must not compile either,
-/// unless types come from uses, where it may.
+/// Applies one random edit to the live rules and to the text. A rejected edit must not compile in
+/// the text either, unless the schema is inferred.
 fn edit(
     random: &mut Random,
     live: &LiveRules,
@@ -140,7 +144,7 @@ fn edit(
                 assert!(matches!(result, Err(EditError::Duplicate(_))), "{result:?}");
                 return;
             }
-            // Now and then into another table, from where its jumps may lead in a circle.
+            // Sometimes the route moves to another table, where its `goto` may form a cycle.
             let entry = if random.chance(10) { of } else { entry };
             if text.routes(entry).iter().any(|(_, other)| Some(&**other) == name(line)) {
                 return;
@@ -219,7 +223,8 @@ fn compare(
     }
 }
 
-/// Merges while the messages are decided over and over: each answer is that of the text, which the merge leaves.
+/// Runs a merge while this thread decides the messages repeatedly. A merge must not change any
+/// answer.
 fn merge_beside(
     live: &LiveRules,
     text: &Text,
@@ -244,7 +249,7 @@ fn merge_beside(
         });
         while !merging.is_finished() {
             for (entry, message, expected) in &cases {
-                // Nobody edits: as long as edits are left to be merged, the merge has not ended.
+                // No thread edits, so the merge is still running while edits are pending.
                 let begun = begun.load(Ordering::SeqCst);
                 let given = live.decide_in(entry, message).expect("the entry is there");
                 tally.beside_merges += usize::from(begun && live.pending() > 0);
@@ -257,9 +262,9 @@ fn merge_beside(
     tally.merges += 1;
 }
 
-/// Runs random programs through random edits.
+/// Applies random edits to random programs, and compares the answers.
 fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally) {
-    // Compiling the text anew takes longest; where that is quick more is asked.
+    // Compiling the text takes longest, so small rule sets are compared more often.
     let asked = if size < 100 { 12 } else { 6 };
     for seed in seeds {
         let mut random = Random::new(seed);
@@ -300,7 +305,7 @@ fn run(seeds: std::ops::Range<u64>, size: usize, steps: usize, tally: &mut Tally
         if seed % 4 == 0 {
             let why = live.explain(&messages[0]).expect("the edits compile");
             assert_eq!(why.chosen.as_deref(), live.decide(&messages[0]).chosen(), "seed {seed}");
-            // The texts it keeps mean the same.
+            // The texts that live rules keep must give the same answers.
             let [(_, kept)] = live.texts().try_into().expect("there is one file");
             let (text, at) = (Text::new(&kept, ""), format!("seed {seed}, kept"));
             compare((&live, column), &text, &program.entries, &messages, &at, tally);
@@ -317,7 +322,7 @@ fn after_any_edits_live_rules_answer_like_the_edited_text() {
     run(seeds(2), 2000, 3, &mut tally);
     println!("{tally:?}");
     assert!(tally.decided > 100_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
-    // Both ways to decide are taken: by the base on each engine, and by the base and its edits.
+    // Both decision paths are covered: the base alone on each engine, and the base with edits.
     assert!(
         tally.by_base.len() == COLUMNS.len() && tally.by_base.values().all(|count| *count > 1_000),
         "{tally:?}"
@@ -327,8 +332,9 @@ fn after_any_edits_live_rules_answer_like_the_edited_text() {
     assert!(tally.beside_merges > 1_000, "{tally:?}");
 }
 
-/// A writer moves the rules through states of which each has one answer to each message, while others
-/// decide: every answer must be one that was right between the begin and the end of the decision.
+/// A writer moves the rules through states that each have one answer per message, while other
+/// threads decide. Every answer must be right for some state between the start and the end of the
+/// decision.
 #[test]
 fn threads_see_states_that_existed() {
     const STATES: usize = 400;
@@ -338,7 +344,8 @@ fn threads_see_states_that_existed() {
     )
     .expect("it compiles")
     .merge_after(37);
-    // Only one of the two targets is right at a time, and never is there none: a replacement is one step.
+    // At any time exactly one of the two targets is right. A replacement is atomic, so a target
+    // always exists.
     let (done, start) = (AtomicBool::new(false), Barrier::new(3));
     let state = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {

@@ -1,5 +1,6 @@
-//! Edits of statements of every kind while two threads decide: each decision is that of its generation's rules, as the
-//! reference evaluator makes it by the edited texts; and what is refused would not have compiled.
+//! Edits statements of every kind while two threads decide. Each decision must equal the decision
+//! of the reference evaluator on the texts of the same generation. A rejected edit must not
+//! compile.
 
 use crate::support::engines::REFERENCE;
 use crate::support::random::Random;
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The edits of a round.
+/// Number of edits in a round.
 const EDITS: usize = 1_000;
 const ENTRIES: [&str; 6] = ["routes", "t", "s", "pick", "flows", "after"];
 
@@ -31,11 +32,12 @@ fn compiler() -> Compiler {
     Compiler::new().function("score", |text: String| text.len() as i64)
 }
 
-/// The texts as an author would keep them: statement by statement, each as its lines.
+/// The rule texts as an author would keep them: by file, a list of statements, each a list of
+/// lines.
 #[derive(Clone)]
 struct Texts(BTreeMap<&'static str, Vec<Vec<String>>>);
 
-/// True for a line that begins the statement of that head.
+/// True if the line begins the statement `head`.
 fn begins(line: &str, head: &str) -> bool {
     let rest = line.trim_start().strip_prefix(head);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
@@ -50,8 +52,11 @@ impl Texts {
         texts
     }
 
-    /// The number of a slot's statement in its file, and of its line in that of its table; `None` without the table, or
-    /// where the file is not imported.
+    /// Returns the index of the slot's statement in its file, and the index of its line in that
+    /// statement.
+    ///
+    /// Returns `None` if the table is missing or the file is not imported, and `Some(None)` if only
+    /// the statement is missing.
     fn at(&self, slot: &Slot) -> Option<Option<(usize, usize)>> {
         if slot.file == SHARED
             && !self.0[MAIN].iter().any(|lines| begins(&lines[0], "import \"shared.rules\""))
@@ -109,11 +114,12 @@ impl Texts {
         self.0[MAIN].iter().any(|lines| begins(&lines[0], "input"))
     }
 
-    /// Compiles the texts. Tests are about the rules as they were written: those that came before are left out.
+    /// Compiles the texts. Unless `tested` is true, older `test` statements are left out, because
+    /// they may no longer match the rules.
     fn compile(&self, tested: bool) -> Result<Rules, String> {
         let mut loader = MemoryLoader::new().with("spare.rules", "let spare_word = 1");
         for (file, statements) in &self.0 {
-            // Something stands in their place, as it does in the texts of live rules.
+            // A placeholder replaces each test, as in the texts of live rules.
             let text = statements.iter().map(|lines| match tested || !begins(&lines[0], "test") {
                 true => lines.join("\n"),
                 false => "type spacer = int".to_owned(),
@@ -126,8 +132,11 @@ impl Texts {
     }
 }
 
-/// Everything that a caller sees, but the host functions that are asked and the limits that are met, which are the
-/// engine's choice. Of types that are inferred what is reported is what the base knows.
+/// Returns everything that a caller can observe, except failed host functions and exceeded limits,
+/// which depend on the engine.
+///
+/// If `declared` is false, the breaches are removed too, because live rules report them by the
+/// inferred types of the base.
 fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
     let mut json = serde_json::to_value(decision).expect("a decision is JSON");
     let object = json.as_object_mut().expect("an object");
@@ -139,7 +148,7 @@ fn seen(decision: &impl serde::Serialize, declared: bool) -> Json {
     json
 }
 
-/// The answers of a generation's rules: by entry and message; `None` without the entry.
+/// Expected answers for one generation, by entry and message; `None` if the entry does not exist.
 struct Answers {
     declared: bool,
     by_case: HashMap<(usize, usize), Option<Json>>,
@@ -163,7 +172,7 @@ impl Answers {
 }
 
 impl Answers {
-    /// Asserts that live rules answer so.
+    /// Asserts that the live rules give these answers.
     fn assert(&self, live: &LiveRules, messages: &[Json], context: &str) {
         for ((entry, at), expected) in &self.by_case {
             let decision = live.decide_in(ENTRIES[*entry], &messages[*at]).ok();
@@ -173,12 +182,12 @@ impl Answers {
     }
 }
 
-/// The decisions of a thread, and those that it was refused.
+/// The decisions of one thread, and its requests for entries that did not exist.
 #[derive(Default)]
 struct Sightings {
-    /// The decisions, by generation, entry and message.
+    /// Decisions by generation, entry and message.
     decisions: HashMap<(u64, usize, usize), Json>,
-    /// The entries that were not there, each with the generations before and after.
+    /// Missing entries, each with the generations before and after the request.
     missing: BTreeSet<(u64, u64, usize)>,
 }
 
@@ -198,7 +207,7 @@ fn decide_until(done: &AtomicBool, live: &LiveRules, messages: &[Json]) -> Sight
                 assert_eq!(*known, json, "one generation, two answers");
             }
         }
-        // What has been seen leaves the cores to the others.
+        // Sleeps if the generation has not changed, so that other threads can use the core.
         if live.generation() == generation {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
@@ -206,21 +215,21 @@ fn decide_until(done: &AtomicBool, live: &LiveRules, messages: &[Json]) -> Sight
     seen_here
 }
 
-/// The number of times that something happened.
+/// Counts of events.
 #[derive(Debug, Default)]
 struct Tally {
     accepted: BTreeMap<(&'static str, &'static str), usize>,
     refused: BTreeMap<&'static str, usize>,
     batches: usize,
-    /// Decisions by the two threads, each once a generation, and entries that a generation lacks.
+    /// Distinct decisions of the two threads per generation, and requests for missing entries.
     decided: usize,
     lacking: usize,
 }
 
-/// A random edit of a slot, as live rules take it; its kind; and whether it could be made in the texts, as it was.
+/// Returns a random edit of a slot, its kind, and whether the same edit could be made in `texts`.
 fn edit(random: &mut Random, texts: &mut Texts, slot: &Slot) -> (Edit, &'static str, bool) {
     let is_there = matches!(texts.at(slot), Some(Some(_)));
-    // Now and then what cannot be.
+    // Some edits are impossible on purpose.
     let there = is_there != random.chance(6);
     let text = slot.versions[random.below(slot.versions.len())];
     let (edit, kind, made) = match (there, random.below(10)) {
@@ -232,7 +241,7 @@ fn edit(random: &mut Random, texts: &mut Texts, slot: &Slot) -> (Edit, &'static 
         Some(table) => edit.in_table(table),
         None => edit,
     };
-    // Where one file alone has it, it is found without.
+    // An edit needs a file name only if several files could contain the statement.
     let named = slot.head == "settings" || slot.file == SHARED && slot.table.is_none() && kind == "insert";
     let edit = if named || random.chance(10) { edit.in_file(slot.file) } else { edit };
     (edit, kind, made)
@@ -249,7 +258,7 @@ fn refusal(error: &EditError) -> &'static str {
     }
 }
 
-/// The live rules, and the texts that they should be by.
+/// Live rules under test, with the texts that they should match.
 struct Run<'r> {
     random: Random,
     live: &'r LiveRules,
@@ -260,7 +269,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Makes an edit, or two or three as one.
+    /// Makes one edit, or a batch of two or three edits.
     fn step(&mut self, at: usize) {
         let (before, generation) = (self.texts.clone(), self.live.generation());
         let count = if self.random.chance(10) { 2 + self.random.below(2) } else { 1 };
@@ -282,12 +291,13 @@ impl Run<'_> {
                 self.tally.batches += usize::from(edits.len() > 1);
                 kinds.into_iter().for_each(|kind| *self.tally.accepted.entry(kind).or_default() += 1);
             }
-            // An edit before it in the batch changed the same text, or imports the file.
+            // An earlier edit of the batch changed the same statement or imports the file.
             Err(EditError::Twice(_) | EditError::NotYet(..)) if edits.len() > 1 => self.texts = before,
             Err(error) => {
                 let reason = refusal(&error);
                 let tested = kinds.iter().any(|(head, _)| head.starts_with("test"));
-                // Where types are inferred a route may be refused that compiles with all others.
+                // With an inferred schema, a route may be rejected although the whole text
+                // compiles.
                 if reason == "compile" && before.is_declared() {
                     assert!(self.texts.compile(tested).is_err(), "{}: {error}", context());
                 } else if reason != "compile" {
@@ -302,12 +312,13 @@ impl Run<'_> {
         now.assert(self.live, self.messages, &context());
     }
 
-    /// Makes edits while two threads decide, and holds every decision against the rules of its generation.
+    /// Makes edits while two threads decide, and compares every decision with the rules of its
+    /// generation.
     fn beside_two_threads(&mut self, edits: usize) {
         let (live, messages, done) = (self.live, self.messages, AtomicBool::new(false));
         let sightings = std::thread::scope(|scope| {
             let threads = [(); 2].map(|()| scope.spawn(|| decide_until(&done, live, messages)));
-            // Whoever decides stops also when an assertion here fails.
+            // The deciding threads must also stop if an assertion here fails.
             let made = catch_unwind(AssertUnwindSafe(|| (0..edits).for_each(|at| self.step(at))));
             done.store(true, Ordering::Relaxed);
             let sightings = threads.map(|thread| thread.join().expect("it does not panic"));
@@ -322,7 +333,7 @@ impl Run<'_> {
                 assert_eq!(given, expected, "generation {generation}");
                 self.tally.decided += 1;
             }
-            // A decision is refused by rules that lack the entry, and no others.
+            // A missing entry is allowed only if a generation during the request lacked it.
             for (before, after, entry) in missing {
                 let mut meanwhile = self.answers.range(before..=after);
                 let lacks = |(_, answers): (_, &Answers)| answers.by_case[&(entry, 0)].is_none();
@@ -346,14 +357,15 @@ fn a_thousand_edits_of_every_kind_beside_two_threads_that_decide() {
     let answers = BTreeMap::from([(live.generation(), Answers::of(&texts, &messages))]);
     let (random, tally) = (Random::new(13), Tally::default());
     let mut run = Run { random, live: &live, texts, messages: &messages, answers, tally };
-    // Round after round on the same rules, so that what was seen need not be kept for long.
+    // Later rounds use the same rules, so that the recorded decisions of a round can be dropped.
     for round in seeds(1) {
         run.random = Random::new(13 + round);
         run.beside_two_threads(EDITS);
     }
     println!("{:?}", run.tally);
     assert!(live.merge_error().is_none(), "{:?}", live.merge_error());
-    // The texts it keeps mean what those here do. Tests in them may be about rules that are gone.
+    // The texts that live rules keep must give the same answers. They may not compile, because they
+    // may contain tests of removed rules.
     let kept =
         live.texts().into_iter().fold(MemoryLoader::new(), |loader, (name, text)| loader.with(name, text));
     if let Ok(again) = LiveRules::new(compiler(), &kept, MAIN) {

@@ -1,5 +1,6 @@
-//! Messages in Chinese: every template of the sources has its text in the catalogue, which has no other, and what the
-//! files of `tests/ui` are told reads as Chinese throughout.
+//! Tests of Chinese messages. The catalogue has a translation for every message template in the
+//! sources, and no other entries. The Chinese diagnostics for the files of `tests/ui` contain no
+//! English.
 
 use crate::chinese;
 use chinese::{english_in, is_chinese};
@@ -27,7 +28,11 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+<<<<<<< HEAD:tests/it/messages.rs
 /// The templates of the `message!` calls among these tokens.
+=======
+/// Collects the templates of the `message!` calls among these tokens.
+>>>>>>> p8:tests/messages.rs
 fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -43,7 +48,7 @@ fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The templates of all packages.
+/// Returns the message templates of all packages.
 fn all_templates() -> BTreeSet<String> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
@@ -59,7 +64,8 @@ fn all_templates() -> BTreeSet<String> {
     found
 }
 
-/// The template without what stands in backquotes and holes, which is the same in every language.
+/// Returns the template without backquoted text and argument placeholders, which are the same in
+/// every language.
 fn words(template: &str) -> String {
     let mut out = String::new();
     for (at, piece) in template.replace("``", "`").split('`').enumerate() {
@@ -78,7 +84,7 @@ fn catalogue() -> BTreeMap<String, String> {
     let text = fs::read_to_string(root().join("docs/zh/messages.json")).expect("the catalogue");
     let read: BTreeMap<String, String> =
         serde_json::from_str(&text).expect("the catalogue is texts by templates");
-    // A template twice would be read once; so its order shows that there is none.
+    // A JSON map hides duplicate keys, so the entries are also counted as lines.
     let entries = text.lines().filter(|line| line.starts_with(" \"")).count();
     assert_eq!(entries, read.len(), "a template stands in the catalogue twice");
     read
@@ -116,7 +122,8 @@ fn every_template_has_a_chinese_text_with_the_same_holes() {
 fn a_message_is_told_in_each_language_with_what_stands_in_it() {
     let (name, inner) = ("size", message!("a list"));
     let message = message!("expected {inner} after `{name}`, found {}", message!("a {}", "number"));
-    // It is the sources' template with holes of other names, so the catalogue does not know it.
+    // This template differs from the one in the sources by its placeholder names, so the catalogue
+    // does not contain it.
     assert_eq!(message, "expected a list after `size`, found a number");
     let message = message!(
         "expected {expected} after `{before}`, found {found}",
@@ -126,7 +133,7 @@ fn a_message_is_told_in_each_language_with_what_stands_in_it() {
     );
     assert_eq!(message.told_in(Language::English), "expected a list after `size`, found 3");
     assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是列表，却是 3");
-    // A brace that is no hole was left out.
+    // Former bug: a brace that belongs to no placeholder was dropped.
     let brace = Message::fixed("`{`");
     let message = message!(
         "expected {expected} after `{before}`, found {found}",
@@ -141,7 +148,7 @@ fn a_message_is_told_in_each_language_with_what_stands_in_it() {
     assert_eq!(twice, "xy", "each hole has its own content");
 }
 
-/// The findings about a file of `tests/ui`, those of the analysis included.
+/// Returns the diagnostics for a file of `tests/ui`, including the findings of the analysis.
 fn findings(path: &Path) -> Vec<Diagnostic> {
     match Compiler::new().allow_missing_functions().compile_path(path) {
         Ok(rules) => {

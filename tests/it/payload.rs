@@ -1,4 +1,4 @@
-//! Payloads: how they are judged, part by part.
+//! Tests of how payloads are judged, one feature at a time.
 
 use crate::decisions;
 use crate::support::engines;
@@ -8,7 +8,8 @@ use rulec::Rules;
 use rulec::payload::{Judge, JudgeError, Judgement, Outcome};
 use serde_json::{Value as Json, json};
 
-/// The violations of a payload under small rules, as `rule path`, and its outcome.
+/// Judges a payload on every engine, and checks the outcome and the violations, given as
+/// `rule path`.
 #[track_caller]
 fn check(text: &str, payload: Json, violations: &[&str], outcome: Outcome) -> Judgement {
     let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
@@ -55,7 +56,7 @@ fn fields_are_held_against_their_declarations() {
     assert_eq!(judgement.corrected(), Some(&with("b", json!(10))));
     check(rules, with("c", json!(null)), &[], Accept);
     check(rules, with("c", json!(["a", "long"])), &["p.c.short $.c[1]"], Reject);
-    // Of a field of the wrong type nothing else is said.
+    // A field of the wrong type has no further violations.
     check(rules, with("c", json!(["long", null])), &["p.c.type $.c"], Reject);
     check(rules, with("d", json!(0)), &["p.d.type $.d"], Reject);
     check(rules, with("e", json!("z")), &["p.e.enum $.e"], Reject);
@@ -189,7 +190,8 @@ fn feedback_says_what_to_do() {
     }
 }
 
-/// Payloads come from strangers: long lists must not take the square of their length.
+/// Payloads come from untrusted sources, so the judgement of long lists must not take quadratic
+/// time.
 #[test]
 fn long_plans_are_judged_in_linear_time() {
     let rules = decisions();
@@ -206,7 +208,7 @@ fn long_plans_are_judged_in_linear_time() {
     assert_eq!(rules, ["limit.node_count", "limit.payload_size", "plan_edge.target.exists"]);
 }
 
-/// The warnings of a payload under small rules on every engine, as `rule path`.
+/// Checks the warnings for a payload on every engine, given as `rule path`.
 #[track_caller]
 fn warned(text: &str, payload: &Json, expected: &[&str]) {
     let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{error}"));
@@ -224,7 +226,7 @@ fn warned(text: &str, payload: &Json, expected: &[&str]) {
     }
 }
 
-/// A rule that no page of the requirements names must change no verdict, and not be lost either.
+/// A rule with severity `warning` must not change the verdict, but must still be reported.
 #[test]
 fn warnings_stand_beside_the_verdict_and_count_when_strict() {
     let rules = r#"payload p {
@@ -269,14 +271,14 @@ fn texts_that_should_be_conditions_are_compiled() {
         "{:?}",
         judgement.warnings()
     );
-    // A plan of many conditions must not take a long time.
+    // A plan with many conditions must not take a long time.
     let many: Vec<String> = (0..2_000).map(|at| format!("x > {at} and")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let judgement = judge.judge(&edges(&many));
     assert_eq!((judgement.warnings().len(), judgement.unchecked().len()), (256, 1_744));
 }
 
-/// Without a context a check of existence was silent, as if the workflow were there.
+/// Former bug: without a context, an existence check passed silently, as if the workflow existed.
 #[test]
 fn what_could_not_be_checked_is_noted() {
     let rules = decisions();
@@ -312,7 +314,7 @@ fn what_could_not_be_checked_is_noted() {
     let unknown = told("modify_node", json!({"node_id": "n", "updates": {"name": "x"}}));
     assert!(unknown.iter().any(|rule| rule == "modify_node.node_id.exists"), "{unknown:?}");
     assert_eq!(told("spawn_subagent", json!({"subagent_type": "s", "task_payload": {}})).len(), 2);
-    // Options are off where they are not given.
+    // An option that is not given is off.
     let plain = json!({"action_type": "create_node", "node_type": "HTTP", "node_name": "n", "config": {"url": "http://h/", "method": "GET"}});
     assert_eq!(told("create_node", plain), [""; 0]);
 }
@@ -330,7 +332,8 @@ fn a_field_may_have_one_value_alone() {
     assert!(Rules::from_text("payload p { n: int const \"x\" }").is_err());
 }
 
-/// `from os import environ` was not seen, nor were programs, texts run as code and connections.
+/// Former bug: the check missed `from os import environ`, programs, strings run as code, and
+/// connections.
 #[test]
 fn code_that_looks_dangerous_is_warned_of() {
     let rules = decisions();

@@ -1,5 +1,5 @@
-//! The differential test of payloads: random rules, random payloads, the machine's judgements held
-//! against the reference's.
+//! Differential test of payloads: judges random payloads by random rules, and compares the VM with
+//! the reference evaluator.
 
 use crate::support::engines::{COLUMNS, Column, REFERENCE, VM};
 use crate::support::generate::Generator;
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 const PROGRAMS: u64 = 600;
 const PAYLOADS: usize = 40;
 
-/// A judgement without the limits that were exceeded: what is looked at depends on the order of operands.
+/// Returns the judgement without the exceeded limits, which depend on the order of operands.
 fn json(judgement: &Judgement) -> Json {
     let mut json = serde_json::to_value(judgement).expect("a judgement is JSON");
     json.as_object_mut().expect("an object").remove("exceeded");
@@ -26,7 +26,7 @@ fn every_engine_judges_like_the_reference() {
     for seed in seeds(PROGRAMS) {
         let mut random = Random::new(seed);
         let mut generated = Payloads::rules(&mut random);
-        // Under limits so small that payloads go beyond them the engines judge alike too.
+        // Engines must also agree under limits so small that payloads exceed them.
         if seed % 4 == 1 {
             generated.source.insert_str(0, &Generator::small_limits(&mut random));
         }

@@ -1,4 +1,4 @@
-//! The JSON Schemas of payload kinds, and the changes between two versions of them.
+//! Tests of the JSON Schemas of payload kinds, and of the changes between two versions.
 
 use crate::decisions;
 use crate::support::shared;
@@ -12,13 +12,13 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All cases there are: the shared ones, or else the own.
+/// Returns the shared cases if the shared folder exists, or else the cases of this repository.
 fn all_cases() -> Vec<Json> {
     let own = || root().join("tests/conformance/payload/cases.jsonl");
     read_cases(&shared::shared("cases/payload.jsonl").unwrap_or_else(own))
 }
 
-/// A payload that is accepted as it is fits the schema; one that lacks a field, or has one of the wrong type, does not.
+/// An accepted payload matches the schema. A payload with a missing field or a wrong type does not.
 #[test]
 fn schemas_agree_with_the_judge() {
     let rules = decisions();
@@ -28,7 +28,7 @@ fn schemas_agree_with_the_judge() {
         let validator = jsonschema::draft202012::new(&schema).unwrap();
         for case in all_cases().iter().filter(|case| case["decision_type"] == kind && case["pad"].is_null()) {
             let violations = case["expected"]["violations"].as_array().unwrap();
-            // What a config must hold depends on the node's type, which is another field.
+            // The fields required in `config` depend on the node type, which is another field.
             let of_a_field = |violation: &Json| {
                 let rule = violation["rule"].as_str().unwrap();
                 (rule.ends_with(".required") || rule.ends_with(".type")) && !rule.starts_with("config.")
@@ -80,7 +80,7 @@ fn schemas_tell_the_kind_and_what_a_config_needs_by_type() {
             (json!({"action": {"const": "MODIFY"}}), json!({"required": ["modifications"]})),
         ]
     );
-    // A rule that looks at anything else says nothing of a schema.
+    // A rule that reads another field adds nothing to the schema.
     let rules = r#"payload p {
       kind: string in ["a", "b"]
       config: dict<any>

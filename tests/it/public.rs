@@ -1,8 +1,9 @@
-//! Holds the public items of the library and of the members that services use against `docs/public.txt`, so
-//! that nothing becomes public, or goes, unnoticed. `INSTA_UPDATE=always cargo test --test public` writes the list anew.
+//! Compares the public items of the library and of the service crates with `docs/public.txt`. An
+//! item therefore cannot become public, or be removed, without a change of that file.
+//! `INSTA_UPDATE=always cargo test --test public` rewrites the list.
 //!
-//! It reads the sources as rustfmt lays them out: `pub use` and `pub mod` lead from a crate's root to the
-//! items, and an item's methods stand in the `impl` blocks of its module's files.
+//! The test reads the sources as formatted by rustfmt. It follows `pub use` and `pub mod` from the
+//! crate root to the items. Methods of an item are in the `impl` blocks of the files of its module.
 
 use crate::support::golden;
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A module: its file, and the folder of its children.
+/// A module: its file, and the folder of its child modules.
 struct Module {
     file: PathBuf,
     children: PathBuf,
@@ -39,7 +40,7 @@ impl Module {
         file.exists().then(|| Module { file, children: self.children.join(name) })
     }
 
-    /// The code without comments, tests and what is hidden from the docs.
+    /// Returns the code without comments, tests and items hidden from the docs.
     fn code(&self) -> String {
         let text = fs::read_to_string(&self.file).unwrap_or_else(|error| panic!("{:?}: {error}", self.file));
         let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
@@ -48,7 +49,7 @@ impl Module {
         for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
             let indent = &line[..line.len() - line.trim_start().len()];
             match &hidden {
-                // An item ends at its closing brace, or where a line without a body ends.
+                // An item ends at its closing brace, or at a semicolon.
                 Some(of) if of == indent && (line.trim() == "}" || line.ends_with(';')) => hidden = None,
                 Some(_) => {}
                 None if line.trim() == "#[doc(hidden)]" => hidden = Some(indent.to_owned()),
@@ -61,7 +62,7 @@ impl Module {
         code
     }
 
-    /// Puts down the public items of the module under `path`.
+    /// Adds the public items of the module, under the path `path`.
     fn list(&self, path: &str, found: &mut BTreeSet<String>) {
         let code = self.code();
         for line in code.lines() {
@@ -78,14 +79,20 @@ impl Module {
         }
     }
 
-    /// Puts down what `pub use` names, wherever the name leads.
+    /// Adds the item that a `pub use` names, and follows re-exports to its definition.
     fn follow(&self, path: &str, used: &[String], found: &mut BTreeSet<String>) {
         let (name, way) = used.split_last().unwrap();
         let (mut module, way) = match way {
+<<<<<<< HEAD:tests/it/public.rs
             // An item of another crate of the workspace.
             [krate, way @ ..] if krate.starts_with("rulec_") => {
                 let folder = format!("crates/{}/src", krate["rulec_".len()..].replace('_', "-"));
                 (Module::root(&root().join(folder)), way)
+=======
+            // A member re-exports an item of the library through the hidden module `internals`.
+            [library, hidden, way @ ..] if library == "rulec" && hidden == "internals" => {
+                (Module::root(&root().join("src")), way)
+>>>>>>> p8:tests/public.rs
             }
             way => (Module { file: self.file.clone(), children: self.children.clone() }, way),
         };
@@ -103,7 +110,7 @@ impl Module {
         }
         match uses(&code).into_iter().find(|inner| inner.last() == Some(name)) {
             Some(inner) => module.follow(path, &inner, found),
-            // Made by a macro, such as the codes.
+            // A macro defines the item, as for the diagnostic codes.
             None => _ = found.insert(format!("{path}::{name}")),
         }
     }
@@ -131,7 +138,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The kind and name of the public item that a line begins.
+/// Returns the kind and name if the line begins a public item.
 fn item(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("pub ")?;
     let rest =
@@ -145,7 +152,7 @@ fn word(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
-/// The public methods in the inherent `impl` blocks of a type.
+/// Returns the public methods in the inherent `impl` blocks of a type.
 fn methods(code: &str, name: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut inside = false;
@@ -162,7 +169,7 @@ fn methods(code: &str, name: &str) -> BTreeSet<String> {
     found
 }
 
-/// The names that `pub use` brings in, each with the modules that lead to it.
+/// Returns the names in `pub use` declarations, each with its module path.
 fn uses(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for part in code.split("\npub use ").skip(1) {

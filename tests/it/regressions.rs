@@ -1,4 +1,4 @@
-//! Bugs that were found once, each as a named test with a line on its cause.
+//! Regression tests. Each test describes a former bug.
 
 use crate::findings;
 use findings::codes;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Text made of a line for each number.
+/// Builds a text from `head` and one line for each number.
 fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
     (1..=count).fold(head.to_owned(), |mut text, at| {
         let _ = writeln!(text, "{}", line(at));
@@ -17,7 +17,8 @@ fn lines(head: &str, count: usize, line: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// A type that holds another twice, forty times over, was walked as the tree it stands for.
+/// Former bug: a type that contains another type twice, forty levels deep, was traversed as a full
+/// tree.
 #[test]
 fn types_that_double_are_refused() {
     let types =
@@ -26,7 +27,8 @@ fn types_that_double_are_refused() {
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
 }
 
-/// A field had the type that one statement left of it, and nobody was told when a message had another one.
+/// Former bug: one statement fixed the inferred type of a field, and no diagnostic reported that
+/// this changed another statement.
 #[test]
 fn a_type_that_another_statement_decides_is_reported() {
     let text = "route a when c.tags in [\"y\"] -> h\nroute b when c.tags contains \"x\" -> h";
@@ -57,7 +59,7 @@ fn a_type_that_another_statement_decides_is_reported() {
             assert_eq!(rules.decide(&fine).breaches(), [], "{fine}");
         }
     }
-    // Where no statement decides for another one, nothing is reported.
+    // If no statement fixes a type for another one, nothing is reported.
     let alone = Rules::from_text("route b when c.tags contains \"x\" -> h").expect("it compiles");
     assert_eq!(
         (alone.warnings().len(), alone.decide(&json!({ "c": { "tags": 3 } })).breaches().len()),
@@ -65,7 +67,8 @@ fn a_type_that_another_statement_decides_is_reported() {
     );
 }
 
-/// A route that joined live rules later read a field at the type that others fix, and no message said so.
+/// Former bug: a route inserted into live rules read a field by a type that other routes fixed, and
+/// no message reported it.
 #[test]
 fn a_type_that_others_decide_for_a_live_route_is_reported() {
     let live =
@@ -90,7 +93,7 @@ fn a_type_that_others_decide_for_a_live_route_is_reported() {
     }
 }
 
-/// JSON given as rules was a syntax error at its first bracket.
+/// Former bug: JSON given as rules produced a syntax error at its first bracket.
 #[test]
 fn json_given_as_rules_is_named_as_such() {
     for text in ["{\"text\": \"a\"}", " \n[1, 2]", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n", "\u{feff}{}"] {
@@ -104,7 +107,7 @@ fn json_given_as_rules_is_named_as_such() {
     }
 }
 
-/// An expression that came from a message, or was computed, compiled outside a choice as well.
+/// Former bug: a regex taken from a message, or computed, compiled outside a choice too.
 #[test]
 fn an_expression_of_matches_is_constant_outside_a_choice() {
     let wrong = [Code::RegexNotConstant];
@@ -129,7 +132,7 @@ fn an_expression_of_matches_is_constant_outside_a_choice() {
     assert_eq!(codes(fine), []);
 }
 
-/// A misspelt key of a message was nothing but a missing field.
+/// Former bug: a misspelt key of a message was reported only as a missing field.
 #[test]
 fn a_misspelt_key_is_named_with_the_breach() {
     let rules =
@@ -145,7 +148,7 @@ fn a_misspelt_key_is_named_with_the_breach() {
     assert_eq!(hints(json!({ "body": "a", "te\u{1b}xt": 1, "user": { "role": 3 } })), [""; 0]);
 }
 
-/// A repair told a client to write the name of a field that only the rules know.
+/// Former bug: the repair text named a field that only the rules know, instead of its value.
 #[test]
 fn a_repair_names_the_value() {
     let text = "input { options: { most: int } }\n\
@@ -159,7 +162,7 @@ fn a_repair_names_the_value() {
         Rules::from_text("payload p { a: int; require \"few\" at a: a <= 5 clamp 5 }").expect("it compiles");
     let judgement = Judge::new(&constant, "p").expect("it is there").judge(&json!({ "a": 9 }));
     assert_eq!(&*judgement.violations()[0].repair, "write 5");
-    // Without the value there is no correction either.
+    // If the limit is missing, there is no correction either.
     let judge = Judge::new(&rules, "p").expect("it is there");
     let judgement = judge.judge(&json!({ "a": "x" }));
     assert!(
@@ -168,7 +171,8 @@ fn a_repair_names_the_value() {
     );
 }
 
-/// The same with constants: each list was copied into the next twice.
+/// Former bug: each constant list was copied twice into the next list, which doubled the size at
+/// each level.
 #[test]
 fn lists_that_double_are_refused() {
     let lists =
@@ -177,7 +181,7 @@ fn lists_that_double_are_refused() {
     assert!(codes(&source).contains(&Code::ExpansionTooLarge));
 }
 
-/// Definitions that use each other twice stand for 2^60 parts.
+/// Definitions that use each other twice expand to 2^60 parts, so the compiler refuses them.
 #[test]
 fn definitions_that_double_are_refused() {
     let lets = lines("let a0 = text == \"a\"\n", 60, |at| format!("let a{at} = a{0} and not a{0}", at - 1));
@@ -188,8 +192,8 @@ fn definitions_that_double_are_refused() {
     assert!(codes(&format!("{defs}route r when d60(text) -> h")).contains(&Code::ExpansionTooLarge));
 }
 
-/// Every use of an undeclared name was held against every definition, and each link of a chain of
-/// definitions that was too long was reported.
+/// Former bug: every use of an undeclared name was compared with every definition. For an overlong
+/// chain of definitions, each link was reported.
 #[test]
 fn a_long_chain_of_definitions_is_one_finding() {
     let lets = lines("let a0 = text == \"a\"\n", 3_000, |at| {
@@ -198,7 +202,7 @@ fn a_long_chain_of_definitions_is_one_finding() {
     assert_eq!(codes(&format!("{lets}route r when a3000 -> h")), [Code::ExpansionTooLarge]);
 }
 
-/// The reader of JSON knows `-0` only as a float, which an int field refused.
+/// Former bug: the JSON parser read `-0` as a float, which an int field rejected.
 #[test]
 fn minus_zero_is_an_integer() {
     let rules = Rules::from_text("input { n: int }\nroute r when n == 0 -> h").expect("it compiles");
@@ -206,13 +210,13 @@ fn minus_zero_is_an_integer() {
     assert_eq!((decision.chosen(), decision.breaches().len()), (Some("r"), 0));
 }
 
-/// `[ ]` behind a white space was read as an index into the name before it.
+/// Former bug: `[ ]` after white space was parsed as an index into the preceding name.
 #[test]
 fn a_list_behind_a_name_is_no_index() {
     assert_eq!(codes("route r when text contains any of [\"a\"] -> h"), [Code::Unexpected]);
 }
 
-/// A host function that decides by the same rules found the thread's memory in use.
+/// Former bug: a host function that itself decides by rules found the thread-local memory in use.
 #[test]
 fn a_host_function_may_decide_by_rules() {
     let inner = Rules::from_text("route yes when text contains \"a\" -> h").expect("it compiles");
@@ -223,7 +227,8 @@ fn a_host_function_may_decide_by_rules() {
     assert_eq!(outer.decide(&json!({"text": "abc"})).chosen(), Some("r"));
 }
 
-/// A condition as a value was brought into normal form twice, for holding and for failing, and so was each within it.
+/// Former bug: a condition as a value was normalised twice, for true and for false, and so was each
+/// nested condition.
 #[test]
 fn conditions_as_values_within_each_other_compile() {
     let nested = (0..60).fold("c.y > 1".to_owned(), |inner, _| format!("c.x in [{inner}]"));
@@ -237,8 +242,8 @@ fn conditions_as_values_within_each_other_compile() {
     }
 }
 
-/// A host function is asked once for equal arguments and decision: arguments were evaluated after the
-/// decision, by an evaluator that knew nothing of the calls made for conditions, and asked again.
+/// A host function is called once per decision for equal arguments. Former bug: route arguments
+/// were evaluated after the decision without its cache of calls, which repeated the calls.
 #[test]
 fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -267,7 +272,7 @@ fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
             assert_eq!(calls.load(Ordering::Relaxed), 1, "{tier:?}, {name}");
         }
     }
-    // The same of a route that came later.
+    // The same check for a route that was inserted later.
     let live = LiveRules::from_text(compiler, &text).expect("it compiles").merge_after(usize::MAX);
     live.insert(route).expect("it fits");
     calls.store(0, Ordering::Relaxed);
@@ -275,21 +280,21 @@ fn a_condition_and_an_argument_share_the_calls_of_host_functions() {
     assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
 
-/// Runs on a thread with the stack that threads have by default.
+/// Runs `work` on a thread with the default stack size.
 fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread starts");
     thread.join().expect("the stack is large enough")
 }
 
-/// The codes of a source that nests or chains so deep, found on a small stack.
+/// Returns the codes for a source of the given nesting depth, compiled on a small stack.
 fn codes_of_deep(source: fn(usize) -> String, depth: usize) -> Vec<Code> {
     on_a_small_stack(move || codes(&source(depth)))
 }
 
-/// A name, and a source that nests it so deep.
+/// A name, and a function that builds a source of the given nesting depth.
 type Nested = (&'static str, fn(usize) -> String);
 
-/// Everything that an author can nest or chain, each with a source that does so as deep as asked.
+/// Every construct that can be nested or chained.
 const NESTED: &[Nested] = &[
     ("includes", |n| {
         let groups =
@@ -376,8 +381,9 @@ const NESTED: &[Nested] = &[
     ("metadata", |n| format!("route r when true -> h {{ a: {}1{} }}", "[".repeat(n), "]".repeat(n))),
 ];
 
-/// Everything that nests or chains is either read in a loop or refused well before a small stack ends: includes of
-/// groups overflowed it 500 deep, and so did lists and types that were made of the one before.
+/// Nested constructs must be handled in a loop, or be refused before a small stack overflows.
+/// Former bug: group includes overflowed the stack at depth 500, and so did chains of lists and
+/// types.
 #[test]
 fn whatever_nests_is_held_on_a_small_stack() {
     for (name, source) in NESTED {
@@ -391,13 +397,14 @@ fn whatever_nests_is_held_on_a_small_stack() {
                 Code::TooComplex,
             ];
             let known = found.iter().all(|code| limits.contains(code) || !code.as_str().starts_with('E'));
-            // What has no limit, or is of no type at that depth, is said as anything else is.
+            // A construct without a depth limit, or without a valid type at this depth, gives
+            // ordinary errors.
             assert!(known || depth > 127 || found.len() < 4, "{name}, {depth} deep: {found:?}");
         }
     }
 }
 
-/// The bound on nesting of groups is said once, with what to do.
+/// The compiler reports the nesting limit of groups once, with help.
 #[test]
 fn groups_that_nest_or_double_are_refused_once() {
     let chain = lines("group g0 { a?: int }\n", 100, |at| format!("group g{at} {{ include g{} }}", at - 1));
@@ -414,7 +421,8 @@ fn groups_that_nest_or_double_are_refused_once() {
     assert_eq!(codes(&format!("{types}payload p {{ f?: g40 }}")), [Code::ExpansionTooLarge]);
 }
 
-/// 250 expressions of 10 MiB each were compiled one after the other, which took 22 s and 2.5 GB.
+/// Former bug: 250 regexes of 10 MiB each were compiled one after another, which took 22 s and 2.5
+/// GB.
 #[test]
 fn expressions_that_are_too_large_together_are_refused_without_compiling_them() {
     let routes = |count| {
@@ -426,7 +434,7 @@ fn expressions_that_are_too_large_together_are_refused_without_compiling_them() 
     let entities = lines("", 250, |at| format!("entity e{at} matches r\"x{at}\\p{{L}}{{200}}\""));
     let asks = "route r when request.entities.e1 is present -> h";
     assert_eq!(codes(&format!("{entities}{asks}")), [Code::RegexTooLarge]);
-    // Those that people write are far below.
+    // Regexes that people write are far below the limit.
     let common = lines("", 2_000, |at| {
         format!("route r{at} when text matches r\"(?i)\\b\\w+{at}\\s\\d{{1,5}}\" -> h")
     });
@@ -440,7 +448,8 @@ fn expressions_that_are_too_large_together_are_refused_without_compiling_them() 
     );
 }
 
-/// Every finding held every declared name against the misspelt one: 2,000 slips took twenty seconds.
+/// Former bug: every diagnostic compared the misspelt name with all declared names: 2,000 misspelt
+/// names took twenty seconds.
 #[test]
 fn suggestions_end_where_slips_are_many() {
     let source = lines("", 1_500, |at| {

@@ -1,4 +1,4 @@
-//! Bugs of single systems and functions that were found once, each as a named test with a line on its cause.
+//! Regression tests of single systems and functions. Each test describes a former bug.
 
 use crate::findings;
 use crate::support::engines;
@@ -7,7 +7,8 @@ use findings::codes;
 use rulec::{Code, Compiler, Indexing, LiveRules, Rules, Tier};
 use serde_json::json;
 
-/// The permissions that a handler requires stood in a route's metadata, where another route could forget them.
+/// Former bug: the permissions that a handler requires were in the metadata of routes, where
+/// another route could omit them.
 #[test]
 fn what_a_handler_requires_is_told_by_every_decision() {
     let text = "handler run(a?: int) requires permission \"execute\", \"write\"\nhandler chat()\n\
@@ -36,8 +37,11 @@ fn what_a_handler_requires_is_told_by_every_decision() {
     check(live.decide(&b), &["execute", "write"]);
 }
 
-/// A choice that a model makes was no entry: nothing decided by it, explained or tested it. Now its answer stands in the
-/// message, and every engine compares it alike, in live rules and after loading, with and without a declared input.
+/// Former bug: a choice answered by a model was not an entry, so it could not be decided, explained
+/// or tested.
+///
+/// Now the model's answer is part of the message. Every engine compares it the same, in live rules
+/// and after loading, with and without a declared input.
 #[test]
 fn asked_choices_are_decided_by_every_engine() {
     let choice = "choice mood ask \"how?\" { default branch calm  branch angry \"x\"  branch \"so so\" }\n";
@@ -73,7 +77,8 @@ fn asked_choices_are_decided_by_every_engine() {
     }
 }
 
-/// Data of other time zones may say another hour: who loads such rules is told. Others do not depend on them.
+/// Another version of the time-zone data may give another hour. Artifacts that use zones are
+/// therefore refused if the versions differ. Other artifacts do not depend on the data.
 #[test]
 fn artifacts_with_zones_are_refused_under_other_data() {
     use rulec::artifact;
@@ -100,7 +105,7 @@ fn artifacts_with_zones_are_refused_under_other_data() {
     check("date(at, z) == \"2026-01-01\"", true);
 }
 
-/// A route that came later did not know the zone of its file.
+/// Former bug: a route inserted into live rules did not use the time zone of its file.
 #[test]
 fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
     let text = "settings { zone: \"Asia/Shanghai\" }\ninput { at: datetime }\ndefault -> no";
@@ -112,7 +117,7 @@ fn a_live_route_reads_the_clock_in_the_zone_of_its_file() {
     }
 }
 
-/// A function that may find nothing passed for a value that is always there.
+/// Former bug: the compiler treated a function that may find nothing as always present.
 #[test]
 fn what_a_function_may_not_find_needs_a_default() {
     let check = |value: &str, optional: bool| {
@@ -130,7 +135,8 @@ fn what_a_function_may_not_find_needs_a_default() {
     check("bucket(text, \"seed\")", false);
 }
 
-/// A text that a message makes long times the number of places it is put in was built in full.
+/// Former bug: the result of `replace` was built in full, although its size is the product of two
+/// message values.
 #[test]
 fn a_replacement_beyond_the_limit_is_missing() {
     let rules =
@@ -143,7 +149,7 @@ fn a_replacement_beyond_the_limit_is_missing() {
     }
 }
 
-/// The result of a host function had no bound.
+/// Former bug: the result of a host function had no size limit.
 #[test]
 fn a_result_of_a_host_function_has_so_many_bytes() {
     let compiler = Compiler::new()
@@ -170,12 +176,13 @@ fn a_result_of_a_host_function_has_so_many_bytes() {
     }
     check("", "len(letters(n)) == n", 1 << 20, Ok(()));
     check("", "len(letters(n)) == n", (1 << 20) + 1, Err("value_bytes"));
-    // In quantifiers it may be so many in all, wherever the same call stands as well: engines ask in another order.
+    // Inside a quantifier the limit applies to the sum of the results. It must not matter that the
+    // same call also appears elsewhere, because engines evaluate in another order.
     let each = "all x in l: len(letters(x)) == x";
     check("value_bytes: 100", each, 64, Ok(()));
     check("value_bytes: 100", each, 65, Err("value_bytes"));
     check("value_bytes: 100", &format!("len(letters(n)) == n and ({each})"), 65, Err("value_bytes"));
-    // Too many in the quantifier are not too many behind it.
+    // Exceeding the limit in the quantifier does not affect the same call after the quantifier.
     let text = format!(
         "settings {{ value_bytes: 100 }}\nextern fn letters(n: int) -> string\nroute r when ({each}) or len(letters(n)) == n -> h"
     );

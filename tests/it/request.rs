@@ -1,5 +1,5 @@
-//! The request analysis as a service meets it: nothing is computed before it is asked for, each part
-//! once a decision, and what is private stays so.
+//! Tests of the `request` analysis in decisions: each part is computed only when needed and once
+//! per decision, and private values stay private.
 
 use rulec::Rules;
 use rulec_eval::evaluator::Evaluator;
@@ -24,7 +24,7 @@ route angry when ctx.n > 7 and (request.anger > 0.5 or request.anger > 0.7 or re
 default -> d
 "#;
 
-/// The functions that a decision calls on each engine, and how often.
+/// Returns the analysis functions that a decision calls on each engine, with their counts.
 fn calls(rules: &Rules, message: &Json) -> [BTreeMap<String, usize>; 2] {
     let counted = || {
         let counts: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
@@ -81,7 +81,8 @@ fn what_nobody_asks_for_is_not_computed_and_the_rest_once() {
     check(json!({"text": text, "ctx": {"n": 4, "vip": false}}), &["entities.order"]);
     check(json!({"text": text, "ctx": {"n": 6, "vip": true}}), &["entities.order", "intent"]);
     check(json!({"text": text, "ctx": {"n": 8, "vip": false}}), &["anger", "entities.order", "intent"]);
-    // The engine stops at what is unknown; the reference looks whether the rest is false.
+    // The VM stops at an unknown operand. The reference continues, because a later operand may be
+    // false.
     assert_eq!(calls(&rules, &json!({"text": text}))[1], BTreeMap::new());
     // Without a text there is nothing to analyse.
     check(json!({"ctx": {"n": 9, "vip": true}}), &[]);
@@ -124,10 +125,10 @@ fn what_comes_of_a_private_text_is_private() {
         assert!(!data.contains(secret), "{secret} in\n{data}");
     }
     assert!(shown.contains("request.entities.order.id = •••"), "{shown}");
-    // The same with leave to show it.
+    // The same explanation with permission to show private values.
     let open = rules.main().explain(&message, true).to_string();
     assert!(open.contains("4711"), "{open}");
-    // Why something was not found says nothing of the text either.
+    // The reason why no intent was found reveals nothing of the text either.
     let other = json!({"text": "money of the world and other stories that nobody tells", "ctx": {"n": 9, "vip": true}});
     let shown = rules.explain(&other).to_string();
     assert!(shown.contains("no intent is clear enough") && !shown.contains("nearest"), "{shown}");

@@ -1,4 +1,5 @@
-//! Signed artifacts: a service that trusts keys loads nothing else, and nobody can pass other rules off as signed.
+//! Tests of signed artifacts: a service with trusted keys loads nothing else, and other rules
+//! cannot pass as signed.
 
 use rulec::{
     Backend, Code, CompileError, Compiler, KeyError, LiveRules, MemoryLoader, Rules, SigningKey, Tier,
@@ -11,7 +12,7 @@ const PRIVATE: &str = include_str!("../keys/only-for-tests.pem");
 const PUBLIC: &str = include_str!("../keys/only-for-tests.pub");
 const OTHER: &str = include_str!("../keys/other.pub");
 
-/// The bytes of the key and the signature behind the header.
+/// Number of bytes of the key and the signature, which follow the header.
 const SIGNATURE: usize = 32 + 64;
 
 const TEXT: &str = "route shout when text contains \"!\" -> loud\ndefault -> quiet";
@@ -37,7 +38,8 @@ fn refused<T: std::fmt::Debug>(loaded: Result<T, CompileError>, code: Code, word
     assert!(diagnostic.message.contains(words), "{error}");
 }
 
-/// The place where the header of an artifact ends: behind magic, format, vocabulary and version.
+/// Returns the offset where the header of an artifact ends: after magic, format, vocabulary and
+/// version.
 fn header_end(artifact: &[u8]) -> usize {
     8 + 4 + 8 + 1 + usize::from(artifact[20])
 }
@@ -48,7 +50,7 @@ fn what_a_trusted_key_has_signed_is_loaded() {
         let loaded = trusting(keys).load_artifact(&signed()).expect("it is signed");
         assert_eq!(loaded.decide(&json!({"text": "hey!"})).chosen(), Some("shout"));
     }
-    // Whoever trusts no key in particular takes it like any other.
+    // A compiler without trusted keys loads a signed artifact like any other.
     assert!(Rules::from_artifact(&signed()).is_ok());
     assert!(signed() == signed(), "equal rules and keys give equal bytes");
 }
@@ -60,7 +62,8 @@ fn what_no_trusted_key_has_signed_is_refused() {
     refused(trusting(&[OTHER]).load_artifact(&signed()), Code::ArtifactUntrusted, "which is not trusted");
 }
 
-/// Only loading an artifact looked at the keys: whoever put a text in the place of one had it compiled.
+/// Former bug: keys were checked only for artifacts, so a source file in the place of the artifact
+/// was compiled.
 #[test]
 fn a_compiler_that_trusts_keys_takes_no_text() {
     let compiler = trusting(&[PUBLIC]);
@@ -74,7 +77,7 @@ fn a_compiler_that_trusts_keys_takes_no_text() {
     refused(compiler.compile_path(&file), "some.rules");
     refused(compiler.clone().root(folder.path()).compile_path(&file), "some.rules");
     refused(compiler.compile_text(TEXT), "<text>");
-    // Nothing of it is read: what is wrong with it is not told.
+    // The text is not parsed, so its errors are not reported.
     refused(compiler.compile_text("route route"), "<text>");
     let loader = MemoryLoader::new().with("main.rules", TEXT);
     refused(compiler.compile_with(&loader, "main.rules"), "main.rules");
@@ -86,7 +89,7 @@ fn a_compiler_that_trusts_keys_takes_no_text() {
     for (live, name) in live.into_iter().zip(["main.rules", "<text>", "some.rules"]) {
         self::refused(live, Code::ArtifactUntrusted, &words(name));
     }
-    // What was loaded can serve as live rules, which are not edited.
+    // A loaded artifact can serve as live rules, but cannot be edited.
     let live = LiveRules::from(compiler.load_artifact(&signed()).expect("it is signed"));
     assert_eq!(live.decide(&json!({"text": "hey!"})).chosen(), Some("shout"));
     assert!(live.insert("route other -> x").is_err());
@@ -104,7 +107,7 @@ fn no_changed_byte_is_taken_for_signed() {
 
 #[test]
 fn a_signature_belongs_to_one_content() {
-    // Other rules, with their own hash in the header, behind the signature of the first.
+    // Other rules, with their own hash in the header, after the signature of the first rules.
     let theirs = Rules::from_text("default -> theirs").expect("they compile").to_artifact(false);
     let (mine, end) = (signed(), header_end(&theirs));
     let forged = [&mine[..=end + SIGNATURE], &theirs[end + 1..]].concat();
@@ -114,7 +117,7 @@ fn a_signature_belongs_to_one_content() {
         Code::ArtifactUntrusted,
         "its signature is not by the key",
     );
-    // The same with the hash of the first, which is signed.
+    // The same with the signed hash of the first rules.
     let (hash, body) = (end + 1 + SIGNATURE, end + 1 + 32);
     let forged = [&mine[..hash + 32], &theirs[body..]].concat();
     assert_ne!(Sha256::digest(&theirs[body..])[..], mine[hash..hash + 32]);
@@ -125,7 +128,7 @@ fn decides_by_machine_code(rules: &Rules) -> bool {
     rules.entries().all(|entry| rules.entry(entry).is_ok_and(|entry| entry.backend(true) == Backend::Jit))
 }
 
-/// Enough decisions for machine code to be made in the background.
+/// Makes enough decisions for a background compile, and returns whether JIT code was used.
 fn decide_often(rules: &Rules) -> bool {
     let message = json!({"text": "quiet", "n": 3});
     (0..300_000).any(|at| {

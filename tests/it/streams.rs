@@ -1,5 +1,5 @@
-//! The generated rules that speed is measured on, decided by every engine like the reference: routes that share
-//! their verbs, and rules over hundreds of fields of which a message has a score.
+//! Compares every engine with the reference on the generated rules of the benchmarks: routes that
+//! share verbs, and rules over hundreds of fields of which a message has about twenty.
 
 use crate::support::engines;
 use crate::workload;
@@ -10,7 +10,8 @@ use workload::detection::Detection;
 use workload::random::Random;
 use workload::{Density, Message, Shape, Variant, Workload};
 
-/// Decides messages in every form by every engine; how many of them some route holds for.
+/// Decides each message through every API on every engine. Returns the number of messages that
+/// match some route.
 fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str])) -> usize {
     let compiled = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}"));
     let reference = REFERENCE.of(&compiled);
@@ -22,7 +23,7 @@ fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str]))
     }
     for column in COLUMNS {
         let rules = column.of(&compiled);
-        // One session, so that what a decision leaves behind could mislead the next.
+        // A single session, so that state left by a decision could affect the next one.
         let mut session = rules.session();
         for message in messages {
             let (expected, chosen) = (reference.main().matched(message), reference.decide(message));
@@ -39,8 +40,8 @@ fn decided_alike(source: &str, messages: &[Json], name: impl Fn(usize, &[&str]))
     hits
 }
 
-/// An expression is not run where one of its literals was not found: the verbs stand in many texts, the things
-/// in few, and both in some without the expression matching.
+/// A regex is not run if one of its required literals is absent. Verbs occur in many texts and
+/// nouns in few; some texts contain both without a match of the regex.
 #[test]
 fn routes_that_share_their_verbs_are_decided_alike() {
     for routes in [40, 1_200] {
@@ -53,7 +54,7 @@ fn routes_that_share_their_verbs_are_decided_alike() {
             if at.is_multiple_of(2) {
                 message = Message::satisfying(&workload, route, &mut random);
             }
-            // Now and then the text's words stand the other way round.
+            // Some texts have their words in reverse order.
             if at.is_multiple_of(7) {
                 message.text = message.text.split(' ').rev().collect::<Vec<_>>().join(" ");
             }
@@ -65,8 +66,8 @@ fn routes_that_share_their_verbs_are_decided_alike() {
     }
 }
 
-/// One scanner serves all fields, the index goes over the fields that a message has, and values weigh by the
-/// rules that name them.
+/// One scanner serves all text fields, and the index iterates over the fields that a message has.
+/// The cost model weighs values by the rules that name them.
 #[test]
 fn rules_over_many_fields_are_decided_alike() {
     for rules in [30, 500] {

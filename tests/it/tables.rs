@@ -1,5 +1,6 @@
-//! Every row of the tables of operators and functions: its example holds on every engine, its
-//! negation does not, and the reference page says what the table says (`INSTA_UPDATE=always` writes it anew).
+//! Tests every row of the tables of operators and functions. The example holds on every engine, its
+//! negation does not, and the reference page matches the table (`INSTA_UPDATE=always` rewrites the
+//! page).
 
 use crate::support::engines;
 use crate::support::golden;
@@ -155,7 +156,7 @@ fn page() -> String {
     page
 }
 
-/// Holds a page's table, between the comments that mark it, against the rows of the source.
+/// Compares the table on a page, between its marker comments, with the rows of the source.
 fn assert_table(page: &str, what: &str, head: &str, rows: impl IntoIterator<Item = String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page);
     let text = std::fs::read_to_string(&path).expect("the page is there");
@@ -177,7 +178,7 @@ fn the_page_of_limits_is_up_to_date() {
     assert_table("limits.md", "`src/limits.rs`", head, rows);
 }
 
-/// The page of E0211 spoke of two settings when there were five.
+/// Former bug: the page of E0211 listed two settings when there were five.
 #[test]
 fn the_pages_of_settings_are_up_to_date() {
     let head = "| setting | is | without it | what it says | holds for |";
@@ -210,7 +211,7 @@ fn the_grammar_of_editors_is_up_to_date() {
     golden::assert_file(&path, &textmate::grammar());
 }
 
-/// The words of the language, for fuzzers that are to write it.
+/// The keywords, operators and functions of the language, as a dictionary for fuzzers.
 #[test]
 fn the_dictionary_of_the_fuzzers_is_up_to_date() {
     let operators = operators::TABLE.iter().map(|row| row.spelling);

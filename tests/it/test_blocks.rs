@@ -1,5 +1,5 @@
-//! `test` blocks: one message or several cases, and everything that may be expected of a decision. A wrong expectation
-//! fails with what came instead; an impossible one does not compile.
+//! Tests of `test` blocks: one message or several cases, and every kind of expectation. A wrong
+//! expectation fails and shows the actual result. An impossible expectation does not compile.
 
 use rulec::{Compiler, Rules, TestOutcome, run_tests};
 
@@ -7,7 +7,7 @@ fn compiled(text: &str) -> Rules {
     Compiler::new().compile_text(text).unwrap_or_else(|error| panic!("{}", error.render()))
 }
 
-/// Each test's name, if it passed, what it expected and what came.
+/// Returns the name of each test, whether it passed, the expected result and the actual result.
 fn outcomes(text: &str) -> Vec<(String, bool, String, String)> {
     let of = |outcome: TestOutcome| (outcome.name, outcome.passed, outcome.expected, outcome.actual);
     run_tests(&compiled(text)).into_iter().map(of).collect()
@@ -20,7 +20,7 @@ fn passes(text: &str) {
     assert!(!outcomes(text).is_empty(), "there is no test");
 }
 
-/// One test, which fails so.
+/// Asserts that the single test fails with these expected and actual results.
 #[track_caller]
 fn fails(text: &str, expected: &str, actual: &str) {
     let outcomes = outcomes(text);
@@ -28,7 +28,7 @@ fn fails(text: &str, expected: &str, actual: &str) {
     assert_eq!((wanted.as_str(), came.as_str()), (expected, actual));
 }
 
-/// The code and message of each error, and its help.
+/// Asserts the code and the message of each compile error, and that each error has a help.
 #[track_caller]
 fn errors(text: &str, expected: &[(&str, &str)]) {
     let error = Compiler::new().compile_text(text).err().unwrap_or_else(|| panic!("it compiles: {text}"));
@@ -62,7 +62,8 @@ fn each_case_is_a_test_of_its_own() {
     assert_eq!(names, expected.map(|(name, passed)| (name.to_owned(), passed)));
 }
 
-/// A test that expected another handler was told that handler's arguments, as null.
+/// Former bug: a failed test that expected another handler showed the arguments of that handler as
+/// null.
 #[test]
 fn another_handler_is_told_with_its_own_arguments() {
     fails(
@@ -208,7 +209,7 @@ fn values_that_fit_no_field_are_errors() {
     );
 }
 
-/// A file of thousands of tests runs on several threads.
+/// Thousands of tests in a file run on several threads; the results keep the order of the file.
 #[test]
 fn many_tests_come_in_their_order() {
     let cases: String = (0..2_000).map(|n| format!("expect refunds for \"refund {n}\"\n")).collect();
@@ -219,7 +220,7 @@ fn many_tests_come_in_their_order() {
     }
 }
 
-/// Compiled rules keep their tests.
+/// Artifacts contain the tests of the rules.
 #[test]
 fn artifacts_keep_what_tests_expect() {
     let rules = compiled(&routes(

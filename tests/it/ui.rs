@@ -1,13 +1,13 @@
-//! The compiler's findings about wrong rules, tested by code and underlined text; and for the most
-//! frequent errors by their whole wording.
+//! Tests the compiler's diagnostics for wrong rules by code and underlined text. The most frequent
+//! errors are also tested by their full wording.
 //!
-//! Below a line of `tests/ui/*.rules` stands what is reported for it, each as
-//! `#~ E0201 "the underlined text"`; line breaks in it are shown as `⏎`, characters that cannot be
-//! seen as `\u{202E}`. The set of all findings is compared, so what is not foretold fails as well.
-//! Files of subfolders are there to be imported.
+//! In `tests/ui/*.rules`, the expected diagnostics follow the line that causes them, as
+//! `#~ E0201 "the underlined text"`. Line breaks in the text appear as `⏎`, and invisible
+//! characters as `\u{202E}`. The set of all diagnostics is compared, so an unexpected diagnostic
+//! also fails. Files in subfolders exist only to be imported.
 //!
-//! `INSTA_UPDATE=always` writes the annotations and the snapshots anew; read the difference before you
-//! keep it.
+//! `INSTA_UPDATE=always` rewrites the annotations and the snapshots. Review the difference before
+//! you commit it.
 
 use crate::support::golden;
 use rulec::Compiler;
@@ -24,7 +24,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")
 }
 
-/// The files of the folder as they are.
+/// Loads the files of the folder from disk.
 struct Folder;
 
 impl Loader for Folder {
@@ -33,7 +33,7 @@ impl Loader for Folder {
     }
 }
 
-/// A finding: the file and line it starts on, its code, the underlined text.
+/// A diagnostic: file and line where it starts, code, and underlined text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     file: String,
@@ -93,7 +93,7 @@ fn findings(path: &str) -> (Vec<Finding>, SourceMap) {
     (found, sources)
 }
 
-/// The findings that a file's annotations foretell.
+/// Returns the diagnostics that the annotations of a file expect.
 fn foretold(name: &str, text: &str) -> Vec<Finding> {
     let mut line = 1;
     let mut out = Vec::new();
@@ -112,7 +112,7 @@ fn foretold(name: &str, text: &str) -> Vec<Finding> {
     out
 }
 
-/// The text with its annotations replaced by those of the findings.
+/// Returns the text with its annotations replaced by the given findings.
 fn blessed(name: &str, text: &str, found: &[Finding]) -> String {
     let mut out = String::new();
     for (at, written) in text.lines().enumerate() {
@@ -144,7 +144,7 @@ fn findings_are_those_the_files_foretell() {
     for name in rule_files() {
         let (mut found, sources) = findings(&name);
         if golden::refreshes() {
-            // Old annotations may count as lines; without them the lines are those of the text.
+            // Old annotations count as lines, so the findings are computed again without them.
             let bare: Vec<(String, String)> = sources
                 .iter()
                 .map(|(_, file)| (file.name.clone(), blessed(&file.name, &file.text, &[])))
@@ -180,7 +180,7 @@ fn findings_are_those_the_files_foretell() {
     assert!(compared >= 300, "only {compared} findings are foretold");
 }
 
-/// Operators that take every kind of value on both sides.
+/// Operators that accept every type on both sides.
 const UNDEMANDING: &[Op] = &[Op::IsMissing, Op::IsPresent];
 
 #[test]
@@ -209,7 +209,7 @@ fn every_operator_of_the_table_is_used_wrongly_on_each_side() {
     }
 }
 
-/// The findings about a text as a person reads them.
+/// Returns the diagnostics for a text as rendered for a person.
 fn wording(text: &str) -> String {
     let (diagnostics, sources) = compile(&MemoryLoader::new().with("main.rules", text), "main.rules");
     worded(text, diagnostics, &sources)
@@ -268,7 +268,7 @@ fn wording_of_errors_in_the_shape() {
     );
 }
 
-/// Habits of other languages that newcomers bring, each with the right spelling.
+/// Habits from other languages, each with the right spelling.
 #[test]
 fn wording_of_habits() {
     for name in

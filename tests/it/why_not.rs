@@ -1,7 +1,7 @@
-//! `Entry::why_not` for routes of random small programs, held against brute force: the change that it names leads to the route, and no
-//! change of fewer fields does.
+//! Compares `Entry::why_not` with brute force, on random small programs. The change that `why_not`
+//! names must lead to the route, and no change of fewer fields may do so.
 //!
-//! `WHY_NOT_PROGRAMS=100000` tries more programs than usual.
+//! `WHY_NOT_PROGRAMS=100000` tries more programs than the default.
 
 use crate::support::random;
 use crate::support::small;
@@ -14,7 +14,7 @@ use small::{is_plain, program};
 
 const PROGRAMS: u64 = 1_500;
 
-/// The number of top fields in which two messages differ.
+/// Returns the number of top-level fields in which two messages differ.
 fn distance(a: &Json, b: &Json) -> usize {
     ["n", "f", "t", "l"].iter().filter(|key| a.get(**key) != b.get(**key)).count()
 }
@@ -22,9 +22,9 @@ fn distance(a: &Json, b: &Json) -> usize {
 #[derive(Default)]
 struct Shares {
     asked: [usize; 2],
-    /// Those that a change was found for, or that are proven to have none.
+    /// Queries for which a change was found or proven impossible.
     answered: [usize; 2],
-    /// Those of which it is proven that nothing smaller does.
+    /// Queries for which the change is proven smallest.
     proven: [usize; 2],
 }
 
@@ -54,7 +54,8 @@ fn hold(seed: u64, shares: &mut Shares) {
             Remedy::Change { fields, message, smallest } => {
                 assert!(leads(&message, route), "{context}");
                 assert!(distance(from, &message) <= fields.len(), "{context}");
-                // What brute force does not find may still be there beyond its inputs.
+                // Brute force covers only its own inputs, so a change may exist that it does not
+                // find.
                 if smallest {
                     assert!(
                         fewest.is_none_or(|fewest| fields.len() <= fewest),
@@ -84,7 +85,7 @@ fn the_smallest_change_is_that_of_brute_force() {
     }
 }
 
-/// The changes of a message that lead to a route, in words.
+/// Checks the changes of a message that lead to a route, in words.
 #[track_caller]
 fn check(rules: &str, route: &str, message: Json, expected: &[&str]) {
     let own = Rules::from_text(rules).unwrap_or_else(|error| panic!("{rules}\n{error}"));
@@ -145,7 +146,8 @@ fn routes_that_take_nothing_and_unknown_names_are_told() {
     assert_eq!(rules.main().why_not("a", &json!({"n": 7})).expect("a route").remedy, Remedy::Chosen);
     let error = rules.main().why_not("defualt", &json!({})).expect_err("there is none").to_string();
     assert_eq!(error, "there is no route `defualt`; did you mean `default`?");
-    // The name may have its table before it, as in tests; a name that several ways share is listed once.
+    // The name may be qualified by its table, as in tests. A name that occurs on several paths is
+    // listed once.
     let rules = Rules::from_text(
         "route small when n > 1 -> goto talk\ntable talk { route thanks when n > 5 -> t   route hello when n > 3 -> h }\n\
          default -> d",

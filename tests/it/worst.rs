@@ -1,5 +1,6 @@
-//! Every row of the tables of operators, functions and statements has a worst message, which every engine decides alike
-//! and within the limits. Here they are small; `benches/worst.sh` counts instructions at the limits.
+//! Every row of the tables of operators, functions and statements has a worst-case message. All
+//! engines must decide it alike and within the limits. The cases are small here; `benches/worst.sh`
+//! counts instructions at the limits.
 
 use crate::support::engines;
 use crate::worst_cases as worst;
@@ -9,7 +10,7 @@ use rulec_lang::operators;
 use std::collections::BTreeSet;
 use worst::{Size, Table, cases, compile, decide};
 
-/// The statements that the grammar knows and that decide something.
+/// Returns the statements of the grammar that take part in decisions.
 fn statements() -> BTreeSet<String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("grammar/rules.pest");
     let grammar = std::fs::read_to_string(path).expect("the grammar can be read");

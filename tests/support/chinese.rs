@@ -1,11 +1,13 @@
-//! English words that stand in a text of another language, where they are neither the author's nor the language's.
+//! Finds English words in Chinese messages, outside quoted code.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-/// Keywords of two words.
+/// Keywords that consist of two words.
 const KEYWORDS: [&str; 2] = ["extern fn", "flow tool"];
 
-/// Words in a row that read as English: two words of small letters outside quotes. The words of the language
-/// (`string`, `not blank`) are what people call these things in Chinese too, so one alone says nothing.
+/// Returns the English phrases of the text: two or more lowercase words in a row outside quotes.
+///
+/// A single lowercase word is not reported, because Chinese messages use the names of language
+/// elements too (`string`, `not blank`).
 pub fn english_in(text: &str) -> Vec<String> {
     let own = outside_quotes(text);
     let mut found = Vec::new();
@@ -16,7 +18,7 @@ pub fn english_in(text: &str) -> Vec<String> {
         if english {
             run.push(bare);
         }
-        // Names in a list, and the fields of a record, are one after another too.
+        // A comma or colon ends a phrase: lists of names and record fields are not English.
         if !english || word.ends_with([',', ':']) {
             if run.len() > 1 && !KEYWORDS.contains(&run.join(" ").as_str()) {
                 found.push(run.join(" "));
@@ -27,7 +29,7 @@ pub fn english_in(text: &str) -> Vec<String> {
     found
 }
 
-/// A text without what stands in backquotes, double quotes or double backquotes.
+/// Returns the text without the parts in backquotes, double quotes or double backquotes.
 fn outside_quotes(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -42,7 +44,7 @@ fn outside_quotes(text: &str) -> String {
     out + rest
 }
 
-/// True when a text has Chinese characters.
+/// True if the text contains Chinese characters.
 pub fn is_chinese(text: &str) -> bool {
     text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
 }

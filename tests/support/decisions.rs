@@ -1,4 +1,4 @@
-//! The bundled payload rules, and cases to judge by them.
+//! The bundled payload rules, and test cases for them.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -18,7 +18,7 @@ pub fn decisions() -> Rules {
     }
 }
 
-/// The cases of a file, one a line.
+/// Reads the cases of a file with one JSON case per line.
 pub fn read_cases(path: &Path) -> Vec<Json> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

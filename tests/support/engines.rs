@@ -1,5 +1,7 @@
-//! The engines that tests hold against the reference, each a column of what is compared. An engine
-//! that cannot decide is replaced by another in silence, so each column proves that its own decides.
+//! The engine configurations that tests compare with the reference.
+//!
+//! An engine that cannot decide a rule set is silently replaced by another one. Each column
+//! therefore asserts that its own engine decides.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use rulec::{Backend, Indexing, Rules, Tier};
@@ -7,12 +9,12 @@ use rulec_eval::decision::Chosen;
 use rulec_vm::index::plan::Found;
 use std::collections::BTreeSet;
 
-/// One way to a decision.
+/// One engine configuration: the tier, and whether the index is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub tier: Tier,
     pub indexing: Indexing,
-    /// The engine that must decide by it.
+    /// The engine that must decide under this configuration.
     pub engine: Backend,
 }
 
@@ -25,15 +27,15 @@ pub const VM: Column = column(Tier::Vm, Indexing::Never, Backend::Vm);
 pub const INDEX: Column = column(Tier::Vm, Indexing::Always, Backend::Index);
 pub const JIT: Column = column(Tier::Jit, Indexing::Never, Backend::Jit);
 
-/// Every column that this build has; a build without machine code compares the others.
+/// Every configuration of this build. A build without the JIT compares the other engines.
 pub const COLUMNS: &[Column] =
     if cfg!(feature = "jit") { &[REFERENCE, VM, INDEX, JIT] } else { &[REFERENCE, VM, INDEX] };
 
 impl Column {
-    /// Returns the rules as the column decides by them.
+    /// Returns the rules with the tier and index setting of this column.
     ///
     /// # Panics
-    /// When another engine than the column's decides by any entry.
+    /// If another engine than the column's decides any entry.
     #[track_caller]
     pub fn of(&self, rules: &Rules) -> Rules {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
@@ -51,10 +53,11 @@ impl Column {
         rules
     }
 
-    /// Returns the rules as the column judges payloads by them. Their blocks have no index.
+    /// Returns the rules configured so that this column judges payloads. Payload blocks have no
+    /// index, so the VM judges for the index column.
     ///
     /// # Panics
-    /// When another engine than the column's judges.
+    /// If another engine than the expected one judges.
     #[track_caller]
     pub fn judging(&self, rules: &Rules) -> Rules {
         let rules = self.of(rules);
@@ -64,7 +67,7 @@ impl Column {
     }
 }
 
-/// The rules of a rule set that the index has a way to; it tries the others for every message.
+/// The rules that the index can find. It evaluates all other rules for every message.
 pub struct Findable(BTreeSet<usize>);
 
 impl Findable {
@@ -79,7 +82,7 @@ impl Findable {
         )
     }
 
-    /// True when the index found what was chosen.
+    /// True if the index found the chosen rule.
     pub fn led_to(&self, chosen: Option<Chosen>) -> bool {
         matches!(chosen, Some(Chosen::Rule(id)) if self.0.contains(&id.index()))
     }

@@ -1,8 +1,8 @@
-//! The findings about a source, for tests of what is refused.
+//! The diagnostics for a source, for tests of rejected programs.
 
 use rulec::{Code, Rules};
 
-/// The codes of the errors of a source, in their order; none where it compiles.
+/// Returns the error codes for a source, in order; empty if the source compiles.
 pub fn codes(source: &str) -> Vec<Code> {
     match Rules::from_text(source) {
         Ok(_) => Vec::new(),

@@ -1,5 +1,5 @@
-//! Artifacts as whoever forges a file writes them, and what is asked of rules that were loaded from one: all engines agree. The
-//! fuzzers share it.
+//! Forged artifacts, and the check for rules loaded from them: all engines must agree. The fuzz
+//! targets use this module too.
 
 use rulec::{Indexing, Rules, Tier, payload};
 use serde_json::Value as Json;
@@ -15,7 +15,7 @@ route other when more.x == 1 or (more as string) == "y" or at > now -> other(mor
 default -> rest(ok: ok)
 "#;
 
-/// Writes the hash that belongs to the content, as whoever forges a file does.
+/// Replaces the content hash by the right one, as a forger would.
 pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = hash_at(&bytes);
     if bytes.len() >= at + 32 {
@@ -25,25 +25,26 @@ pub fn rehashed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Behind the magic bytes, the format, the vocabulary, the version, and the byte that says there is no signature.
+/// Returns the offset of the content hash in an unsigned artifact: after magic, format, vocabulary,
+/// version and the byte that says there is no signature.
 pub fn hash_at(bytes: &[u8]) -> usize {
     22 + usize::from(bytes[20])
 }
 
-/// The answer of an engine with all that it says of it.
+/// Returns the decision as JSON, without the parts that may differ between engines.
 pub fn answer(rules: &Rules, entry: &str, message: &Json) -> Json {
     let mut decision =
         serde_json::to_value(rules.entry(entry).ok().map(|entry| entry.decide(message))).expect("JSON");
     if let Some(decision) = decision.as_object_mut() {
         decision.remove("failures");
-        // Which values a decision looks at, and so which limits it meets, depends on the engine.
+        // The values that a decision evaluates depend on the engine, and so do the exceeded limits.
         decision.remove("exceeded");
     }
     decision
 }
 
-/// Every engine answers like the reference; where it is to be thorough, compiled code too, and an explanation tells of
-/// what was decided.
+/// Checks that every engine answers like the reference. If `thorough`, also checks the JIT, and
+/// that the explanation matches the decision.
 pub fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
     let by = |tier: Tier, indexing: Indexing| rules.with_tier(tier).with_index(indexing);
     let reference = by(Tier::Reference, Indexing::Never);
@@ -71,7 +72,7 @@ pub fn agree(rules: &Rules, messages: &[Json], thorough: bool) {
     }
     for kind in payload::kinds(rules) {
         for message in messages {
-            // Which of several values beyond a limit is met first depends on the way of deciding.
+            // Which of several oversized values exceeds a limit first depends on the engine.
             let judged = |rules: &Rules| {
                 let judgement = rules.judge(kind).ok()?.judge(message);
                 let mut json = serde_json::to_value(&judgement).expect("a judgement is JSON");

@@ -1,6 +1,6 @@
-//! Random well-typed programs and random messages for them: the generator of the differential
-//! test, apart from its oracle and its driver. Texts, numbers and keywords come from small pools,
-//! so that conditions hold often enough to mean something.
+//! Generates random well-typed programs and random messages for the differential tests. The oracle
+//! and the driver are elsewhere. Strings, numbers and keywords come from small pools, so that
+//! conditions hold often enough.
 
 mod conditions;
 mod decide;
@@ -56,24 +56,24 @@ const TIMES: &[&str] = &[
     "1999-12-31T00:00:00-11:00",
 ];
 
-/// A generated program, and how it names its tables.
+/// A generated program, and the names of its entries.
 pub struct Generated {
     pub source: String,
     pub entries: Vec<String>,
 }
 
-/// A generator of programs.
+/// Generator of programs.
 pub struct Generator<'r> {
     random: &'r mut Random,
     out: String,
-    /// Names of the quantifier variables in scope, with the kind of their elements.
+    /// Names of the quantifier variables in scope, with their element kinds.
     scope: Vec<(String, Kind)>,
     vars: usize,
     lets: Vec<(String, Kind)>,
     defs: Vec<(String, Vec<Kind>)>,
     lists: Vec<(String, Kind)>,
     hosts: bool,
-    /// True when the program has an `input`.
+    /// Whether the program has an `input` block.
     declared: bool,
     analysis: bool,
 }
@@ -89,7 +89,7 @@ enum Kind {
     Cond,
 }
 
-/// The fields every message may have: path, kind, and its declared type.
+/// The fields that a message may have: path and kind.
 const FIELDS: &[(&str, Kind)] = &[
     ("text", Kind::Text),
     ("ctx.s", Kind::Text),
@@ -140,13 +140,14 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// A random program.
+    /// Generates a random program.
     pub fn program(random: &'r mut Random) -> Generated {
         let mut this = Generator::new(random);
         this.write()
     }
 
-    /// A random program, and further routes that fit into its entries: each with its entry's name.
+    /// Generates a random program and extra routes that fit into its entries. Each extra route has
+    /// the name of its entry.
     pub fn with_spares(random: &'r mut Random, spares: usize) -> (Generated, Vec<(String, String)>) {
         let mut this = Generator::new(random);
         let program = this.write();
@@ -157,7 +158,7 @@ impl<'r> Generator<'r> {
             let (first, depth) = (table + 1, 1 + this.random.below(3));
             let mut route = this.route(tables, first, &format!("s{at}"), at, depth);
             if this.random.chance(30) {
-                // Deep conditions seldom hold, and seldom have a key.
+                // A deep condition rarely holds and rarely has an index key.
                 let word = this.random.pick(WORDS);
                 route = format!("route s{at} when text contains {} -> h{at}", Json::from(word));
             }
@@ -221,7 +222,7 @@ impl<'r> Generator<'r> {
         Generated { source: std::mem::take(&mut self.out), entries }
     }
 
-    /// Routes of one table; jumps go only to later tables.
+    /// Writes the routes of one table. A `goto` leads only to later tables.
     fn routes(&mut self, tables: usize, table: usize, first_target: usize) {
         for at in 0..1 + self.random.below(5) {
             let route = self.route(tables, first_target, &format!("r{table}_{at}"), at, 4);
@@ -232,7 +233,7 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// One route, on one line.
+    /// Generates one route on a single line.
     fn route(&mut self, tables: usize, first_target: usize, name: &str, at: usize, depth: usize) -> String {
         let priority = if self.random.chance(40) {
             format!(" priority {}", self.random.below(5) as i64 - 2)
@@ -251,7 +252,8 @@ impl<'r> Generator<'r> {
         format!("route {name}{priority}{disabled} when {cond}{names} -> {target}")
     }
 
-    /// The names of one rule behind `where`, or nothing, and what is written with them in scope.
+    /// Generates `where` names and calls `write` with them in scope. Returns the `where` clause
+    /// (empty if there are no names) and the written text.
     fn with_locals<T>(&mut self, depth: usize, write: impl FnOnce(&mut Self) -> T) -> (String, T) {
         let locals = self.locals(depth);
         let written = write(self);
@@ -260,7 +262,7 @@ impl<'r> Generator<'r> {
         (names, written)
     }
 
-    /// Names of one rule, which its condition may use from now on.
+    /// Generates `where` names and adds them to the scope.
     fn locals(&mut self, depth: usize) -> Vec<String> {
         let count = if self.random.chance(20) { 1 + self.random.below(3) } else { 0 };
         let mut locals = Vec::new();
@@ -312,7 +314,7 @@ impl<'r> Generator<'r> {
         FIELDS[self.random.below(FIELDS.len())].0.to_owned()
     }
 
-    /// A value of a kind.
+    /// Generates a value of the kind.
     fn value(&mut self, kind: Kind, depth: usize) -> String {
         if self.random.chance(25)
             && let Some(name) = self.use_of(kind)
@@ -344,7 +346,7 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// A value of the request analysis.
+    /// Returns a value of the `request` analysis, if the kind has one.
     fn analysed(&mut self, kind: Kind) -> Option<&'static str> {
         Some(match kind {
             Kind::Text => self.random.pick(&[
@@ -359,7 +361,7 @@ impl<'r> Generator<'r> {
         })
     }
 
-    /// A variable, parameter or `let` of the kind.
+    /// Picks a variable, parameter or `let` of the kind.
     fn use_of(&mut self, kind: Kind) -> Option<String> {
         let mut names: Vec<String> = Vec::new();
         for (name, other) in self.scope.iter().chain(&self.lets) {

@@ -1,15 +1,15 @@
-//! Files that tests write and hold against what is made today. `INSTA_UPDATE=always` writes them
-//! anew, as it does snapshots.
+//! Golden files: compared with the current output, or rewritten with `INSTA_UPDATE=always`, like
+//! snapshots.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::Path;
 
-/// True when files are to be written anew.
+/// True if golden files should be rewritten.
 pub fn refreshes() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| matches!(&*update, "always" | "force"))
 }
 
-/// Holds a file against what it should be, or writes it anew.
+/// Compares a golden file with `made`, or rewrites it.
 #[track_caller]
 pub fn assert_file(path: &Path, made: &str) {
     if refreshes() {

@@ -1,4 +1,4 @@
-//! Sources of one kind of statement or list each, of any length, to see how compile time grows with them.
+//! Sources with n statements or list elements of one kind, to measure how compile time grows.
 
 #[path = "growth/lists.rs"]
 mod lists;
@@ -7,19 +7,19 @@ mod mistakes;
 #[path = "growth/statements.rs"]
 mod statements;
 
-/// The end that a source comes to.
+/// The result of compiling a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comes {
-    /// It compiles.
+    /// The source compiles.
     Right,
-    /// It has errors, a number that grows with the source.
+    /// The source has errors, in proportion to its size.
     Wrong,
 }
 
-/// A kind of statement or list: its name, and its source with so many of them.
+/// A kind of statement or list: its name, a function from the count to the source, and the result.
 pub type Kind = (&'static str, fn(usize) -> String, Comes);
 
-/// Every kind of statement, every list that an author can make long, and mistakes made again and again.
+/// Every kind of statement, every list that may be long, and repeated mistakes.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     [statements::KINDS, lists::KINDS, mistakes::KINDS].into_iter().flatten()
 }

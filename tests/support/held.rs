@@ -1,14 +1,14 @@
-//! The findings about a small program against brute force over all its inputs.
+//! Compares the findings about a small program with brute force over all its inputs.
 
 use super::small::{INPUT, Program, is_plain};
 use rulec::{Code, Finding, Rules, Span};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// The truth of a program's routes for its inputs, and which is chosen.
+/// The truth of each route for each input, from which the chosen route follows.
 struct Table {
     names: Vec<String>,
-    /// For each input the routes that hold, in the order they are tried.
+    /// For each input, the matching routes in evaluation order.
     held: Vec<Vec<usize>>,
 }
 
@@ -31,7 +31,7 @@ impl Table {
     }
 }
 
-/// The inputs for which a condition holds; `None` where it does not compile.
+/// Evaluates the condition for each input; `None` if it does not compile.
 fn truths(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
     let text = format!("{INPUT}route r when {condition} -> h");
     let rules = Rules::from_text(&text).ok()?;
@@ -40,7 +40,7 @@ fn truths(condition: &str, inputs: &[Json]) -> Option<Vec<bool>> {
 
 const NEVER: [Code; 4] = [Code::NeverMatches, Code::Contradiction, Code::EmptyRange, Code::OutOfRange];
 
-/// The number of facts that brute force finds, and of those that the analysis sees, by kind.
+/// By kind, the number of facts that brute force finds, and of those that the analysis finds.
 pub type Shares = BTreeMap<&'static str, (usize, usize)>;
 
 fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
@@ -49,7 +49,7 @@ fn count(shares: &mut Shares, kind: &'static str, there: bool, seen: bool) {
     *found += usize::from(there && seen);
 }
 
-/// A program with its findings, and what brute force knows of it.
+/// A program with its findings and its brute-force table.
 struct Held<'p> {
     seed: u64,
     text: String,
@@ -57,7 +57,7 @@ struct Held<'p> {
     rules: Rules,
     table: Table,
     findings: Vec<Finding>,
-    /// The codes found in each route, those of compiling too.
+    /// The codes found in each route, including compile warnings.
     codes: Vec<Vec<Code>>,
 }
 
@@ -91,13 +91,13 @@ impl<'p> Held<'p> {
         )
     }
 
-    /// The routes that hold for the input that shows a finding.
+    /// Returns the routes that match the witness input of a finding.
     fn shown(&self, finding: &Finding) -> Vec<&str> {
         let Some(witness) = &finding.witness else { self.fail(finding, "there is no witness") };
         self.rules.main().matched(witness)
     }
 
-    /// Fails when an input contradicts a finding.
+    /// Panics if an input contradicts the finding.
     fn check(&self, finding: &Finding) {
         let Some(span) = finding.diagnostic.span() else { self.fail(finding, "no place") };
         let Some(route) = self.route_at(span) else { self.fail(finding, "not in a route") };
@@ -119,9 +119,10 @@ impl<'p> Held<'p> {
         }
     }
 
-    /// The parts that exclude each other, or the one: no input has them together.
+    /// Checks a finding about one part or about parts that exclude each other: no input satisfies
+    /// all of them.
     fn check_never(&self, finding: &Finding) {
-        // A part that stands behind `unless` is its opposite.
+        // A part after `unless` counts negated, so it is not checked.
         if finding.diagnostic.message.contains("`unless ") {
             return;
         }
@@ -134,7 +135,7 @@ impl<'p> Held<'p> {
         }
     }
 
-    /// The condition is the same with a constant in the place of the part.
+    /// Checks that the condition is equivalent if a constant replaces the part.
     fn check_part(&self, finding: &Finding, route: usize, span: Span) {
         let own = self.rules.program().rules[route].condition.span;
         let text = |from: u32, to: u32| &self.text[from as usize..to as usize];
@@ -143,7 +144,7 @@ impl<'p> Held<'p> {
         let same = |constant: &str| {
             truths(&format!("{before}{constant}{behind}"), inputs) == truths(text(own.start, own.end), inputs)
         };
-        // Beside others that decide nothing it may do so only together with them.
+        // If a route has several such parts, they may be redundant only together.
         let is_one = |code: &&Code| **code == Code::PartDecidesNothing || NEVER.contains(code);
         let alone = self.codes[route].iter().filter(is_one).count() == 1;
         if alone && !same("true") && !same("false") {
@@ -151,10 +152,10 @@ impl<'p> Held<'p> {
         }
     }
 
-    /// Counts what brute force finds, and what of it is seen.
+    /// Counts the facts that brute force finds, and those that the analysis finds too.
     fn count(&self, shares: &mut Shares) {
         let text = &self.text;
-        // Of functions of fields, arithmetic and quantifiers some is understood.
+        // The analysis handles functions of fields, arithmetic and quantifiers only in part.
         let plain = is_plain(text);
         let kind = |all: &'static str, functions: &'static str| if plain { all } else { functions };
         for (route, codes) in self.codes.iter().enumerate() {
@@ -175,7 +176,7 @@ impl<'p> Held<'p> {
     }
 }
 
-/// Holds the findings about a program against all inputs, and counts them.
+/// Compares the findings about a program with all inputs, and adds to the counts.
 pub fn hold(seed: u64, program: &Program, shares: &mut Shares) {
     let held = Held::new(seed, program);
     // The programs declare fields that they do not read.

@@ -1,11 +1,11 @@
-//! The promise of the formatter about any text, which tests and the fuzzer hold it to: the tokens that matter stay, and
-//! formatting twice changes nothing more.
+//! The invariant of the formatter, for tests and the fuzz target. For any text the significant
+//! tokens stay the same, and formatting twice changes nothing more.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use rulec_syntax::format::format;
 use rulec_syntax::lex::{Token, TokenKind, tokens};
 
-/// The tokens that matter, the comments and their order; what ends a line in a comment is no part of it.
+/// Returns the significant tokens and comments in order, without trailing white space of comments.
 fn kept(text: &str) -> Vec<(TokenKind, &str)> {
     let matters =
         |token: &Token| !matches!(token.kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
@@ -18,10 +18,10 @@ fn kept(text: &str) -> Vec<(TokenKind, &str)> {
         .collect()
 }
 
-/// Formats a text, which has a name where it is spoken of.
+/// Formats a text and checks the invariant. `name` identifies the text in panic messages.
 ///
 /// # Panics
-/// When the promise is broken.
+/// If the invariant does not hold.
 #[track_caller]
 pub fn formatted(name: &str, text: &str) -> String {
     let once = match format(text) {

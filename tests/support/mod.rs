@@ -1,4 +1,4 @@
-//! The parts that several test programs share.
+//! Modules that several test programs share.
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
 pub mod engines;

@@ -1,20 +1,20 @@
-//! The one seeded generator of random numbers of tests and benchmarks (SplitMix64): every failure
-//! can be repeated, and every run measures the same rules and messages.
+//! The seeded random number generator of tests and benchmarks (SplitMix64). Every failure can be
+//! reproduced, and every run measures the same rules and messages.
 
-/// The generator.
+/// A SplitMix64 generator, which can also take its numbers from given bytes.
 pub struct Random {
     state: u64,
-    /// Bytes that decide before it does, the next one last.
+    /// Bytes to use before the generator, in reverse order.
     given: Vec<u8>,
 }
 
 impl Random {
-    /// Starts from a seed.
+    /// Creates a generator with a seed.
     pub fn new(seed: u64) -> Self {
         Random { state: seed, given: Vec::new() }
     }
 
-    /// Takes its numbers from bytes, as a fuzzer wants it, and those after them from a seed.
+    /// Creates a generator that uses the bytes first, for fuzzing, and then the seed 0.
     #[allow(dead_code, reason = "tests start from seeds")]
     pub fn of(bytes: &[u8]) -> Self {
         Random { state: 0, given: bytes.iter().rev().copied().collect() }
@@ -32,17 +32,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Returns a number from 0 to `end` exclusive.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// Returns true in `percent` of a hundred cases.
+    /// Returns true with a probability of `percent` percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// Returns one of the items.
+    /// Returns a random item.
     pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
         items[self.below(items.len())]
     }

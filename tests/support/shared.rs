@@ -1,13 +1,16 @@
-//! The cases and data that lie beside the project and are no part of it.
+//! Shared test cases and data, which are outside the repository.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Returns the path of what lies in the folder `shared` beside the project. Where it is not there the
-/// caller leaves its test out, and a line says so that no test runner holds back.
+/// Returns a path in the folder `shared` next to the repository, or `None` if it does not exist.
+///
+/// Without the file, the caller skips its test. A line on standard error reports the skipped test,
+/// even if the test runner captures output.
 ///
 /// # Panics
-/// When the variable `CI` is set: continuous integration has the folder, and no test is left out.
+/// If the file is missing and the variable `CI` is set, because continuous integration must not
+/// skip tests.
 #[track_caller]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let member = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -19,7 +22,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     let in_ci = std::env::var("CI").is_ok_and(|value| !matches!(&*value, "" | "0" | "false"));
     assert!(!in_ci, "`shared/{path}` is not beside the project, and continuous integration needs it");
     let caller = std::panic::Location::caller();
-    // The macros that print are caught by the test runner.
+    // The test runner would capture `eprintln!`.
     let _ =
         writeln!(std::io::stderr(), "\n*** SKIPPED, `shared/{path}` is not beside the project: {caller} ***");
     None

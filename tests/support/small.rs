@@ -1,11 +1,11 @@
-//! Random small programs over small domains, each with all inputs that its conditions can tell apart: what is claimed of such a
-//! program can be held against brute force.
+//! Generates random small programs over small domains, with all inputs that their conditions can
+//! distinguish. Claims about such a program can be checked by brute force.
 
 use super::random::Random;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
-/// A field with all values that its conditions tell apart, `null` where it is missing, and its conditions.
+/// A field, all values that its conditions can distinguish (`null` if missing), and its conditions.
 pub struct Field {
     name: &'static str,
     values: Vec<Json>,
@@ -107,7 +107,7 @@ pub struct Route {
     pub target: String,
 }
 
-/// A random program over some fields, and all inputs that there are.
+/// A random program over some fields, with all its inputs.
 pub struct Program {
     #[allow(dead_code, reason = "not every test looks at them")]
     pub fields: Vec<Field>,
@@ -119,7 +119,8 @@ pub struct Program {
 /// The fields that each program declares.
 pub const INPUT: &str = "input { n?: number, f?: bool, t?: string, l?: list<string> }\n";
 
-/// True for what is promised to be understood: no functions of fields, no arithmetic, no quantifiers.
+/// True if the analysis promises to handle the text completely: no functions of fields, arithmetic
+/// or quantifiers.
 pub fn is_plain(text: &str) -> bool {
     let words = ["n + 1", "??", "abs(", "len(", "lower(", "any e in"];
     !words.iter().any(|word| text.contains(word))

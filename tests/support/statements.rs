@@ -1,6 +1,6 @@
-//! Statements of every kind that come and go in one rule set of two files.
+//! Statements of every kind, which the live-rules test inserts into and removes from two files.
 
-/// A statement that comes and goes: the file and the table it stands in, what it is called by, and its versions.
+/// A statement that edits insert, replace or remove. `head` identifies it in its file or table.
 pub struct Slot {
     pub file: &'static str,
     pub table: Option<&'static str>,
@@ -24,11 +24,11 @@ const fn inside(table: &'static str, head: &'static str, versions: &'static [&'s
     Slot { file, table: Some(table), head, versions }
 }
 
-/// Each kind of statement; the first version stands in the rules from the beginning. Some versions compile with some
-/// versions of others only, or never.
+/// Each kind of statement. The initial rules contain the first version. Some versions compile only
+/// with some versions of other statements, or never.
 pub static SLOTS: &[Slot] = &[
     slot("import \"shared.rules\"", &["import \"shared.rules\""]),
-    // Nothing needs these.
+    // No other statement depends on the next four.
     slot("import \"spare.rules\"", &["import \"spare.rules\""]),
     shared("handler idle", &["handler idle()", "handler idle(n: int)"]),
     slot("type spare", &["type spare = int", "type spare = { id: string }"]),

@@ -1,4 +1,5 @@
-//! The TextMate grammar of editors, written from the tables of the language: its words, operators and functions.
+//! The TextMate grammar for editors, generated from the language tables of keywords, operators and
+//! functions.
 
 use rulec_lang::builtins;
 use rulec_lang::operators;
@@ -6,14 +7,14 @@ use rulec_lang::ty::Ty;
 use rulec_syntax::parse::{self, Role};
 use serde_json::{Value as Json, json};
 
-/// Words of literals and of tests of presence.
+/// Literal words, and the words of presence tests.
 const CONSTANTS: [&str; 5] = ["true", "false", "null", "missing", "present"];
 
-/// Symbols that are operators, or look like them, as the lexer reads them.
+/// Regex for symbols that the lexer reads as operators, or as look-alikes of operators.
 const SYMBOLS: &str =
     r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=|[<>+\-*/%=!?&|^~]";
 
-/// An expression for any of these words, the longest first: one may begin another.
+/// Returns a regex alternation of the words, longest first, because one may be a prefix of another.
 fn any<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let mut words: Vec<&str> = words.into_iter().collect();
     words.sort_by_key(|word| (std::cmp::Reverse(word.len()), *word));
@@ -25,11 +26,11 @@ fn pattern(name: &str, expression: &str) -> Json {
     json!({ "name": format!("{name}.rules"), "match": expression })
 }
 
-/// The grammar as a file.
+/// Returns the grammar as file text.
 pub fn grammar() -> String {
     let of =
         |role: Role| any(parse::keywords().filter(move |(_, known)| *known == role).map(|(word, _)| word));
-    // Behind a dot a word is a field, and before a colon a key.
+    // A word after a dot is a field, and a word before a colon is a key.
     let word = |words: &str| format!(r"(?<![.\w`])(?:{words})(?![\w`]|\s*:)");
     let words = operators::reserved_words().filter(|word| !CONSTANTS.contains(word));
     let functions = any(builtins::TABLE.iter().map(|row| row.name));

@@ -1,12 +1,12 @@
-//! The seeds of random trials: as many as fit into a run of all tests, or `RULEC_TIMES` times as many; and with
-//! `RULEC_SEED`, a number of earlier runs, seeds that none of them has tried.
+//! Seeds of random trials. `RULEC_TIMES` multiplies the default number of trials. `RULEC_SEED` is a
+//! run number that selects seeds which no run with another number uses.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Each value of `RULEC_SEED` begins so many seeds behind the one before.
+/// Distance between the first seeds of two consecutive values of `RULEC_SEED`.
 const RUN: u64 = 1 << 32;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -16,21 +16,21 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     }
 }
 
-/// Returns the seeds of a test that usually makes so many trials.
+/// Returns the seeds of a test that runs `usual` trials by default.
 pub fn seeds(usual: u64) -> Range<u64> {
     let first = number("RULEC_SEED", 0) * RUN;
     first..first + usual * number("RULEC_TIMES", 1)
 }
 
-/// True when more trials are made than in a run of all tests: each may then take longer.
+/// True if more trials than the default run, so that each trial may take longer.
 pub fn is_long() -> bool {
     number("RULEC_TIMES", 1) > 1
 }
 
-/// Makes a trial of each seed, on two threads, and adds up what they counted.
+/// Runs a trial for each seed on two threads, and adds up their counts.
 ///
 /// # Panics
-/// When a trial does.
+/// If a trial panics.
 pub fn each<T: Default + Send>(
     seeds: Range<u64>,
     trial: impl Fn(u64, &mut T) + Sync,

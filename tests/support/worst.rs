@@ -1,7 +1,8 @@
-//! The worst messages of each operator, function and statement, as large as the limits allow: what a decision costs at most.
+//! Worst-case messages for each operator, function and statement, as large as the limits allow.
+//! They show the maximum cost of a decision.
 //!
-//! `tests/worst.rs` decides them at a reduced size by every engine, and fails for a row of the tables that has none here.
-//! `benches/worst.sh` counts their instructions at the limits.
+//! `tests/worst.rs` decides them at a reduced size on every engine, and fails if a table row has no
+//! case here. `benches/worst.sh` counts their instructions at the limits.
 #![allow(dead_code, unused_imports, reason = "each program uses a part of it")]
 
 #[path = "worst/functions.rs"]
@@ -20,7 +21,7 @@ use rulec_base::text::{automaton_states, parsed};
 use rulec_lang::limits::{Limit, Limits};
 use serde_json::{Value as Json, json};
 
-/// The table that a case is about a row of.
+/// The language table that contains the row of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     Operator,
@@ -28,7 +29,7 @@ pub enum Table {
     Statement,
 }
 
-/// A case: the row, what is bad about the message, and the rules with the message.
+/// A case: the table, the row, why the message is expensive, and a function that builds the task.
 pub type Case = (Table, &'static str, &'static str, fn(&Size) -> Task);
 
 /// The rules and the message of a case.
@@ -37,92 +38,97 @@ pub struct Task {
     pub message: Json,
 }
 
-/// Every case.
+/// Returns every case.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
     [operators::CASES, functions::CASES, statements::CASES].into_iter().flatten()
 }
 
-/// The bounds that the messages of the cases go up to.
+/// The sizes that the messages of the cases reach.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// The bytes of a message, roughly.
+    /// Approximate size of a message in bytes.
     pub bytes: usize,
-    /// One part in so many of each limit.
+    /// Divisor for each limit.
     part: u64,
 }
 
 impl Size {
-    /// At the limits.
+    /// The full limits.
     pub const LIMITS: Size = Size { bytes: 16_000_000, part: 1 };
-    /// For a test that decides by every engine.
+    /// A reduced size, for tests on every engine.
     pub const REDUCED: Size = Size { bytes: 32_000, part: 1_000 };
 
-    /// The amount of a limit to go up to.
+    /// Returns the amount of the limit that a case may use.
     pub fn of(&self, limit: Limit) -> usize {
         (Limits::default().of(limit) / self.part) as usize
     }
 
-    /// As many records as a message may have, each of so many bytes and objects.
+    /// Returns the maximum number of records in a message, given the bytes and the objects per
+    /// record.
     pub fn records(&self, bytes: usize, objects: usize) -> usize {
-        // Some objects stand around them.
+        // Ten objects are reserved for the objects that contain the records.
         (self.bytes / bytes).min((MAX_OBJECTS - 10) / objects)
     }
 
-    /// The elements that each quantifier in a nest reads.
+    /// Returns the number of elements that each quantifier may read in a nest of `depth`
+    /// quantifiers.
     pub fn nest(&self, depth: u32) -> usize {
         Limits::default()
             .with(Limit::QuantifierElements, self.of(Limit::QuantifierElements) as u64)
             .elements(depth) as usize
     }
 
-    /// The work that is left for each pair of elements that two quantifiers, one in the other, read.
+    /// Returns the search work available per pair of elements in two nested quantifiers.
     pub fn work_of_pair(&self) -> usize {
-        // What a reduced size leaves would be less than one letter.
+        // At a reduced size, the share per pair would be less than one letter, so full limits are
+        // used.
         (Limits::default().of(Limit::SearchWork) as usize / Size::LIMITS.nest(2).pow(2)).min(self.bytes / 100)
     }
 }
 
-/// The bytes of a text that an expression may look through.
+/// Returns the number of text bytes that a regex may search within the limits.
 pub fn searched_bytes(size: &Size, pattern: &str) -> usize {
     let states = parsed(pattern, false).map_or(1, |parsed| automaton_states(&parsed)) as usize;
     (size.of(Limit::RegexWork) / states).min(size.of(Limit::RegexBytes)).min(size.bytes / 2)
 }
 
-/// A text of so many letters.
+/// Returns a text of `bytes` letters.
 pub fn text(bytes: usize) -> String {
     "a".repeat(bytes)
 }
 
-/// A list of one element again and again.
+/// Returns a list that repeats one element.
 pub fn list(count: usize, element: impl Into<Json>) -> Json {
     Json::Array(vec![element.into(); count])
 }
 
-/// A condition that a message is asked.
+/// Builds a task with one condition.
 pub fn ask(condition: &str, message: Json) -> Task {
     Task { rules: format!("route r when {condition} -> h"), message }
 }
 
-/// A condition about `x` of `l`, asked of every element.
+/// Builds a task that evaluates a condition about `x` for every element of `l`.
 pub fn each(size: &Size, condition: &str, element: impl Into<Json>) -> Task {
     ask(&format!("any x in l: {condition}"), json!({ "l": list(size.nest(1), element) }))
 }
 
-/// A condition about `x` of `l` and `y` of `m`, asked of every pair.
+/// Builds a task that evaluates a condition about `x` of `l` and `y` of `m` for every pair.
 pub fn pairs(size: &Size, condition: &str, x: impl Into<Json>, y: impl Into<Json>) -> Task {
     let count = size.nest(2);
     ask(&format!("any x in l: any y in m: {condition}"), json!({ "l": list(count, x), "m": list(count, y) }))
 }
 
-/// A condition about `$`, an element of `y` that `x` says, which depends on the elements of both quantifiers and so is computed for each pair.
+/// Builds a task that evaluates a condition for every pair, with `$` replaced by `y[x]`. The value
+/// depends on both quantifiers, so no engine can compute it once.
 pub fn indexed(size: &Size, condition: &str, value: impl Into<Json>) -> Task {
     pairs(size, &condition.replace('$', "y[x]"), 0, json!([value.into()]))
 }
 
-/// The result of a message: the choice of the routes, or of the other entries when there are none, and the judgements.
+/// Decides a message and judges it. Returns the answers of the routes, or of all entries if there
+/// are no routes, the judgements, and the exceeded limits.
 pub fn decide(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Exceeded>) {
     let (mut answers, mut exceeded) = (Vec::new(), Vec::new());
-    // The tables that routes lead to are entries too, but a decision begins in one.
+    // Tables that a `goto` leads to are entries too, but the decision starts in the main routes.
     let entries = match rules.main() {
         main if !main.is_empty() => vec![main],
         _ => {
@@ -141,7 +147,7 @@ pub fn decide(rules: &Rules, line: &str, message: &Json) -> (Vec<String>, Vec<Ex
     (answers, exceeded)
 }
 
-/// The rules of a case, compiled.
+/// Compiles the rules of a case.
 pub fn compile(rules: &str) -> Result<Rules, CompileError> {
     Compiler::new().function("plus", |a: i64, b: i64| a + b).compile_text(rules)
 }

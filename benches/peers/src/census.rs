@@ -1,5 +1,6 @@
-//! The hardness of a workload: how many of the routes' literals a message has, to how many routes they
-//! lead, and how many hold. What any index has to do at least stands here.
+//! Measures how hard a workload is: how many of the routes' literals a message contains, how many
+//! routes have these literals, and how many routes match. The counts show the minimum work of any
+//! index.
 
 use crate::engines::Sample;
 use crate::engines::keyed::{Candidates, automaton, oracle};
@@ -10,25 +11,26 @@ use crate::workload::{Message, Term, Workload};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
-/// The counts; means over the messages that are timed, but for `hold`.
+/// The counts: means over the timed messages, except `hold`.
 pub struct Census {
-    /// Different literals of the routes' tests of the text.
+    /// Number of distinct literals in the routes' text tests.
     literals: f64,
-    /// Of these in a message.
+    /// Number of these literals found in a message.
     found: f64,
-    /// Routes in which those stand.
+    /// Number of routes that contain a literal found.
     lead: f64,
-    /// Routes that an index with one key a route would have to try: found by a literal, by a value, and
-    /// by thresholds or not at all.
+    /// Number of routes that an index with one key per route would evaluate: found by a literal, by
+    /// a value, and by a threshold or without a key.
     candidates: [f64; 3],
-    /// Routes that hold for a message that is left to chance.
+    /// Number of routes that match a random message.
     hold: f64,
 }
 
-/// Messages left to chance.
+/// Number of random messages.
 const BY_CHANCE: usize = 1_000;
 
-/// Literals that the routes require of a text, each once, in lower case; and the routes of each.
+/// Returns the literals that routes require of a text, distinct and in lower case, and the routes
+/// of each literal.
 pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let (mut literals, mut routes): (Vec<String>, Vec<Vec<u32>>) = Default::default();
@@ -59,10 +61,10 @@ fn of_term<'t>(term: &'t Term, into: &mut Vec<&'t String>) {
 }
 
 impl Census {
-    /// Counts.
+    /// Counts over the messages of the mixes and over random messages.
     ///
     /// # Errors
-    /// When the literals are too many for an automaton.
+    /// If an automaton cannot hold all literals.
     pub fn new(workload: &Workload, mixes: &[Mix]) -> Result<Census, String> {
         let (literals, routes) = literals(workload);
         let scan = (!literals.is_empty()).then(|| automaton(&literals)).transpose()?;
@@ -97,14 +99,14 @@ impl Census {
     }
 }
 
-/// The counts of the rule sets of one kind and size.
+/// The counts for the rule sets of one kind and size.
 pub struct Row {
     pub rules: String,
     pub routes: usize,
     pub draws: Vec<Census>,
 }
 
-/// The table.
+/// Returns the table.
 pub fn section(rows: &[Row]) -> Section {
     let mut section = Section::new("How hard the rules are");
     section.line(

@@ -1,9 +1,9 @@
-//! A real rule set, scaled: the rules for CLINC150 of `examples/`, which people's messages were read to
-//! write. Copies stand before the original, their words exchanged for others of real messages, so
-//! that they are of the same shape and rarely hold.
+//! A real rule set, scaled: the CLINC150 rules of `examples/`, which were written from messages of
+//! real people. Copies come before the original. Their words are replaced by words of other real
+//! messages, so that the copies have the same shape but rarely match.
 //!
-//! The rules use word lists, definitions and negations that the peers' translators do not speak; the
-//! baseline is built from the normal form, see [`Conditions`].
+//! The rules use word lists, definitions and negations that the translators for the peers do not
+//! support. The baseline is built from the normal form, see [`Conditions`].
 
 use crate::engines::conditions::Conditions;
 use crate::engines::rulec::{self, WAYS};
@@ -17,24 +17,25 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 const RULES: &str = include_str!("../../../examples/clinc150.rules");
-/// The messages that are used where the whole data set is not at hand.
+/// The messages to use if the whole data set is not available.
 const SAMPLE: &str = include_str!("../../../examples/clinc150_sample.jsonl");
 const BASELINE: &str = "closures";
-/// Different messages, at most.
+/// Maximum number of distinct messages.
 const MESSAGES: usize = 512;
 
 /// The statements that a copy repeats.
 const REPEATED: [&str; 4] = ["list ", "let ", "def ", "route "];
 
-/// The table: a row for each number of copies. `data` is the folder of the whole data set.
+/// Returns the table, with a row for each number of copies. `data` is the folder of the whole data
+/// set.
 ///
 /// # Errors
-/// When a file of the data set cannot be read, or answers differ from the reference evaluator's.
+/// If a file of the data set cannot be read, or an answer differs from the reference evaluator.
 pub fn section(copies: &[usize], data: Option<&Path>, rounds: usize) -> Result<Section, String> {
     let training = texts(data, "train.jsonl")?;
     let words = words(&training);
     let texts = texts(data, "val.jsonl")?;
-    // They are sorted by intent.
+    // The texts are sorted by intent, so samples are taken at equal steps.
     let step = texts.len().div_ceil(MESSAGES).max(1);
     let samples: Vec<Sample> = texts.into_iter().step_by(step).map(sample).collect();
     let mut section = Section::new("A real rule set, scaled: CLINC150");
@@ -52,7 +53,7 @@ pub fn section(copies: &[usize], data: Option<&Path>, rounds: usize) -> Result<S
         hits = expected.iter().flatten().count();
         let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(Conditions::new(&rules)?)];
         for way in WAYS {
-            // Compiled anew, since machine code is shared between clones.
+            // Compiles again for each engine, because clones share JIT code.
             engines.push(Box::new(way.of(&rulec::compile_text(&source)?)?));
         }
         let mut readies: Vec<Box<dyn Ready + '_>> =
@@ -79,7 +80,7 @@ pub fn section(copies: &[usize], data: Option<&Path>, rounds: usize) -> Result<S
     Ok(section)
 }
 
-/// The texts of a file of the data set, or of the sample.
+/// Returns the texts of a file of the data set, or of the sample without a data folder.
 fn texts(data: Option<&Path>, file: &str) -> Result<Vec<String>, String> {
     let lines = match data.map(|folder| folder.join(file)) {
         Some(path) => std::fs::read_to_string(&path)
@@ -93,7 +94,7 @@ fn texts(data: Option<&Path>, file: &str) -> Result<Vec<String>, String> {
     Ok(lines.lines().filter_map(text).collect())
 }
 
-/// The words of messages.
+/// Returns the distinct words of the texts with at least four letters.
 fn words(texts: &[String]) -> Vec<&str> {
     let words = texts.iter().flat_map(|text| text.split(|c: char| !c.is_ascii_alphabetic()));
     let words: BTreeSet<&str> = words.filter(|word| word.len() >= 4).collect();
@@ -105,7 +106,7 @@ fn sample(text: String) -> Sample {
     Sample { message: Message::of_text(text), json }
 }
 
-/// The rules with so many copies before the original.
+/// Returns the rules with `copies` copies before the original.
 fn scaled(copies: usize, words: &[&str]) -> String {
     let (mut head, mut repeated) = (String::new(), Vec::new());
     for statement in statements(RULES) {
@@ -134,7 +135,7 @@ fn scaled(copies: usize, words: &[&str]) -> String {
     out
 }
 
-/// Cuts a file where a line begins with a letter.
+/// Splits the file at lines that start with a letter.
 fn statements(text: &'static str) -> Vec<&'static str> {
     let mut starts: Vec<usize> = Vec::new();
     let mut at = 0;
@@ -148,8 +149,8 @@ fn statements(text: &'static str) -> Vec<&'static str> {
     starts.iter().zip(ends).map(|(&start, end)| &text[start..end]).collect()
 }
 
-/// Writes a copy of a statement: declared names get the copy's number, and the longer words inside
-/// quotes are exchanged.
+/// Writes a copy of a statement. Declared names get the number of the copy, and the longer words
+/// inside quotes are replaced.
 fn copied<'w>(
     statement: &str,
     copy: usize,
@@ -166,7 +167,7 @@ fn copied<'w>(
         while let Some(first) = rest.chars().next() {
             let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
             if word == 0 {
-                // An escape inside quotes is no word: `\b`.
+                // An escape inside quotes such as `\b` is not a word.
                 let length = if quoted && first == '\\' { 2.min(rest.len()) } else { first.len_utf8() };
                 if first == '#' && !quoted {
                     break;

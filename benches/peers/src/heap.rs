@@ -1,9 +1,9 @@
-//! An allocator that counts what is held, to tell the memory of a rule set.
+//! A counting allocator that measures the heap size of a rule set.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
-/// The system's allocator, counting while it is told to.
+/// The system allocator, which counts while `ON` is set.
 pub struct Counting;
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -15,34 +15,34 @@ fn count(bytes: isize) {
     }
 }
 
-// SAFETY: every call is the system allocator's own; counting touches two atomics and nothing else.
+// SAFETY: every call is forwarded to the system allocator; counting only updates atomics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller keeps the contract, which is the same.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size as isize - layout.size() as isize);
-        // SAFETY: as above.
+        // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(block, layout, size) }
     }
 }
 
-/// Returns what is made, and the bytes of heap it holds.
+/// Returns the result of `make`, and the number of heap bytes that it holds.
 pub fn held<T>(make: impl FnOnce() -> T) -> (T, isize) {
     HELD.store(0, Ordering::Relaxed);
     ON.store(true, Ordering::Relaxed);

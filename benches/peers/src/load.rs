@@ -1,5 +1,5 @@
-//! The cost of loading: time from the text or from an artifact to rules, and the heap they hold, against
-//! the tree of closures built from routes that are already parsed.
+//! Measures loading: the time from source or from an artifact to rules, and their heap size. The
+//! baseline is a tree of closures, built from routes that are already parsed.
 
 use crate::engines::closures::{Closures, Order};
 use crate::engines::rulec::compile_text;
@@ -10,13 +10,14 @@ use crate::workload::Workload;
 use ::rulec::Rules;
 use std::time::Instant;
 
-/// Rounds of loading; each takes seconds.
+/// Number of rounds; each round takes seconds.
 const ROUNDS: usize = 3;
 
-/// Something that is loaded.
+/// A way to load rules, with its name.
 struct Load<'l> {
     name: String,
-    /// Loads it; gives the bytes of heap that it then holds, and the time before it is dropped.
+    /// Loads the rules. Returns the time in seconds, without dropping the rules, and their heap
+    /// bytes.
     load: Box<dyn Fn() -> Result<(f64, isize), String> + 'l>,
 }
 
@@ -30,10 +31,10 @@ fn load<'l, T>(name: impl Into<String>, make: impl Fn() -> Result<T, String> + '
     Load { name: name.into(), load: Box::new(load) }
 }
 
-/// The table: all in turn, the medians of the rounds.
+/// Returns the table. All ways are measured alternately, and the table shows the medians.
 ///
 /// # Errors
-/// When something does not load.
+/// If the rules do not load.
 pub fn section(workload: &Workload) -> Result<Section, String> {
     let source = workload.source();
     let artifact = compile_text(&source)?.to_artifact(false);

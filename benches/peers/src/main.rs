@@ -1,4 +1,5 @@
-//! rulec against its peers and two hand-written baselines, on one workload. See the README.
+//! Compares rulec with its peers and with two hand-written baselines on one workload. See the
+//! README.
 
 mod census;
 mod clinc;
@@ -45,7 +46,7 @@ fn run(options: &Options) -> Result<(), String> {
     for &variant in &options.variants {
         let variant = Variant::from(variant);
         let all = options.densities();
-        // Rules whose words have one density are measured once.
+        // Rules whose words have only one density are measured once.
         let densities = if variant.densities().len() > 1 { &all[..] } else { variant.densities() };
         for &density in densities {
             let compared = compare(options, &columns, variant, density, &mut page.facts, &mut hardness)?;
@@ -76,7 +77,7 @@ fn run(options: &Options) -> Result<(), String> {
     page.write(options)
 }
 
-/// The page that is printed, and written at the end.
+/// The page that is printed while it grows, and written to a file at the end.
 struct Page {
     sections: Vec<Section>,
     facts: Vec<String>,
@@ -99,7 +100,7 @@ impl Page {
         self.sections.push(section);
     }
 
-    /// A section that can be made last only, but is to be read first.
+    /// Adds a section at the start of the page, although it can be computed only at the end.
     fn add_first(&mut self, section: Section) {
         println!("{}", section.text());
         self.sections.insert(0, section);
@@ -116,7 +117,7 @@ impl Page {
     }
 }
 
-/// The tables of one kind of rules; adds how hard they are.
+/// Returns the tables for one kind of rules, and adds the census of these rules.
 fn compare(
     options: &Options,
     columns: &[Column],
@@ -159,8 +160,9 @@ fn compare(
     Ok(tables)
 }
 
-/// Holds the expected answers against the reference evaluator: all of them, or a sample where a
-/// decision by it takes seconds, as it compiles thousands of patterns each time; then says so.
+/// Compares the expected answers with the reference evaluator, and returns a note about it if only
+/// a sample was compared. A sample is used for large rule sets, because the reference compiles
+/// thousands of patterns in each decision, which takes seconds.
 fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result<Option<String>, String> {
     let size = workload.routes.len();
     let sample = match size {
@@ -191,12 +193,12 @@ fn check_oracle(workload: &Workload, mixes: &[Mix], options: &Options) -> Result
     }))
 }
 
-/// True when an engine is measured however long it takes, for the targets are about it.
+/// True if an engine is measured however slow it is, because the targets need its times.
 fn always_measured(name: &str) -> bool {
     name == "closures" || name.starts_with("rulec")
 }
 
-/// Builds, checks and times all engines at one size; times by mix and column.
+/// Builds, checks and times all engines at one size. Returns the times by mix and column.
 fn measure_size(
     options: &Options,
     columns: &[Column],
@@ -209,7 +211,7 @@ fn measure_size(
     let mut built: Vec<(usize, Box<dyn Engine + '_>)> = Vec::new();
     for (at, column) in columns.iter().enumerate() {
         let name = column.name;
-        // Whatever is linear takes ten times as long on the next row.
+        // The time of a linear engine grows with the number of routes.
         let expected = slowest.get(name).map_or(0.0, |(time, routes)| time / *routes as f64 * size as f64);
         if size > column.most || (expected > limit && !always_measured(name)) {
             continue;

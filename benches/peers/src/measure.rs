@@ -1,21 +1,23 @@
-//! Checking and timing. Nothing is timed whose answers have not been compared; all engines take turns
-//! in every round, so that what else the machine does hits all of them alike. The clock is the thread's
-//! processor time: on an idle machine it is the time on the wall, on a busy one it leaves out what
-//! others take.
+//! Checks and times engines. An engine is timed only after its answers have been compared. All
+//! engines run alternately in every round, so that other load affects them equally.
+//!
+//! The clock is the processor time of the thread. On a busy machine it excludes the time of other
+//! processes.
 
 use crate::engines::{Ready, Sample};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// A batch lasts at least so long.
+/// Minimum duration of a batch.
 const BATCH: Duration = Duration::from_millis(10);
-/// A batch of a slow engine has so many messages; fewer, but two, if it would last longer than `PATIENCE`.
+/// Number of messages in a batch of a slow engine. The batch has fewer, but at least two, if it
+/// would take longer than `PATIENCE` nanoseconds.
 const FEW: f64 = 64.0;
 const PATIENCE: f64 = 200e6;
-/// Checking one engine on one mix stops after so long.
+/// Maximum time for checking one engine on one mix.
 const CHECKING: Duration = Duration::from_secs(2);
 
-/// A stopwatch of the thread's processor time.
+/// A stopwatch for the processor time of the thread.
 pub struct Stopwatch(Duration);
 
 impl Stopwatch {
@@ -33,11 +35,11 @@ impl Stopwatch {
     }
 }
 
-/// Compares an engine's answers with those expected; says how many messages were compared: all, unless
-/// that takes too long.
+/// Compares the answers of an engine with the expected answers. Returns the number of messages
+/// compared: all messages, unless that takes too long.
 ///
 /// # Errors
-/// The first message on which they differ.
+/// If an answer differs; the error shows the first such message.
 pub fn check(ready: &mut dyn Ready, samples: &[Sample], expected: &[Option<u32>]) -> Result<usize, String> {
     let start = Stopwatch::start();
     for (at, expected) in expected.iter().enumerate() {
@@ -53,7 +55,7 @@ pub fn check(ready: &mut dyn Ready, samples: &[Sample], expected: &[Option<u32>]
     Ok(expected.len())
 }
 
-/// Nanoseconds a message, roughly: from the first two.
+/// Estimates nanoseconds per message from the first two messages.
 pub fn probe(ready: &mut dyn Ready, messages: usize) -> f64 {
     let count = messages.min(2);
     let start = Stopwatch::start();
@@ -64,7 +66,7 @@ pub fn probe(ready: &mut dyn Ready, messages: usize) -> f64 {
 /// An engine being timed.
 struct Turn<'r, 'e> {
     ready: &'r mut (dyn Ready + 'e),
-    /// Messages a batch.
+    /// Number of messages per batch.
     count: usize,
     from: usize,
     times: Vec<f64>,
@@ -79,7 +81,7 @@ impl Turn<'_, '_> {
         elapsed
     }
 
-    /// Warms up, and finds how many messages make a batch.
+    /// Warms up, and determines how many messages make a batch.
     fn calibrate(&mut self, messages: usize) {
         loop {
             let elapsed = self.run(messages);
@@ -95,7 +97,7 @@ impl Turn<'_, '_> {
     }
 }
 
-/// The median over so many rounds for each engine, in nanoseconds a message.
+/// Returns the median time over `rounds` rounds for each engine, in nanoseconds per message.
 pub fn interleaved(readies: &mut [Box<dyn Ready + '_>], messages: usize, rounds: usize) -> Vec<f64> {
     let mut turns: Vec<Turn<'_, '_>> = readies
         .iter_mut()
@@ -111,7 +113,7 @@ pub fn interleaved(readies: &mut [Box<dyn Ready + '_>], messages: usize, rounds:
     turns.into_iter().map(|turn| median(turn.times)).collect()
 }
 
-/// The middle one.
+/// Returns the median, or NaN if there are no times.
 pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)

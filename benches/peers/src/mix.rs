@@ -1,5 +1,6 @@
-//! Messages in three mixes by where the first route that holds stands. Messages are generated and
-//! sorted by an oracle; where chance is not enough, they are made for a chosen route.
+//! Messages in three mixes, by the position of the first matching route. An oracle sorts generated
+//! messages into the mixes. If too few messages fall into a mix by chance, messages are generated
+//! for a chosen route.
 
 use crate::engines::Sample;
 use crate::engines::keyed::oracle;
@@ -7,14 +8,14 @@ use crate::workload::random::Random;
 use crate::workload::{Message, Workload};
 use std::cell::Cell;
 
-/// The place of the first route that holds.
+/// The position of the first matching route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In the last tenth.
     Late,
     /// In the first tenth, and among the first ten.
     Early,
-    /// Nowhere.
+    /// No route matches.
     None,
 }
 
@@ -29,7 +30,7 @@ impl Place {
         ["Late hit", "Early hit", "No match"][self as usize]
     }
 
-    /// The ranks that count, of so many routes.
+    /// Returns the ranks that belong to this position, for the given number of routes.
     fn ranks(self, routes: usize) -> std::ops::Range<usize> {
         match self {
             Place::Late => routes - (routes / 10).max(1)..routes,
@@ -39,20 +40,20 @@ impl Place {
     }
 }
 
-/// Messages of one mix with the answers of the oracle.
+/// Messages of one mix, with the answers of the oracle.
 pub struct Mix {
     pub place: Place,
     pub samples: Vec<Sample>,
     pub expected: Vec<Option<u32>>,
 }
 
-/// The number of attempts for every message wanted, before giving up.
+/// Maximum number of attempts per message.
 const ATTEMPTS: usize = 200;
 
-/// The mixes, of so many different messages each.
+/// Returns the mixes, each with `each` distinct messages.
 ///
 /// # Errors
-/// When too few messages of a mix are found.
+/// If too few messages of a mix are found.
 pub fn mixes(workload: &Workload, places: &[Place], each: usize) -> Result<Vec<Mix>, String> {
     let oracle = oracle(workload)?;
     let buffer = Cell::default();

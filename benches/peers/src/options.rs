@@ -10,53 +10,55 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "rulec-peers")]
 pub struct Options {
-    /// Numbers of routes, a row each; above 100000 only rulec is measured.
+    /// Numbers of routes, one row each. Above 100000 only rulec is measured.
     #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000,10000,100000")]
     pub sizes: Vec<usize>,
-    /// Engines, a column each; all unless said.
+    /// Engines, one column each; by default all.
     #[arg(long, value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// Mixes of messages, a table each; all unless said.
+    /// Message mixes, one table each; by default all.
     #[arg(long, value_delimiter = ',')]
     pub mix: Vec<MixName>,
-    /// The subjects of the routes' tests, a set of tables each.
+    /// What the routes test, one set of tables each.
     #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset,verbs")]
     pub variants: Vec<VariantName>,
-    /// The share of a text's words that rules ask for, and how many rules share a word; a set of tables each.
+    /// Density of rule words in a text, and how many rules share a word; one set of tables each.
     #[arg(long = "density", value_delimiter = ',', default_value = "rare,sparse,dense")]
     pub densities: Vec<DensityName>,
-    /// Rounds in which every engine has a turn; the median counts.
+    /// Rounds in which every engine runs once; the median is reported.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
     pub rounds: u16,
-    /// Messages of a mix.
+    /// Messages per mix.
     #[arg(long, default_value_t = 512)]
     pub messages: usize,
-    /// Routes in a hundred that no key can find.
+    /// Percentage of routes without an index key.
     #[arg(long, default_value_t = 5)]
     pub no_key: usize,
-    /// The generator's seed. The straight-line code is there for the default only. Up to 10 routes the next
-    /// three seeds count as well.
+    /// Seed of the generator. Straight-line code exists only for the default. For up to 10 routes,
+    /// the next three seeds are measured too.
     #[arg(long, default_value_t = 7)]
     pub seed: u64,
-    /// A peer that takes longer for a message, in milliseconds, is skipped.
+    /// Skips a peer that takes more than this number of milliseconds per message.
     #[arg(long, default_value_t = 200.0)]
     pub limit_ms: f64,
-    /// The number of copies of the CLINC150 rules that are put before the original, a row each; none for no table.
+    /// Numbers of copies of the CLINC150 rules before the original, one row each; empty for no
+    /// table.
     #[arg(long, value_delimiter = ',', default_value = "0,10,100", num_args = 0..)]
     pub clinc: Vec<usize>,
-    /// The folder of the whole CLINC150 data set (`train.jsonl`, `val.jsonl`), for messages and words of it.
+    /// Folder of the whole CLINC150 data set (`train.jsonl`, `val.jsonl`), for its messages and
+    /// words.
     #[arg(long)]
     pub clinc_data: Option<PathBuf>,
-    /// Measures loading so many routes; 0 for not.
+    /// Measures loading of this number of routes; 0 to skip.
     #[arg(long, default_value_t = 100_000)]
     pub load: usize,
-    /// Measures the scan of texts for so many literals, a row each; none for no table.
+    /// Measures the scan of texts for these numbers of literals, one row each; empty for no table.
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000", num_args = 0..)]
     pub scan: Vec<usize>,
-    /// Measures rules over many fields, so many of them, a row each; none for no table.
+    /// Measures these numbers of rules over many fields, one row each; empty for no table.
     #[arg(long, value_delimiter = ',', default_value = "300,1000,3000", num_args = 0..)]
     pub fields: Vec<usize>,
-    /// Writes the page of all tables.
+    /// Writes the page with all tables to this file.
     #[arg(long)]
     pub markdown: Option<PathBuf>,
     /// The date to write on the page.
@@ -112,10 +114,10 @@ impl Options {
         if self.mix.is_empty() { Place::ALL.to_vec() } else { named.collect() }
     }
 
-    /// The chosen engines.
+    /// Returns the chosen engines.
     ///
     /// # Errors
-    /// A name that none has.
+    /// If no engine has one of the names.
     pub fn columns(&self) -> Result<Vec<Column>, String> {
         let all = engines::all();
         for name in &self.engines {

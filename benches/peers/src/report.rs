@@ -1,10 +1,10 @@
-//! Tables as Markdown: on the terminal, and as docs/performance.md. A further part of the page is one
-//! more [`Section`].
+//! Tables as Markdown, for the terminal and for docs/performance.md. A new part of the page is
+//! another [`Section`].
 
 use crate::mix::Place;
 use std::fmt::Write;
 
-/// A part of the page.
+/// A section of the page.
 pub struct Section {
     title: String,
     body: String,
@@ -25,7 +25,7 @@ impl Section {
     }
 }
 
-/// Nanoseconds a message of one mix: a row for each size, a column for each engine.
+/// Nanoseconds per message of one mix: a row for each size, a column for each engine.
 pub struct Table {
     pub place: Place,
     /// The name of the rules.
@@ -34,17 +34,17 @@ pub struct Table {
     pub rows: Vec<(usize, Vec<Option<f64>>)>,
 }
 
-/// The target for rulec at a size: how its time compares with another's.
+/// A target for rulec at one size: how its time compares with another time.
 enum Target {
-    /// At most so many times the column's time.
+    /// At most this factor times the time of the column.
     AtMost(f64, &'static str),
-    /// The column's time is at least so many times rulec's.
+    /// The time of the column is at least this factor times rulec's time.
     Faster(f64, &'static str),
-    /// At most so many times its own time at a smaller size.
+    /// At most this factor times rulec's time at a smaller size.
     Grows(f64, usize),
 }
 
-/// The column that the targets are about.
+/// The column that the targets apply to.
 const OURS: &str = "rulec";
 
 fn targets_of(place: Place, size: usize) -> Vec<Target> {
@@ -79,7 +79,7 @@ impl Target {
         }
     }
 
-    /// The ratio that is asked for, and whether it is reached; nothing where either side is not measured.
+    /// Returns the measured ratio and whether it reaches the target; `None` if a time is missing.
     fn measured(&self, table: &Table, size: usize) -> Option<(f64, bool)> {
         let ours = table.time(size, OURS)?;
         Some(match *self {
@@ -123,8 +123,8 @@ impl Table {
     }
 }
 
-/// The targets beside what the tables say: a row for each mix and size that has a target, a column for
-/// each kind of rules. Nothing where no target is about what was measured.
+/// Compares the targets with the tables: a row for each mix and size with a target, a column for
+/// each kind of rules. Returns `None` if no target applies to the measured sizes.
 pub fn targets(tables: &[Table]) -> Option<Section> {
     let mut rules: Vec<&str> = tables.iter().map(|table| table.rules.as_str()).collect();
     rules.dedup();
@@ -169,7 +169,7 @@ pub fn targets(tables: &[Table]) -> Option<Section> {
     any.then_some(section)
 }
 
-/// The head of the page.
+/// Returns the head of the page.
 pub fn head(date: &str, facts: &[String]) -> String {
     let mut out = String::from("# Performance\n\n");
     let command: Vec<String> = std::env::args().skip(1).collect();
@@ -197,7 +197,7 @@ pub fn head(date: &str, facts: &[String]) -> String {
     out
 }
 
-/// The processor, its cores, the compiler.
+/// Returns the processor, its number of cores, and the compiler version.
 fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -208,7 +208,7 @@ fn machine() -> String {
     format!("{model}, {cores} cores, {}", rustc.unwrap_or_else(|_| "rustc unknown".to_owned()))
 }
 
-/// A number with separators; with a decimal when small.
+/// Formats a number with thousands separators; a small fraction gets one decimal.
 pub fn thousands(number: f64) -> String {
     if number < 20.0 && number.fract() != 0.0 {
         return format!("{number:.1}");

@@ -1,5 +1,5 @@
-//! The scan of a text for literals, apart from all else: rulec's own against Hyperscan's and two
-//! automata. Each reports what it finds; which literals a text has, they are to agree on.
+//! Measures the scan of a text for literals alone: rulec's scanner against Hyperscan and two
+//! automata. All scanners must agree on the literals that a text contains.
 
 use crate::census::literals;
 use crate::engines::keyed::{LiteralScan, automaton};
@@ -13,7 +13,7 @@ use rulec_vm::index::scan::{Buffers, Scanner};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Rulec's scanner, with the memory that a session would keep for it.
+/// rulec's scanner, with the buffers that a session would keep.
 struct Ours {
     scanner: Scanner,
     buffers: RefCell<Buffers>,
@@ -25,7 +25,7 @@ impl LiteralScan for Ours {
     }
 }
 
-/// The same over texts that are folded where they are scanned.
+/// rulec's scanner over texts that are case-folded during the scan.
 struct Folding(Ours);
 
 impl LiteralScan for Folding {
@@ -45,10 +45,10 @@ impl LiteralScan for DoubleArrayAhoCorasick<u32> {
 
 const OURS: &str = "rulec";
 const BAR: &str = "hyperscan";
-/// The target: our time in times the bar's.
+/// The target: the maximum ratio of rulec's time to Hyperscan's time.
 const TARGET: f64 = 1.2;
 
-/// A scanner by name.
+/// A scanner with its name.
 type Named = (&'static str, Box<dyn LiteralScan>);
 
 fn ours(literals: &[String]) -> Ours {
@@ -67,17 +67,18 @@ fn scanners(literals: &[String]) -> Result<Vec<Named>, String> {
     Ok(scanners)
 }
 
-/// Those that find literals in either case.
+/// Returns the scanners that find literals in either case.
 fn folding_scanners(literals: &[String]) -> Result<Vec<Named>, String> {
     let mut scanners: Vec<Named> = vec![("rulec, folding", Box::new(Folding(ours(literals))))];
     scanners.extend(hyperscan_database(literals, true)?.map(|scan| ("hyperscan, ignoring case", scan)));
     Ok(scanners)
 }
 
-/// The literals that each scanner finds in a text on the mean, and each one's time.
+/// Returns the mean number of literals that the scanners find in a text, and the time of each
+/// scanner.
 ///
 /// # Errors
-/// When they disagree.
+/// If the scanners disagree.
 fn compare(scanners: &[Named], texts: &[String], rounds: usize) -> Result<(f64, Vec<f64>), String> {
     let mut found = 0;
     for text in texts {
@@ -101,7 +102,7 @@ fn compare(scanners: &[Named], texts: &[String], rounds: usize) -> Result<(f64, 
     Ok((found as f64 / texts.len() as f64, measure::interleaved(&mut readies, texts.len(), rounds)))
 }
 
-/// The first one's time in times that of the last, which is the bar's where it is compiled in.
+/// Returns the ratio of the first time to the last one, which is Hyperscan's if it is compiled in.
 fn ratio(times: &[f64]) -> String {
     match (times, cfg!(feature = "hyperscan")) {
         ([ours, .., bar], true) => format!("{:.2}", ours / bar),
@@ -116,7 +117,7 @@ struct Scanning<'e> {
 }
 
 impl Ready for Scanning<'_> {
-    /// Counts how often something was found.
+    /// Returns the number of hits.
     fn decide(&mut self, at: usize) -> Option<u32> {
         let mut hits = 0;
         self.scan.scan(self.texts[at].as_bytes(), &mut |_| hits += 1);
@@ -124,7 +125,7 @@ impl Ready for Scanning<'_> {
     }
 }
 
-/// The literals of routes, so many, and texts of their messages.
+/// Returns `count` literals of routes, and texts of messages for these routes.
 fn workload(
     count: usize,
     (variant, density): (Variant, Density),
@@ -145,16 +146,16 @@ fn workload(
     }
 }
 
-/// The kinds of words: those of each density, and those of requests, which share their verbs.
+/// Returns the kinds of words: each density, and the verb requests, whose routes share verbs.
 fn kinds(densities: &[Density]) -> impl Iterator<Item = (&'static str, (Variant, Density))> {
     let mixed = densities.iter().map(|density| (density.name(), (Variant::Mixed, *density)));
     mixed.chain([("verbs", (Variant::Verbs, Density::Rare))])
 }
 
-/// The table: a row for each kind of words and number of literals.
+/// Returns the table, with a row for each kind of words and number of literals.
 ///
 /// # Errors
-/// When a scanner cannot be built, or they disagree.
+/// If a scanner cannot be built, or the scanners disagree.
 pub fn section(
     counts: &[usize],
     densities: &[Density],

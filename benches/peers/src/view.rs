@@ -1,5 +1,6 @@
-//! The view that hand-written code has of a message during one decision: its fields, and the text in lower
-//! case, made once and only if some test ignores case. The buffer outlives the decision.
+//! The message as hand-written code reads it during one decision: its fields, and the lower-case
+//! text. The lower-case text is computed once, and only if some test ignores case. Its buffer
+//! outlives the decision.
 
 use crate::workload::Message;
 use std::cell::{Cell, OnceCell};
@@ -20,8 +21,8 @@ impl<'m> View<'m> {
         self.message.text.as_bytes()
     }
 
-    /// The text in lower case. Only ASCII is folded: the workload's words have no other letters with
-    /// case, and nothing a Rust programmer could write here is faster.
+    /// Returns the text in lower case. Only ASCII is folded, which is the fastest way in Rust; the
+    /// words of the workload have no other letters with case.
     pub fn lower(&self) -> &[u8] {
         let lower = self.lower.get_or_init(|| {
             let mut buffer = self.buffer.take();
@@ -49,7 +50,7 @@ impl<'m> View<'m> {
         self.message.is_new == Some(true)
     }
 
-    /// Gives the buffer back for the next decision.
+    /// Returns the buffer for use by the next decision.
     pub fn done(self) {
         if let Some(lower) = self.lower.into_inner() {
             self.buffer.set(lower);

@@ -1,23 +1,24 @@
-//! Parts of a quantifier that do not depend on its element are computed once; others count for each.
+//! Parts of a quantifier that do not depend on its element are computed once. Other parts count for
+//! each element.
 
 use super::{check, decided};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// A part that does not depend on the element was computed for each.
+/// Former bug: a part that does not depend on the element was computed for each element.
 #[test]
 fn what_does_not_depend_on_the_element_is_computed_once() {
     let message = json!({ "text": "A".repeat(1 << 20), "l": (0..100_000).collect::<Vec<_>>() });
     let start = Instant::now();
     check("", "any x in l: x > 99_998 and len(lower(text)) > x + 10", &message, Ok(true));
     check("", "all x in l: lower(text) contains \"a\"", &message, Ok(true));
-    // Also as a part of what does depend on it.
+    // The invariant part may also be an operand of a part that depends on the element.
     check("", "all x in l: len(lower(text)) + x >= 0", &message, Ok(true));
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// A comparison by itself is cheap, so the machine made it for each element and counted it as often: it was unknown
-/// where the reference had compared once.
+/// Former bug: the VM repeated a cheap invariant comparison for each element and counted each
+/// repetition. Its result was unknown where the reference had compared once.
 #[test]
 fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
     let message = json!({ "u": "ABCDE", "v": [1, 2], "w": [1, 2], "l": [1, 2, 3] });
@@ -30,19 +31,21 @@ fn a_comparison_that_does_not_depend_on_the_element_counts_once() {
             Ok(true),
         );
     }
-    // A condition that is used elsewhere too was kept there, and computed for each element here.
+    // Former bug: a condition shared with another rule was cached for that rule, but computed for
+    // each element here.
     let shared = "settings { search_work: 16 }
         let d = not (ctx.f == 1e300 or trim(u) contains \"x\" ignoring case or ctx.f <= 2)
         route b when all x in l: d -> h
         route a when d -> h";
     let message = json!({ "u": "ABCDE", "ctx": { "f": 3 }, "l": [1, 2, 3] });
     assert_eq!(decided(shared, &message), (Some("b".to_owned()), json!({}), vec![]));
-    // In the element itself they count as often as they are made.
+    // Comparisons with the element itself count each time.
     let message = json!({ "v": [1, 2], "l": [[1, 2], [1, 2]] });
     check("search_work: 16", "any x in l: x == v", &message, Err("search_work"));
 }
 
-/// The machine counted by what folding constants leaves of a part, the reference by the part as it is written.
+/// Former bug: the VM counted what remained of a part after constant folding. The reference counts
+/// the part as written.
 #[test]
 fn an_element_that_constants_take_away_counts_as_written() {
     let message = json!({ "u": "ABCDE", "l": (0..10).collect::<Vec<_>>() });

@@ -1,9 +1,9 @@
-//! Random conditions.
+//! Generates random conditions.
 
 use super::{GLOBS, Generator, Kind, LISTS, REGEXES, WORDS, quoted};
 
 impl Generator<'_> {
-    /// A condition of at most this depth.
+    /// Generates a condition of at most this depth.
     pub(super) fn cond(&mut self, depth: usize) -> String {
         if depth == 0 {
             return self.test();
@@ -52,7 +52,7 @@ impl Generator<'_> {
             2 | 3 => format!("(all {name} in {list}: {body})"),
             _ => format!("((count {name} in {list}: {body}) {} {})", self.comparison(), self.random.below(3)),
         };
-        // As a value it is walked otherwise.
+        // Engines evaluate a condition used as a value on another code path.
         if self.random.chance(20) { format!("[{condition}][0]") } else { condition }
     }
 
@@ -60,7 +60,7 @@ impl Generator<'_> {
         self.random.pick(&["==", "!=", "<", "<=", ">", ">="])
     }
 
-    /// One predicate.
+    /// Generates one predicate.
     pub(super) fn test(&mut self) -> String {
         match self.random.below(26) {
             22 => format!(
@@ -130,7 +130,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A list that is looked for among lists.
+    /// Generates a test of whether a list is in a list of lists.
     fn list_in_list(&mut self) -> String {
         let (value, kind) = match self.random.below(4) {
             0 => ("ctx.tags".to_owned(), Kind::Text),
@@ -142,7 +142,7 @@ impl Generator<'_> {
         format!("{value}{} [{}]", self.maybe_not(" in"), lists.join(", "))
     }
 
-    /// An address that is looked for in networks.
+    /// Generates a test of whether an address is in networks.
     fn network(&mut self) -> String {
         let address = if self.random.chance(30) {
             self.value(Kind::Text, 1)
@@ -214,7 +214,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A pattern, or a text without wildcards.
+    /// Generates a wildcard pattern, or a string without wildcards.
     fn glob(&mut self) -> String {
         let pool = if self.random.chance(60) { GLOBS } else { WORDS };
         quoted(self.random.pick(pool))

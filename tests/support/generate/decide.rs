@@ -1,10 +1,10 @@
-//! Random choices, flows, routers and workflows.
+//! Generates random choices, flows, routers and workflows.
 
 use super::{Generator, Kind, REGEXES, WORDS};
 use std::fmt::Write;
 
-/// Operands of choices: they read at a type, which values of messages often are not of. The last
-/// one of each row is declared to be of another type where there is an `input`.
+/// Operands of choices, by the type at which they are read. Message values often have another type.
+/// If there is an `input`, it declares the last operand of each row with another type.
 const READS: &[(&str, &[&str])] = &[
     ("number", &["ctx.n", "ctx.f", "ctx.extra", "ctx.s"]),
     ("string", &["ctx.s", "text", "ctx.user.role", "ctx.extra", "ctx.n"]),
@@ -13,11 +13,11 @@ const READS: &[(&str, &[&str])] = &[
     ("dict", &["ctx.user", "ctx.scores", "ctx.extra", "ctx.s"]),
 ];
 
-/// The answers of a language model.
+/// The possible answers of a language model.
 pub(super) const ANSWERS: &[&str] = &["yes", "no", "查订单"];
 
 impl Generator<'_> {
-    /// A few statements beside the routes; their entries are added.
+    /// Generates a few statements other than routes, and adds their entries.
     pub(super) fn statements(&mut self, entries: &mut Vec<String>) {
         if self.random.chance(40) {
             self.choice();
@@ -62,7 +62,7 @@ impl Generator<'_> {
         self.out.push_str("}\n");
     }
 
-    /// A choice that a language model makes. Its answer is a part of the message.
+    /// Generates a choice that a language model answers. The answer is part of the message.
     fn asked(&mut self) {
         let shown = self.shown();
         let _ = writeln!(self.out, "choice c1 ask \"which one is it?\"{shown} {{");
@@ -86,7 +86,7 @@ impl Generator<'_> {
         }
         let (kind, read) = self.read();
         let (right, shown) = match self.random.below(3) {
-            // Often of another type: such a condition counts and never holds.
+            // The right operand often has another type; such a condition counts, but never holds.
             0 => self.read(),
             _ => (kind, self.literal_of(kind)),
         };
@@ -135,7 +135,7 @@ impl Generator<'_> {
             let way = self.random.pick(&["exact", "contains", "regex"]);
             let patterns: Vec<String> = (0..1 + self.random.below(3))
                 .map(|_| match way {
-                    // But for the empty one.
+                    // All regexes except the empty one.
                     "regex" => format!("r\"{}\"", self.random.pick(&REGEXES[..9])),
                     _ => self.word(),
                 })
@@ -183,7 +183,7 @@ impl Generator<'_> {
         self.out.push_str("}\n");
     }
 
-    /// A chain of nodes that ends in a choice between two, by a router of its own.
+    /// Generates a chain of nodes. Its last node chooses between two nodes by its own router.
     fn workflow(&mut self) {
         let condition = self.cond(2);
         let _ = writeln!(

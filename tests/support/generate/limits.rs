@@ -1,18 +1,18 @@
-//! Random programs under limits so small that messages go beyond them, and conditions that stand alone.
+//! Generates programs with limits so small that messages exceed them, and single conditions.
 
 use super::super::random::Random;
 use super::{ANALYSIS, Generated, Generator, Kind};
 use rulec_lang::limits::TABLE;
 
 impl Generator<'_> {
-    /// A random program with small limits in its settings.
+    /// Generates a random program with small limits in its settings.
     pub fn under_limits(random: &mut Random) -> Generated {
         let mut program = Generator::program(random);
         program.source.insert_str(0, &Generator::small_limits(random));
         program
     }
 
-    /// Settings with small limits.
+    /// Generates settings with small limits.
     pub fn small_limits(random: &mut Random) -> String {
         let small = [0, 1, 2, 4, 9, 16, 40, 200, 3_000];
         let settings: Vec<String> = TABLE
@@ -25,7 +25,8 @@ impl Generator<'_> {
         format!("settings {{ {} }}\n", settings.join(", "))
     }
 
-    /// Declarations, and a condition without `and` and `or`, so that every engine looks at the same values.
+    /// Generates declarations and a condition without `and` and `or`, so that every engine
+    /// evaluates the same values.
     pub fn alone(random: &mut Random) -> (String, String) {
         let mut this = Generator { analysis: true, ..Generator::new(random) };
         let condition = match this.random.below(8) {

@@ -1,4 +1,4 @@
-//! Lists of constants.
+//! Generates lists of constants.
 
 use super::{Generator, Kind, WORDS, quoted};
 

@@ -1,11 +1,11 @@
-//! Random messages for the programs of the generator.
+//! Generates random messages for the generated programs.
 
 use super::super::random::Random;
 use super::decide::ANSWERS;
 use super::{FLOATS, GAPS, INTS, TIMES, WORDS};
 use serde_json::{Map, Value as Json, json};
 
-/// A random message: fields are there, missing, null, or of a wrong type.
+/// Generates a random message, whose fields are present, missing, null or of a wrong type.
 pub fn message(random: &mut Random) -> Json {
     let mut ctx = Map::new();
     let mut user = Map::new();

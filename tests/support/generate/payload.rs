@@ -1,11 +1,12 @@
-//! Random payload rules, and random payloads for them: fields with every constraint, rules over
-//! fields, elements and entries, groups as types and included, closed objects, corrections.
+//! Generates random payload rules and random payloads. The rules have fields with every constraint,
+//! rules over fields, elements and entries, groups as types and as includes, closed objects, and
+//! corrections.
 
 use super::super::random::Random;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
-/// The content of a field.
+/// The type of a field.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Text,
@@ -58,7 +59,7 @@ struct Writer<'r> {
 }
 
 impl Payloads {
-    /// Random rules.
+    /// Generates random rules.
     pub fn rules(random: &mut Random) -> Payloads {
         let mut writer = Writer { random, out: String::new(), rules: 0 };
         writer.out.push_str("input { options?: { limit?: int, words?: list<string> } }\n");
@@ -94,7 +95,7 @@ impl Payloads {
         Payloads { source, fields, leaf }
     }
 
-    /// A random payload, of which most fields fit.
+    /// Generates a random payload; most of its fields match the rules.
     pub fn payload(&self, random: &mut Random) -> Json {
         if random.chance(2) {
             return junk(random);
@@ -104,7 +105,7 @@ impl Payloads {
 
     fn object(&self, fields: &[Field], random: &mut Random) -> Json {
         let mut object = Map::new();
-        // Half of the objects have all their fields, each of its type.
+        // Half of the objects have all their fields with the right types.
         let wrong = if random.chance(50) { 0 } else { random.below(16) };
         for field in fields {
             if random.chance(wrong) {
@@ -161,7 +162,7 @@ fn dict(random: &mut Random) -> Json {
     Json::Object(dict)
 }
 
-/// A value of any type.
+/// Generates a value of any type.
 fn junk(random: &mut Random) -> Json {
     match random.below(9) {
         0 => Json::Null,
@@ -181,7 +182,7 @@ impl Writer<'_> {
         (0..count).map(field).collect()
     }
 
-    /// An object's head and fields; its closing brace is left to the caller.
+    /// Writes the head and the fields of an object. The caller writes the closing brace.
     fn object(&mut self, head: &str, fields: &[Field]) {
         let _ = writeln!(self.out, "{head}");
         for field in fields {
@@ -216,7 +217,7 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    /// A rule about some of the fields, reported at one of them or at a place.
+    /// Writes a rule about some of the fields. The rule reports at `place`, or else at a field.
     fn rule(&mut self, fields: &[Field], place: Option<&str>) {
         let field = fields[self.random.below(fields.len())].clone();
         let at = match (place, field.kind) {
@@ -325,7 +326,7 @@ impl Writer<'_> {
         forms[self.random.below(forms.len())].clone()
     }
 
-    /// A `let`, and two rules that look at what it defines.
+    /// Writes a `let` and two rules that read it.
     fn made(&mut self, scope: &[Field], place: &str) {
         let field = scope[self.random.below(scope.len())].clone();
         let (value, kind) = match field.kind {
@@ -340,7 +341,7 @@ impl Writer<'_> {
         (0..2).for_each(|_| self.rule(&made, Some(place)));
     }
 
-    /// Rules about each element or entry of a field.
+    /// Writes rules about each element or entry of a field.
     fn each(&mut self, field: &Field, fields: &[Field], leaf: &[Field]) {
         if !self.random.chance(60) {
             return;
@@ -366,7 +367,7 @@ impl Writer<'_> {
         self.made(&scope, &place);
         self.rule(&scope, Some(&place));
         if self.random.chance(40) {
-            // A rule about the element that looks at the object, too.
+            // This rule about the element reads fields of the object too.
             let mut both = scope;
             both.extend(fields.iter().filter(|field| field.kind != Kind::Leaf).cloned());
             self.rule(&both, Some(&place));

@@ -1,4 +1,4 @@
-//! Values that operators and functions compute.
+//! Generates values that operators and functions compute.
 
 use super::{Generator, Kind, WORDS, quoted};
 
@@ -42,7 +42,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A whole number.
+    /// Generates an integer.
     fn whole_number(&mut self, depth: usize) -> String {
         match self.random.below(15) {
             0 => format!("len({})", self.value(Kind::Text, depth)),
@@ -78,7 +78,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A text.
+    /// Generates a string.
     fn made_text(&mut self, depth: usize) -> String {
         match self.random.below(14) {
             0 => format!("lower({})", self.value(Kind::Text, depth)),
@@ -112,12 +112,12 @@ impl Generator<'_> {
         }
     }
 
-    /// Nothing, or the time zone as a second argument.
+    /// Generates an optional time zone as the second argument; possibly empty.
     fn zone(&mut self) -> &'static str {
         self.random.pick(&["", "", ", \"Asia/Kolkata\"", ", zone: \"America/New_York\"", ", ctx.s"])
     }
 
-    /// A list that a function makes.
+    /// Generates a list that a function returns.
     fn made_list(&mut self, depth: usize) -> String {
         match self.random.below(3) {
             0 => "values(ctx.scores)".to_owned(),
@@ -126,7 +126,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A list of texts that a function makes.
+    /// Generates a list of strings that a function returns.
     fn made_texts(&mut self, depth: usize) -> String {
         match self.random.below(4) {
             0 => format!("without(ctx.tags, [{}])", self.value(Kind::Text, depth)),

@@ -395,7 +395,7 @@ pub const KINDS: &[Kind] = &[
         Right,
     ),
     (
-        // So many that finding them in one pass is most of the work.
+        // With this number of words, finding them in one pass takes most of the time.
         "lexicon words by the thousand",
         |n| {
             format!(

@@ -1,4 +1,4 @@
-//! Mistakes, made again and again.
+//! Repeated mistakes.
 
 use super::Comes::{Right, Wrong};
 use super::{Kind, ROUTE, each, input, join};

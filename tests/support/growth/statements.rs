@@ -1,4 +1,4 @@
-//! Statements of each kind, one after another.
+//! Many statements of one kind.
 
 use super::Comes::Right;
 use super::{Kind, ROUTE, each, input};

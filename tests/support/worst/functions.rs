@@ -1,27 +1,27 @@
-//! The worst messages of functions.
+//! Worst-case messages of functions.
 
 use super::Table::Function;
 use super::{Case, Size, Task, ask, each, indexed, list, pairs, text};
 use rulec_lang::limits::{Limit, VALUES_IN_QUANTIFIERS};
 use serde_json::{Map, Value as Json, json};
 
-/// A condition about the whole of a text `text`.
+/// Builds a task on a message with a long text `text`.
 fn long(size: &Size, condition: &str, letters: &str) -> Task {
     ask(condition, json!({ "text": letters.repeat(size.bytes / letters.len()) }))
 }
 
-/// The same, about a text of which as large a one may be built.
+/// Builds a task whose result may be as long as the limit allows, if it is `grown` times the text.
 fn built(size: &Size, condition: &str, letters: &str, grown: usize) -> Task {
     let bytes = size.of(Limit::ValueBytes) / grown;
     ask(condition, json!({ "text": letters.repeat(bytes / letters.len()) }))
 }
 
-/// The elements of a list that may be built.
+/// Returns the maximum number of elements of a list that a function may build.
 fn elements(size: &Size) -> usize {
     size.of(Limit::ValueBytes) / 8
 }
 
-/// The bytes of a value that may be built for each pair of a nest.
+/// Returns the maximum bytes of a value that may be built for each pair of a nest.
 fn bytes_of_pair(size: &Size) -> usize {
     (size.of(Limit::ValueBytes) * VALUES_IN_QUANTIFIERS as usize / size.nest(2).pow(2))
         .min(size.work_of_pair())
@@ -31,7 +31,8 @@ fn dict(count: usize) -> Json {
     (0..count).map(|at| (format!("k{at:07}"), json!(at))).collect::<Map<_, _>>().into()
 }
 
-/// Nodes, and edges from each to the next and back from the last, so that none is free.
+/// Builds a graph of nodes, each with an edge to the next node. The last edge closes the circle if
+/// `is_circle`, so that every node has a predecessor.
 fn graph(count: usize, is_circle: bool) -> Json {
     let nodes: Vec<Json> = (0..count).map(|at| json!({ "i": format!("{at:06}") })).collect();
     let to = |at: usize| if is_circle { (at + 1) % count } else { (at + 1).min(count - 1) };

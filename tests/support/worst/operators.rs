@@ -1,46 +1,46 @@
-//! The worst messages of operators.
+//! Worst-case messages of operators.
 
 use super::Table::Operator;
 use super::{Case, Size, Task, ask, each, indexed, list, pairs, searched_bytes, text};
 use rulec_lang::limits::Limit;
 use serde_json::json;
 
-/// The letters of each text, where two lists of as many as a nest reads are one message.
+/// Returns the letters per text if a message has two lists as long as a nest may read.
 fn letters(size: &Size) -> usize {
     (size.bytes / size.nest(2) / 2).saturating_sub(4)
 }
 
-/// Two lists of long texts that differ in their last letter, each held against each.
+/// Builds two lists of long texts that differ only in the last letter, and compares every pair.
 fn long_pairs(size: &Size, condition: &str, letters: usize) -> Task {
     let long = text(letters - 2);
     pairs(size, condition, format!("{long}b"), format!("{long}c"))
 }
 
-/// Two lists of lists that differ in their last element, each held against each.
+/// Builds two lists of lists that differ only in the last element, and compares every pair.
 fn pairs_of_lists(size: &Size, condition: &str) -> Task {
     let ones = vec![1; (size.work_of_pair() / 8).saturating_sub(3)];
     pairs(size, condition, json!([[ones, 2]]), json!([[ones, 3]]))
 }
 
-/// Texts that are searched for texts of the message, in a nest, for as much work as is allowed.
+/// Builds a nest that searches texts for texts, up to the search-work limit.
 fn searched_pairs(size: &Size, condition: &str, bytes: usize, wanted: &str) -> Task {
     pairs(size, condition, text(bytes), wanted)
 }
 
-/// A text of the message searched once for another in so many passes, for as much work as is allowed.
+/// Builds a search of one text for another in `passes` passes, up to the search-work limit.
 fn searched(size: &Size, condition: &str, passes: usize, wanted: String) -> Task {
     let bytes = (size.of(Limit::SearchWork) / passes).min(size.bytes / 2);
     ask(condition, json!({ "text": text(bytes), "u": wanted }))
 }
 
-/// A text searched by an expression, for as much work as is allowed.
+/// Builds a regex search of a text, up to the regex-work limit.
 fn matched(size: &Size, pattern: &str, letters: &str) -> Task {
     let bytes = searched_bytes(size, pattern);
     let letters: String = letters.repeat(bytes / letters.len());
     ask(&format!("text matches r\"{pattern}\""), json!({ "text": letters }))
 }
 
-/// Letters in no order, so that an automaton seldom meets the same states again.
+/// Returns pseudo-random letters, so that a regex automaton rarely revisits cached states.
 fn mixed_letters() -> String {
     let mut state = 7_u32;
     let mut next = || {

@@ -1,28 +1,28 @@
-//! The worst messages of statements.
+//! Worst-case messages of statements.
 
 use super::Table::Statement;
 use super::{Case, Size, Task, ask, list, searched_bytes, text};
 use rulec_lang::limits::Limit;
 use serde_json::{Map, Value as Json, json};
 
-/// Statements that decide nothing by themselves.
+/// Statements that do not take part in decisions.
 pub const WITHOUT: &[&str] = &["import", "test", "workflow"];
 
 fn task(rules: impl Into<String>, message: Json) -> Task {
     Task { rules: rules.into(), message }
 }
 
-/// A text as long as a message.
+/// Returns a message with a text of maximum length.
 fn long(size: &Size, letters: &str) -> Json {
     json!({ "text": letters.repeat(size.bytes / letters.len()) })
 }
 
-/// A text as long as may be analysed.
+/// Returns a message with the longest text that may be analysed.
 fn analysed(size: &Size, letters: &str) -> Json {
     json!({ "text": letters.repeat(size.of(Limit::RequestBytes).min(size.bytes) / letters.len()) })
 }
 
-/// Words, each another one.
+/// Returns a message of distinct words.
 fn words(size: &Size) -> Json {
     json!({ "text": (0..size.of(Limit::ValueBytes).min(size.bytes) / 16).map(|at| format!("{at:07} ")).collect::<String>() })
 }
@@ -31,7 +31,7 @@ fn routes(count: usize, route: impl Fn(usize) -> String) -> String {
     (0..count).map(route).collect()
 }
 
-/// An object with so many fields that nothing declares.
+/// Returns an object with as many undeclared fields as fit.
 fn unknown_fields(size: &Size) -> Json {
     let fields = (0..size.bytes / 24).map(|at| (format!("field_{at:07}"), json!("a")));
     fields.collect::<Map<_, _>>().into()

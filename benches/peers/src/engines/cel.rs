@@ -1,7 +1,9 @@
-//! The `cel` crate, an interpreter of Google's Common Expression Language: a program for each route,
-//! executed in order. A missing field is an undeclared variable, whose error ends the evaluation as no
-//! match. `matches` is the crate's own, which compiles its pattern at every call. The text in lower
-//! case is a variable of its own, made before the clock starts (in its favour).
+//! The `cel` crate, an interpreter of Google's Common Expression Language: one program per route,
+//! executed in order.
+//!
+//! A missing field is an undeclared variable; its error ends the evaluation without a match.
+//! `matches` is the function of the crate, which compiles its pattern at every call. The lower-case
+//! text is a separate variable, created before the timing (in the crate's favour).
 
 use super::{Engine, Ready, Sample};
 use crate::workload::{Comparison, Number, Route, Term, Words, Workload};

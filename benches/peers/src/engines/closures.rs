@@ -1,5 +1,5 @@
-//! The baseline without code generation: every route a tree of boxed closures, scanned in order.
-//! Searchers and regular expressions are built once; nothing is allocated during a decision.
+//! The baseline without code generation: every route is a tree of boxed closures, evaluated in
+//! order. Searchers and regexes are built once, and a decision allocates nothing.
 
 use super::{Engine, Ready, Sample};
 use crate::view::View;
@@ -11,17 +11,17 @@ use std::cell::Cell;
 /// A condition.
 pub type Cond = Box<dyn Fn(&View<'_>) -> bool>;
 
-/// The routes as conditions, in the order of decision.
+/// The routes as conditions, in evaluation order.
 pub struct Closures {
     routes: Vec<Cond>,
 }
 
-/// In which order the terms of a route are evaluated.
+/// The order in which the terms of a route are evaluated.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Order {
     /// As the author wrote them.
     Written,
-    /// Fields before texts before regular expressions: what a careful programmer does.
+    /// Fields before texts before regexes, as a careful programmer would order them.
     CheapFirst,
 }
 
@@ -45,7 +45,7 @@ fn conjunction(route: &Route, order: Order) -> Cond {
         terms.sort_by_key(|term| term.cost());
     }
     let mut conds: Vec<Cond> = terms.into_iter().map(condition).collect();
-    // Pairs as nodes of their own spare a loop where most routes fail: at the first term.
+    // Separate closures for two and three terms avoid a loop; most routes fail at the first term.
     match conds.len() {
         2 => {
             let (b, a) = (pop(&mut conds), pop(&mut conds));

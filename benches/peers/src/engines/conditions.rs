@@ -1,5 +1,6 @@
-//! The baseline for a rule set that no generator has made: closures built from rulec's own normal form,
-//! scanned in order. Only tests of one text, which is what `clinc` needs.
+//! The baseline for a rule set that the generator did not create: closures built from rulec's
+//! normal form, evaluated in order. It supports only tests of one text field, which is enough for
+//! `clinc`.
 
 use super::{Engine, Ready, Sample};
 use crate::view::View;
@@ -14,19 +15,20 @@ use serde_json::Value as Json;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A condition or a predicate. What routes share is built once, but evaluated wherever it stands.
+/// A condition or a predicate. Conditions that routes share are built once, but evaluated at each
+/// use.
 type Cond = Rc<dyn Fn(&View<'_>) -> bool>;
 
-/// The routes of the main table, by the numbers of their rules.
+/// The conditions of the main table, each with the index of its rule.
 pub struct Conditions {
     routes: Vec<(u32, Cond)>,
 }
 
 impl Conditions {
-    /// From compiled rules.
+    /// Builds the conditions from compiled rules.
     ///
     /// # Errors
-    /// What it cannot express.
+    /// If the rules use a construct that this baseline does not support.
     pub fn new(rules: &Rules) -> Result<Conditions, String> {
         let normal = rules.normal();
         let preds = normal.preds.iter().map(|pred| predicate(normal, pred));
@@ -70,7 +72,7 @@ impl Conditions {
     }
 }
 
-/// The text, in lower case where case is ignored.
+/// Returns the text, in lower case if `fold` is set.
 fn text<'v>(view: &'v View<'_>, fold: bool) -> &'v [u8] {
     if fold { view.lower() } else { view.text() }
 }
@@ -123,12 +125,12 @@ fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
     }
 }
 
-/// Up to so many words are looked for one by one.
+/// Up to this number of words, each word is searched separately.
 const FEW: usize = 3;
 
-/// Any of many words, by an automaton: what a careful programmer takes for a list of words.
+/// Searches for any of many words with an automaton, as a careful programmer would.
 fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
-    // A deterministic one is faster still, but thousands of them do not fit into memory.
+    // A DFA would be faster, but thousands of DFAs do not fit into memory.
     let kind = Some(AhoCorasickKind::ContiguousNFA);
     let automaton = AhoCorasick::builder().kind(kind).build(words).map_err(|error| error.to_string())?;
     Ok(Rc::new(move |view| {
@@ -138,7 +140,7 @@ fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
     }))
 }
 
-/// True when what stands there is a word of its own.
+/// True if the match has word boundaries at both ends.
 fn edges(text: &[u8], start: usize, end: usize) -> bool {
     let ascii = |at: usize| text.get(at).is_none_or(u8::is_ascii);
     let is_word = |at: usize| text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -150,7 +152,7 @@ fn edges(text: &[u8], start: usize, end: usize) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| word_edges_ok(text, start, end))
 }
 
-/// The texts that a predicate compares with.
+/// Returns the strings that a predicate compares with.
 fn strings(normal: &Normal, expr: ExprId) -> Result<Vec<String>, String> {
     match (normal.expr(expr), normal.constant(expr)) {
         (NExpr::List(items), _) => {

@@ -1,5 +1,5 @@
-//! Intel's Hyperscan (libhs 5) as a text scan, of the index prototype too. Behind the feature
-//! `hyperscan`, since it is a C++ library: only to see how fast a scan may be.
+//! Intel's Hyperscan (libhs 5) as a text scanner, also for the index prototype. It needs the
+//! feature `hyperscan`, because it is a C++ library. It only shows how fast a scan can be.
 
 use super::Engine;
 use super::keyed::{Keyed, LiteralScan};
@@ -7,7 +7,7 @@ use crate::workload::Workload;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr;
 
-/// The few functions of `hs.h` that are needed.
+/// The functions of `hs.h` that are used.
 mod hs {
     use super::*;
 
@@ -19,7 +19,7 @@ mod hs {
 
     pub const MODE_BLOCK: c_uint = 1;
     pub const FLAG_CASELESS: c_uint = 1;
-    /// Report each literal once a scan.
+    /// Reports each literal once per scan.
     pub const FLAG_SINGLEMATCH: c_uint = 8;
 
     pub type OnEvent = extern "C" fn(c_uint, c_ulonglong, c_ulonglong, c_uint, *mut c_void) -> c_int;
@@ -63,7 +63,7 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
 }
 
 impl Database {
-    /// Compiles literals, which are found in either case where that is to be ignored.
+    /// Compiles the literals; with `ignoring_case` they are found in either case.
     pub fn new(literals: &[String], ignoring_case: bool) -> Result<Database, String> {
         let pointers: Vec<*const c_char> = literals.iter().map(|word| word.as_ptr().cast()).collect();
         let lengths: Vec<usize> = literals.iter().map(String::len).collect();
@@ -72,7 +72,8 @@ impl Database {
         let ids: Vec<c_uint> = (0..literals.len() as c_uint).collect();
         let mut database = Database { db: ptr::null_mut(), scratch: ptr::null_mut() };
         let mut error: *mut hs::CompileError = ptr::null_mut();
-        // SAFETY: all arrays have as many elements as said, and outlive the call, which copies them.
+        // SAFETY: all arrays have `literals.len()` elements and outlive the call, which copies
+        // them.
         let code = unsafe {
             hs::hs_compile_lit_multi(
                 pointers.as_ptr(),
@@ -87,7 +88,7 @@ impl Database {
             )
         };
         if code != 0 {
-            // SAFETY: on failure the library hands out an error with a message; it is freed once.
+            // SAFETY: on failure the library returns an error with a message, which is freed once.
             let message = unsafe {
                 let message = CStr::from_ptr((*error).message).to_string_lossy().into_owned();
                 hs::hs_free_compile_error(error);
@@ -95,7 +96,8 @@ impl Database {
             };
             return Err(message);
         }
-        // SAFETY: the database is valid; the scratch pointer is null, as a first allocation wants.
+        // SAFETY: the database is valid, and the scratch pointer is null, as a first allocation
+        // requires.
         match unsafe { hs::hs_alloc_scratch(database.db, &mut database.scratch) } {
             0 => Ok(database),
             code => Err(format!("no scratch memory (code {code})")),
@@ -110,7 +112,7 @@ extern "C" fn on_event(
     _flags: c_uint,
     context: *mut c_void,
 ) -> c_int {
-    // SAFETY: `scan` below passes a pointer to its callback, which lives until the scan returns.
+    // SAFETY: `scan` passes a pointer to its callback, which lives until the scan returns.
     let hit = unsafe { &mut *context.cast::<&mut dyn FnMut(usize)>() };
     hit(id as usize);
     0
@@ -119,7 +121,8 @@ extern "C" fn on_event(
 impl LiteralScan for Database {
     fn scan(&self, text: &[u8], mut hit: &mut dyn FnMut(usize)) {
         let context: *mut &mut dyn FnMut(usize) = &mut hit;
-        // SAFETY: the text is as long as said; the scratch belongs to this database and this thread.
+        // SAFETY: the length matches the text, and only this thread uses the database and its
+        // scratch.
         unsafe {
             hs::hs_scan(
                 self.db,
@@ -136,7 +139,7 @@ impl LiteralScan for Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // SAFETY: both were allocated by the library, or are null, which it accepts.
+        // SAFETY: the library allocated both pointers, or they are null, which it accepts.
         unsafe {
             hs::hs_free_scratch(self.scratch);
             hs::hs_free_database(self.db);

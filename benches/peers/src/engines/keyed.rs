@@ -1,8 +1,9 @@
-//! An index prototype of the textbook kind, generic over what finds literals: every route hangs at one
-//! key that any message it holds for must have, lists are walked in the order of decision and left at
-//! the best rank found so far, and candidates are verified one by one. With Hyperscan it shows what a
-//! fast text scan is worth; with aho-corasick it is also the oracle that sorts messages into mixes,
-//! since it answers as fast for a million routes.
+//! A textbook index prototype, generic over the literal scanner. Each route has one key that every
+//! matching message must contain. Posting lists are read in evaluation order, up to the best rank
+//! found so far, and each candidate is verified.
+//!
+//! With Hyperscan it shows what a fast text scan gains. With aho-corasick it is also the oracle
+//! that sorts messages into mixes, because it is equally fast for a million routes.
 
 use super::{Engine, Ready, Sample};
 use crate::view::View;
@@ -13,9 +14,9 @@ use regex::Regex;
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
 
-/// Finds which of the literals a text has. All are in lower case, as is the text.
+/// Finds the literals that a text contains. The literals and the text are in lower case.
 pub trait LiteralScan {
-    /// Calls back with the number of each literal found, perhaps more than once.
+    /// Calls `hit` with the index of each literal found, possibly more than once.
     fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize));
 }
 
@@ -31,31 +32,32 @@ type Ranks = Vec<u32>;
 /// The index.
 pub struct Keyed<'w, S> {
     routes: &'w [Route],
-    /// Compiled when first asked for; most never are.
+    /// Regexes, compiled at their first use; most are never used.
     regexes: Vec<OnceCell<Regex>>,
     scan: Option<S>,
     by_literal: Vec<Ranks>,
     by_string: [HashMap<&'w str, Ranks>; 5],
     by_tag: HashMap<&'w str, Ranks>,
     by_text: HashMap<&'w str, Ranks>,
-    /// By field and comparison: thresholds with ranks, those that hold for most values first.
+    /// By field and comparison: thresholds with ranks. Thresholds that more values satisfy come
+    /// first.
     by_threshold: [[Vec<(f64, u32)>; 2]; 5],
     /// Routes without a key.
     rest: Ranks,
 }
 
-/// The number of routes that a message's keys lead to.
+/// Number of routes that the keys of a message select.
 pub struct Candidates {
     pub by_literal: usize,
-    /// By a string or a tag.
+    /// Routes selected by a string or a tag.
     pub by_value: usize,
-    /// By a threshold, or without a key.
+    /// Routes selected by a threshold, and routes without a key.
     pub others: usize,
-    /// Of all these.
+    /// Number of these routes that match.
     pub hold: usize,
 }
 
-/// The key that leads to a route.
+/// The key that selects a route.
 enum Key<'w> {
     Literals(Vec<&'w str>),
     Strings(usize, Vec<&'w str>),
@@ -65,17 +67,17 @@ enum Key<'w> {
     None,
 }
 
-/// With aho-corasick as the scan.
+/// Builds the index with aho-corasick as the scanner.
 pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
     Ok(Box::new(oracle(workload)?))
 }
 
-/// The index that sorts messages into mixes.
+/// Builds the index that sorts messages into mixes.
 pub fn oracle(workload: &Workload) -> Result<Keyed<'_, AhoCorasick>, String> {
     Keyed::new(workload, automaton)
 }
 
-/// The automaton that a careful user takes: the fastest, as long as it fits into a cache.
+/// Builds an automaton as a careful user would: the fastest kind that still fits into a cache.
 pub fn automaton(literals: &[String]) -> Result<AhoCorasick, String> {
     let kind = if literals.len() > 2000 { AhoCorasickKind::ContiguousNFA } else { AhoCorasickKind::DFA };
     AhoCorasick::builder().kind(Some(kind)).build(literals).map_err(|error| error.to_string())
@@ -136,7 +138,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         Ok(index)
     }
 
-    /// The first route that holds.
+    /// Returns the first matching route.
     pub fn first(&self, message: &Message, buffer: &Cell<String>) -> Option<u32> {
         let view = View::new(message, buffer);
         let mut best = u32::MAX;
@@ -181,7 +183,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         (best != u32::MAX).then_some(best)
     }
 
-    /// The routes that its keys lead to, whatever their ranks.
+    /// Returns the routes that the keys of the message select, whatever their ranks.
     pub fn candidates(&self, message: &Message, buffer: &Cell<String>) -> Candidates {
         let view = View::new(message, buffer);
         let mut found = BTreeSet::new();
@@ -217,7 +219,7 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
     }
 }
 
-/// Returns the key that any message must have for which the term holds.
+/// Returns the key that any message must contain if the term matches.
 fn key(term: &Term) -> Key<'_> {
     match term {
         Term::Contains { words, joined: Words::All, .. } => Key::Literals(
@@ -242,11 +244,11 @@ fn key(term: &Term) -> Key<'_> {
     }
 }
 
-/// Estimates how many of a million messages have the key: the rarest is taken.
+/// Estimates how many of a million messages contain the key. The rarest key is used.
 fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     let words = &workload.vocabulary;
     match key {
-        // Two words in a row are rare, one is as rare as there are many.
+        // Two consecutive words are rare; the frequency of one word depends on the vocabulary size.
         Key::Literals(found) => {
             let rare = |word: &str| {
                 let found = 500_000.0 * workload.shape.density.words_in_text();
@@ -271,7 +273,7 @@ fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     }
 }
 
-/// True when a term holds; the plain meaning that everything else is checked against at large sizes.
+/// True if the term matches. At large sizes this plain definition is the oracle for all engines.
 fn holds(term: &Term, view: &View<'_>, regex: &OnceCell<Regex>) -> bool {
     let text = view.message.text.as_str();
     let has = |word: &String, fold: bool| {

@@ -1,5 +1,5 @@
-//! The engines, each in a file of its own: a translator from the workload's plain routes, and the
-//! loop that decides with them.
+//! The engines, each in its own file: a translator from the plain routes of the workload, and the
+//! decision loop.
 
 pub mod cel;
 pub mod closures;
@@ -17,25 +17,25 @@ use crate::workload::{Message, Variant, Workload};
 use serde_json::Value as Json;
 use std::hint::black_box;
 
-/// A message in the two forms that all others are made from.
+/// A message in the two forms from which all other forms are built.
 pub struct Sample {
     pub message: Message,
     pub json: Json,
 }
 
-/// Routes in an engine's own form.
+/// Routes in the form of an engine.
 pub trait Engine {
-    /// Messages in the engine's own form, ready to be decided. Not timed.
+    /// Converts the messages to the engine's own form. Not timed.
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e>;
 }
 
-/// Messages in an engine's own form.
+/// Messages in the form of an engine.
 pub trait Ready {
-    /// The rank of the first route that holds for the message at that place.
+    /// Returns the rank of the first route that matches the message with index `at`.
     fn decide(&mut self, at: usize) -> Option<u32>;
 
-    /// Decides so many messages, in turn, from one of them on. Being a method of every engine, its loop is
-    /// compiled with the engine's own `decide`: no call through a table is part of a decision.
+    /// Decides `count` messages, starting at `from` and wrapping at `messages`. Each engine gets
+    /// its own instance of this method, so `decide` is not called through a vtable.
     fn batch(&mut self, from: usize, count: usize, messages: usize) {
         let mut at = from;
         for _ in 0..count {
@@ -47,11 +47,11 @@ pub trait Ready {
         }
     }
 
-    /// Decides until the engine is as fast as it gets; called before timing.
+    /// Decides until the engine reaches full speed. Called before the timing.
     fn warm(&mut self, _messages: usize) {}
 }
 
-/// Builds an engine from routes; says why, if it cannot express them.
+/// Builds an engine from routes, or returns why it cannot express them.
 pub type Build = for<'w> fn(&'w Workload) -> Result<Box<dyn Engine + 'w>, String>;
 
 /// A column of the tables.
@@ -59,18 +59,18 @@ pub type Build = for<'w> fn(&'w Workload) -> Result<Box<dyn Engine + 'w>, String
 pub struct Column {
     pub name: &'static str,
     pub build: Build,
-    /// Above this many routes it is not tried: it would not end, or not fit.
+    /// Maximum number of routes. With more, the engine would take too long or exceed memory.
     pub most: usize,
 }
 
-/// All engines, in the order of the columns.
+/// Returns all engines, in the order of the columns.
 pub fn all() -> Vec<Column> {
     let column = |name, build: Build, most| Column { name, build, most };
     let mut columns = vec![
         column("straight-line", straight::build, 100),
         column("closures", closures::build_cheap_first, 100_000),
         column("closures-written", closures::build_as_written, 100_000),
-        // What follows is left out earlier where a message takes too long, see `--limit-ms`.
+        // The next engines are skipped earlier if a message takes too long, see `--limit-ms`.
         column("wirefilter", wirefilter::build, 100_000),
         column("cel", cel::build, 100_000),
         column("zen", zen::build, 100_000),
@@ -83,10 +83,11 @@ pub fn all() -> Vec<Column> {
     columns
 }
 
-/// Hyperscan over literals, where it is compiled in; they may be found in either case.
+/// Builds a Hyperscan database for the literals, or returns `None` without the feature. With
+/// `ignoring_case` the literals are found in either case.
 ///
 /// # Errors
-/// When it does not take them.
+/// If Hyperscan rejects the literals.
 #[cfg_attr(
     not(feature = "hyperscan"),
     allow(unused_variables, reason = "without the feature there is nothing to build")
@@ -101,12 +102,12 @@ pub fn hyperscan_database(
     Ok(None)
 }
 
-/// An error for what an engine cannot express.
+/// Returns the error for a construct that an engine cannot express.
 fn beyond(what: &str) -> String {
     format!("cannot express {what}")
 }
 
-/// For engines that have only a part of the language.
+/// Returns an error unless the workload has one of the variants that the engine supports.
 fn only(variants: &[Variant], workload: &Workload, what: &str) -> Result<(), String> {
     if variants.contains(&workload.shape.variant) { Ok(()) } else { Err(beyond(what)) }
 }

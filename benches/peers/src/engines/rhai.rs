@@ -1,7 +1,8 @@
-//! rhai, a scripting language: a compiled expression for each route, evaluated in order. It has no
-//! regular expressions of its own, so patterns are compiled once and called as a native function, as
-//! its users would do. What is missing is `()`, which equals nothing. The text in lower case is a
-//! variable of its own, made before the clock starts (in its favour).
+//! rhai, a scripting language: one compiled expression per route, evaluated in order.
+//!
+//! It has no regexes, so patterns are compiled once and called as a native function, as its users
+//! would do. A missing value is `()`, which equals nothing. The lower-case text is a separate
+//! variable, created before the timing (in rhai's favour).
 
 use super::{Engine, Ready, Sample};
 use crate::workload::{Comparison, Number, Term, Words, Workload};

@@ -1,4 +1,4 @@
-//! rulec itself, by its public interface alone: as a user gets it, and with each of its engines.
+//! rulec itself, through its public API only: with default settings, and with each of its engines.
 
 use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
@@ -8,39 +8,40 @@ use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// A way to decide by rules.
+/// An engine configuration of rulec.
 #[derive(Clone, Copy)]
 pub struct Way {
     pub name: &'static str,
     tier: Tier,
     indexing: Indexing,
-    /// Above this many routes it is not tried.
+    /// Maximum number of routes to measure.
     most: usize,
 }
 
 const VM: Way = Way { name: "rulec-vm", tier: Tier::Vm, indexing: Indexing::Never, most: 100_000 };
-/// Compiling takes a tenth of a millisecond a route and more.
+/// JIT compilation takes at least a tenth of a millisecond per route.
 const JIT: Way = Way { name: "rulec-jit", tier: Tier::Jit, indexing: Indexing::Never, most: 10_000 };
 const INDEX: Way = Way { name: "rulec-index", tier: Tier::Auto, indexing: Indexing::Always, most: 1_000_000 };
-/// As a user gets it. The targets are about this one.
+/// The default settings. The targets apply to this configuration.
 const DEFAULT: Way = Way { name: "rulec", tier: Tier::Auto, indexing: Indexing::Auto, most: 1_000_000 };
 
-/// All of them, the default last.
+/// All configurations, the default last.
 pub const WAYS: [Way; 4] = [VM, JIT, INDEX, DEFAULT];
 
 impl Way {
-    /// Rules that are decided by in this way.
+    /// Configures the rules for this engine.
     ///
     /// # Errors
-    /// When there is no machine code for them.
+    /// If the rules have no JIT code.
     pub fn of(self, rules: &Rules) -> Result<Decider, String> {
         let rules = rules.with_tier(self.tier).with_index(self.indexing);
         rules.ready().map_err(|error| error.to_string())?;
         Ok(Decider { rules, warms: self.tier == Tier::Auto })
     }
 
-    /// The same from a text. Machine code is shared between clones of rules, so what is forced to it has
-    /// rules of its own: the default is to run its own code, if it finds the rules worth compiling.
+    /// Compiles the workload and configures its rules. Clones of rules share JIT code, so the JIT
+    /// configuration compiles its own rules. The default configuration must decide for itself
+    /// whether the rules are worth compiling.
     fn build(self, workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
         let rules = match self.tier {
             Tier::Jit => compile_text(&workload.source())?,
@@ -50,7 +51,7 @@ impl Way {
     }
 }
 
-/// A column for each way.
+/// Returns a column for each configuration.
 pub fn columns() -> Vec<Column> {
     vec![
         Column { name: VM.name, build: |workload| VM.build(workload), most: VM.most },
@@ -65,7 +66,8 @@ pub fn compile_text(source: &str) -> Result<Rules, String> {
     Rules::from_text(source).map_err(|error| error.to_string())
 }
 
-/// The rules of a workload, compiled once for all ways in turn: a million take a minute.
+/// Compiles the rules of a workload. The result is cached for the next configuration, because a
+/// million routes take a minute.
 pub fn compile(workload: &Workload) -> Result<Rules, String> {
     static LAST: Mutex<Option<(Shape, Rules)>> = Mutex::new(None);
     let mut last = LAST.lock().map_err(|error| error.to_string())?;
@@ -79,15 +81,15 @@ pub fn compile(workload: &Workload) -> Result<Rules, String> {
     }
 }
 
-/// The evaluator that all answers are held against.
+/// Returns the reference evaluator, with which all answers are compared.
 pub fn reference(rules: &Rules) -> impl FnMut(&Sample) -> Option<u32> + 'static {
     let rules = rules.with_tier(Tier::Reference);
     let mut session = rules.session();
     move |sample| choose(&mut session, &rules.prepare(&sample.json))
 }
 
-/// The rank of the route that is chosen: its number among the rules, which stand in their order in the
-/// text.
+/// Returns the rank of the chosen route. The rank is the rule index, because the text lists the
+/// rules in evaluation order.
 fn choose(session: &mut Session, record: &Record<'_>) -> Option<u32> {
     match session.choose(record).chosen? {
         Chosen::Rule(rule) => Some(rule.index() as u32),
@@ -95,7 +97,7 @@ fn choose(session: &mut Session, record: &Record<'_>) -> Option<u32> {
     }
 }
 
-/// Rules, and whether machine code may be made of them while they decide.
+/// Rules, and whether the JIT may compile them in the background.
 pub struct Decider {
     rules: Rules,
     warms: bool,
@@ -114,11 +116,11 @@ struct Prepared<'e> {
     warms: bool,
 }
 
-/// After so many decisions rules that are worth it have long been given to the compiler …
+/// Number of warm-up decisions, after which rules that are worth it have reached the JIT compiler.
 const WARM: usize = 20_000;
-/// … which has finished after this.
+/// Time after which the background compilation has finished.
 const COMPILING: Duration = Duration::from_millis(300);
-/// The longest time of warming up; where decisions are too slow to get hot in it, no machine code is made.
+/// Maximum warm-up time. If decisions are too slow to become hot within it, no JIT code is made.
 const WARMING: Duration = Duration::from_secs(1);
 
 impl Ready for Prepared<'_> {
@@ -129,9 +131,10 @@ impl Ready for Prepared<'_> {
     fn batch(&mut self, from: usize, count: usize, messages: usize) {
         let mut at = from;
         for _ in 0..count {
-            // The answer is the choice; that a rank stands in it is the workload's affair.
+            // The result of a decision is the choice; the conversion to a rank is not part of the
+            // engine.
             let record = &self.records[black_box(at)];
-            // Not moved, which would wait for the halves of what has just been written.
+            // By reference: moving the result would stall on data that was just written.
             black_box(&self.session.choose(record));
             at += 1;
             if at == messages {

@@ -1,6 +1,6 @@
-//! The baseline with code generation: the routes as straight-line Rust, written by the build script
-//! from the same generator and compiled by rustc with all optimisations. Only for the shapes that the
-//! build script knows.
+//! The baseline with code generation: the routes as straight-line Rust. The build script generates
+//! it from the same workload, and rustc compiles it with all optimisations. It exists only for the
+//! shapes that the build script knows.
 
 use super::{Engine, Ready, Sample};
 use crate::view::View;
@@ -14,9 +14,9 @@ type Decide = fn(&View<'_>, &[Finder<'static>], &[Regex]) -> Option<u32>;
 /// A generated rule set.
 struct Generated {
     shape: Shape,
-    /// The words that the code's finders look for.
+    /// The words for which the generated code has finders.
     words: &'static [&'static str],
-    /// The code's regular expressions.
+    /// The regexes of the generated code.
     patterns: &'static [&'static str],
     decide: Decide,
 }

@@ -1,10 +1,10 @@
-//! wirefilter-engine 0.6.1, the release on the registry: filters over bytes, 32-bit integers and
-//! booleans. It has no lists and no floating numbers, so it runs the variants `subset` and `fields`.
+//! wirefilter-engine 0.6.1, the current release on crates.io: filters over bytes, 32-bit integers
+//! and booleans. It has no lists or floats, so it runs only the variants `subset` and `fields`.
 //!
-//! It panics on a field without a value and cannot ignore case. So what is missing is an empty string
-//! or -1, which the translation guards against, and the text in lower case is a second field, made
-//! before the clock starts (in its favour). Filters and contexts share one lifetime, so both leak: they
-//! live as long as the benchmark anyway.
+//! It panics on a field without a value and cannot ignore case. A missing value is therefore an
+//! empty string or -1, which the translation checks for. The lower-case text is a second field,
+//! created before the timing (in wirefilter's favour). Filters and contexts share one lifetime, so
+//! both are leaked; the benchmark needs them until it ends.
 
 use super::{Engine, Ready, Sample, only};
 use crate::workload::{Comparison, Message, Number, Route, Term, Variant, Words, Workload};

@@ -1,8 +1,10 @@
-//! zen-expression, the expression language of the GoRules engine: a compiled expression for each
-//! route, run in order on one machine. What is missing is null; a comparison with it is an error,
-//! which ends the evaluation as no match, and is guarded where another way may still hold. `matches`
-//! is its own, which compiles its pattern at every call. The text in lower case is a field of its own,
-//! made before the clock starts (in its favour).
+//! zen-expression, the expression language of the GoRules engine: one compiled expression per
+//! route, run in order on one VM.
+//!
+//! A missing value is null. A comparison with null is an error, and the evaluation ends without a
+//! match. The translation therefore adds a guard where another operand may still match. `matches`
+//! is the function of the crate, which compiles its pattern at every call. The lower-case text is a
+//! separate field, created before the timing (in zen's favour).
 
 use super::{Engine, Ready, Sample};
 use crate::workload::{Comparison, Route, Term, Words, Workload};
@@ -28,7 +30,7 @@ pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
     Ok(Box::new(Zen { expressions: workload.routes.iter().map(expression).collect::<Result<_, _>>()? }))
 }
 
-/// A term; `guarded` where an error in it must not end the whole.
+/// Translates a term. With `guarded`, an error in the term must not end the whole expression.
 fn term(term: &Term, guarded: bool) -> String {
     let text = |fold: bool| if fold { "lower" } else { "text" };
     match term {
@@ -64,7 +66,7 @@ impl Engine for Zen {
     }
 }
 
-/// The message with its fields side by side.
+/// Returns the message as one flat object.
 fn fields(sample: &Sample) -> Json {
     let mut fields = Map::new();
     fields.insert("text".into(), sample.message.text.as_str().into());

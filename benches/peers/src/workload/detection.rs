@@ -1,28 +1,28 @@
-//! Rules over many fields, like those that find attacks in logs: each is about one category of events, and
-//! compares some of its fields with lists of endings and substrings, mostly ignoring case, with an `and not` of what is
-//! known to be harmless.
+//! Rules over many fields, like rules that detect attacks in logs. Each rule is about one category
+//! of events. It compares some fields with lists of suffixes and substrings, mostly
+//! case-insensitively, and excludes harmless events with `unless`.
 //!
-//! There are [`FIELDS`] fields, of which an event has twenty. A third of all rules and events are of the
-//! first category, the others of the next ones in falling shares, so that `category == …` tells least where
-//! it would be needed most. One rule in ten tests no text but for equality.
+//! There are [`FIELDS`] fields; an event has twenty of them. A third of all rules and events are of
+//! the first category, and the shares of the other categories decrease. So `category == …` selects
+//! least where most rules need it. One rule in ten tests texts only for equality.
 
 use super::random::Random;
 use super::vocabulary::{Language, distinct};
 use serde_json::{Map, Value as Json};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The categories of events.
+/// Number of event categories.
 const CATEGORIES: usize = 24;
-/// Fields that events of every category may have.
+/// Number of fields that events of every category may have.
 const COMMON: usize = 24;
-/// Fields of each category's own.
+/// Number of fields specific to each category.
 const OWN: usize = 14;
-/// The fields of all events, besides the category.
+/// Number of all fields, without the category.
 pub const FIELDS: usize = COMMON + CATEGORIES * OWN;
-/// The fields that an event has, the category among them.
+/// Number of fields of an event, including the category.
 const PRESENT: usize = 20;
 
-/// The way a field is compared with words.
+/// How a field is compared with words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     Contains,
@@ -31,7 +31,7 @@ pub enum Comparison {
     Is,
 }
 
-/// A comparison of a field with words, of which one must do, or all.
+/// A comparison of a field with words, of which one must match, or all.
 #[derive(Clone, Debug)]
 pub struct Test {
     pub field: usize,
@@ -41,7 +41,7 @@ pub struct Test {
     pub fold: bool,
 }
 
-/// A rule: of each group one test holds, and none of the filters.
+/// A rule: one test of each group must match, and no filter.
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub number: usize,
@@ -50,22 +50,22 @@ pub struct Rule {
     pub filters: Vec<Test>,
 }
 
-/// An event: its category, and what its fields are, in the order of their numbers.
+/// An event: its category, and its field values in the order of the field numbers.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub category: usize,
     pub fields: Vec<(usize, String)>,
 }
 
-/// Rules, and the words they were made of.
+/// Generated rules, with the words for generated events.
 pub struct Detection {
     pub rules: Vec<Rule>,
-    /// Words that rules ask for, and those that events have besides.
+    /// Words that rules test for. `ordinary` has the other words of events.
     words: Vec<String>,
     ordinary: Vec<String>,
 }
 
-/// Parts of values that rules and events share, as paths and switches do.
+/// Substrings that both rules and events use, such as parts of paths and command-line switches.
 const USUAL: &[&str] = &[".exe", "\\system32\\", "==.", "http", "\\temp\\", ".dll", "admin", " /c ", "%20"];
 const PLACES: &[&str] =
     &["C:\\Windows\\System32\\", "C:\\Program Files\\", "C:\\Users\\Public\\", "/usr/bin/", "D:\\Data\\"];
@@ -87,7 +87,7 @@ impl Detection {
         made
     }
 
-    /// The rule set in the language.
+    /// Returns the rule set as source text.
     pub fn source(&self) -> String {
         let mut out = String::from("input {\n  ctx: {\n    category: string\n");
         for field in 0..FIELDS {
@@ -113,7 +113,7 @@ impl Detection {
             return Rule { number, category, groups, filters: Vec::new() };
         }
         let groups = match random.below(100) {
-            // The same words in any of several fields.
+            // Tests the same words in several fields.
             0..8 => {
                 let first = self.test(field(random), random);
                 let others = (0..2 + random.below(2)).map(|_| Test { field: field(random), ..first.clone() });
@@ -170,7 +170,7 @@ impl Detection {
         Test { field, comparison, words: words.collect(), all, fold: random.chance(95) }
     }
 
-    /// An event; three in ten are made for a rule of their category.
+    /// Generates an event. Three in ten are generated for a rule of their category.
     pub fn event(&self, random: &mut Random) -> Event {
         let made_for = random.chance(30).then(|| &self.rules[random.below(self.rules.len())]);
         let category = made_for.map_or_else(|| category(random), |rule| rule.category);
@@ -193,7 +193,7 @@ impl Detection {
     }
 
     fn value(&self, field: usize, random: &mut Random) -> String {
-        // Rarely a word that some rule asks for.
+        // A few values contain a word that some rule tests for.
         let word = |random: &mut Random| match random.below(100) {
             0..3 => self.word(random).to_owned(),
             _ => self.ordinary[random.below(self.ordinary.len())].clone(),
@@ -217,18 +217,18 @@ impl Detection {
     }
 }
 
-/// A category: a third of all are the first.
+/// Returns a random category. A third of all are the first category.
 fn category(random: &mut Random) -> usize {
     if random.chance(34) { 0 } else { 1 + random.below(CATEGORIES - 1).min(random.below(CATEGORIES - 1)) }
 }
 
-/// A field that events of a category have.
+/// Returns a random field that events of a category have.
 fn field(category: usize, random: &mut Random) -> usize {
     let of = random.below(COMMON / 3 + OWN);
     if of < COMMON / 3 { of } else { COMMON + category * OWN + of - COMMON / 3 }
 }
 
-/// The name of a field.
+/// Returns the name of a field.
 fn name(field: usize) -> String {
     match field.checked_sub(COMMON) {
         None => format!("common_{field}"),
@@ -260,7 +260,7 @@ impl Test {
         if self.all { self.words.iter().all(stands) } else { self.words.iter().any(stands) }
     }
 
-    /// Changes a value so that the test holds for it.
+    /// Changes a value so that it matches the test.
     fn plant(&self, value: &mut String, random: &mut Random) {
         let word = &self.words[random.below(self.words.len())];
         match self.comparison {
@@ -273,7 +273,7 @@ impl Test {
 }
 
 impl Rule {
-    /// Its plain meaning, which every engine is held against.
+    /// Evaluates the rule by its plain definition, which is the oracle for every engine.
     pub fn holds(&self, event: &Event) -> bool {
         event.category == self.category
             && self.groups.iter().all(|group| group.iter().any(|test| test.holds(event)))
@@ -282,7 +282,7 @@ impl Rule {
 }
 
 impl Event {
-    /// The event as JSON.
+    /// Returns the event as JSON.
     pub fn json(&self) -> Json {
         let mut ctx = Map::new();
         ctx.insert("category".into(), category_name(self.category).into());
@@ -304,7 +304,7 @@ impl Display for Rule {
         for group in &self.groups {
             write!(f, " and ({})", joined(group))?;
         }
-        // What an event lacks filters nothing out.
+        // With `unless`, a missing field excludes nothing.
         if !self.filters.is_empty() {
             write!(f, "\n  unless {}", joined(&self.filters))?;
         }

@@ -1,10 +1,10 @@
-//! Seeded routes of two to four terms: six in ten begin with a text literal, one with a regular
-//! expression, the rest test the context; of these a given share can be found by no key.
+//! Generates seeded routes of two to four terms. Six in ten start with a text literal and one in
+//! ten with a regex; the others test the context. A given share of the routes has no index key.
 //!
-//! How often a route holds is aimed at: over the whole rule set about one route holds for a message,
-//! whatever the size, so that there are early hits, late hits and none at a million routes as well.
-//! Hence words, products and thresholds grow more selective as the rule set grows. How many of its words a
-//! text has by chance, and in how many routes a word stands, is the [`Density`].
+//! The generator aims at about one matching route per message, for every size. So even a million
+//! routes have early matches, late matches and none. Words, products and thresholds therefore
+//! become more selective as the rule set grows. [`Density`] sets how many rule words a text
+//! contains by chance, and how many routes share a word.
 
 use super::random::Random;
 use super::route::{
@@ -14,16 +14,17 @@ use super::verbs;
 use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
 use std::fmt::Write;
 
-/// The subject of the routes' tests.
+/// What the routes test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
-    /// Everything.
+    /// All kinds of tests.
     Mixed,
-    /// All but lists and floating numbers.
+    /// All kinds except lists and floats.
     Subset,
-    /// Strings for equality, integers and booleans of the context; no text.
+    /// Only the context: string equality, integers and booleans.
     Context,
-    /// Requests: a verb that many rules share with a word of the rule's own, see [`verbs`](super::verbs).
+    /// Requests: a verb that many rules share, with a word specific to the rule; see
+    /// [`verbs`](super::verbs).
     Verbs,
 }
 
@@ -34,12 +35,12 @@ impl Variant {
         ["mixed", "subset", "context", "verbs"][self as usize]
     }
 
-    /// The densities of its words that make a difference.
+    /// Returns the word densities that make a difference for this variant.
     pub fn densities(self) -> &'static [Density] {
         if self == Variant::Verbs { &[Density::Rare] } else { &Density::ALL }
     }
 
-    /// True when rules test lists and floating numbers.
+    /// True if the rules also test lists and floats.
     fn is_whole(self) -> bool {
         matches!(self, Variant::Mixed | Variant::Verbs)
     }
@@ -51,19 +52,19 @@ pub struct Shape {
     pub routes: usize,
     pub variant: Variant,
     pub density: Density,
-    /// The number of routes in a hundred that have only ranges and negations.
+    /// Percentage of routes that have only ranges and negations.
     pub no_key: usize,
     pub seed: u64,
 }
 
 impl Shape {
-    /// A handful of routes is whatever the seed makes of it. So many rule sets of that size are made, from
-    /// this seed and the next ones.
+    /// Returns how many rule sets of this size to generate, with consecutive seeds. The results for
+    /// only a few routes depend strongly on the seed.
     pub fn draws(routes: usize) -> u64 {
         if routes <= 10 { 4 } else { 1 }
     }
 
-    /// The name of rules of this shape, whatever their number.
+    /// Returns the name for rules of this shape, whatever their number.
     pub fn name(&self) -> String {
         match self.variant {
             Variant::Verbs => self.variant.name().to_owned(),
@@ -72,18 +73,18 @@ impl Shape {
     }
 }
 
-/// Routes and the words they were made of.
+/// Routes, and the words they use.
 pub struct Workload {
     pub shape: Shape,
     pub vocabulary: Vocabulary,
-    /// In the order of decision.
+    /// The routes in evaluation order.
     pub routes: Vec<Route>,
 }
 
-/// The number of routes that hold for a message, on average.
+/// Average number of routes that match a message.
 const HOLDING: f64 = 1.2;
-/// The number of words that rules ask for and that are planted in a text, on average: four texts in ten are made for a
-/// route, of which seven in ten have a word or two.
+/// Average number of rule words planted in a text. Four texts in ten are generated for a route, and
+/// seven in ten of these routes test for a word or two.
 const PLANTED_WORDS: f64 = 0.42;
 
 impl Workload {
@@ -98,7 +99,7 @@ impl Workload {
         Workload { shape, vocabulary, routes }
     }
 
-    /// The rule set in the language.
+    /// Returns the rule set as source text.
     pub fn source(&self) -> String {
         let mut out = String::with_capacity(self.routes.len() * 200 + INPUT.len());
         out.push_str(INPUT);
@@ -113,7 +114,7 @@ impl Workload {
     }
 }
 
-/// The regular expressions of more routes than these are to be allowed for.
+/// Above this number of routes, the `regex_memory` limit must be raised.
 const MOST_REGEXES: usize = 200_000;
 
 struct Maker<'v> {
@@ -124,7 +125,7 @@ struct Maker<'v> {
 
 impl Maker<'_> {
     fn route(&mut self, rank: usize) -> Route {
-        // Steps of the golden ratio keep the shares exact for few routes too.
+        // Steps of the golden ratio keep the shares accurate even for a few routes.
         let class = (0.3 + rank as f64 * 0.618_033_988_749_895).fract() * 100.0;
         let priority = (10 - rank * 11 / self.shape.routes.max(1)) as i64 * 10;
         let count = 2 + self.random.below(if self.shape.variant == Variant::Verbs { 2 } else { 3 });
@@ -157,14 +158,14 @@ impl Maker<'_> {
             wanted = (wanted / frequency).min(1.0);
             terms.push(term);
         }
-        // An author writes the test of the text first or last.
+        // Authors write the text test first or last.
         if self.random.chance(50) {
             terms.rotate_left(1);
         }
         Route { rank: rank as u32, priority, terms }
     }
 
-    /// A word, and how often a text has it.
+    /// Returns a word, and the share of texts that contain it.
     fn word(&mut self, chinese: bool) -> (String, f64) {
         let words = if chinese { &self.vocabulary.chinese } else { &self.vocabulary.words };
         let at = self.random.below(words.len());
@@ -187,7 +188,8 @@ impl Maker<'_> {
             5 => (contains(vec![first, second], Words::Any), (a + b).min(0.9)),
             6 => (contains(vec![first, second], Words::All), (a * b).max(planted)),
             _ => {
-                // The first word of a text is as likely one of those asked for as any other.
+                // The first word of a text is a rule word with the same probability as any other
+                // word.
                 let asked = self.shape.density.asked() as f64 / 100.0;
                 let begins = a * asked / self.shape.density.words_in_text().max(1.0);
                 (Term::StartsWith { word: format!("{first}{glue}"), fold }, begins.max(planted))
@@ -222,14 +224,14 @@ impl Maker<'_> {
         (Term::Matches { pattern, literals, examples, fold: form == 0 }, frequency)
     }
 
-    /// A tag of the list.
+    /// Returns a test of a tag.
     fn tag(&mut self) -> (Term, f64) {
         let tags = &self.vocabulary.tags;
         (Term::Tagged(tags[self.random.below(tags.len())].clone()), 1.8 / tags.len() as f64)
     }
 
-    /// The subject of a route without a text: mostly one of many products, sometimes a tag, rarely one of
-    /// a few countries.
+    /// Returns the main test of a route without a text test: mostly one of many products, sometimes
+    /// a tag, rarely one of a few countries.
     fn identity(&mut self) -> (Term, f64) {
         let (products, tags) = (&self.vocabulary.products, &self.vocabulary.tags);
         let random = &mut self.random;
@@ -245,7 +247,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A range of a number, or now and then a negation or two ranges of which one is to hold.
+    /// Returns a range test of a number; sometimes a negation, or two ranges joined by `or`.
     fn range(&mut self, wanted: f64) -> (Term, f64) {
         match self.random.below(10) {
             0 | 1 if wanted > 0.5 => (Term::IsNot(CHANNEL, self.random.pick(CHANNELS).to_owned()), 0.9),
@@ -284,7 +286,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A test of the context that holds about as often as wanted.
+    /// Returns a context test that matches with about the wanted frequency.
     fn context(&mut self, wanted: f64) -> (Term, f64) {
         let products = &self.vocabulary.products;
         loop {
@@ -329,7 +331,7 @@ fn several(random: &mut Random, values: &[&str], count: usize) -> Vec<String> {
     (0..count).map(|at| values[(first + at * 7) % values.len()].to_owned()).collect()
 }
 
-/// True when a route asks the same field twice, but for a range with two ends.
+/// True if a term tests the same field as `next`, except for a range with two ends.
 fn same_subject(terms: &[Term], next: &Term) -> bool {
     let subject = |term: &Term| match term {
         Term::Is(field, _) | Term::IsNot(field, _) | Term::OneOf(field, _) => Some(*field),
@@ -347,10 +349,11 @@ mod tests {
     use super::*;
     use crate::workload::Message;
 
-    /// Routes that are a test of the text and nothing else, with the frequencies aimed at: as many hold
-    /// for a message as the frequencies add up to, within a third. Of a word the estimate leaves out the
-    /// messages that are made for the route itself: little, but where no text has the word by chance it is
-    /// half as much again.
+    /// Tests the estimated frequencies with routes that only test the text. The estimates must add
+    /// up to the measured number of matches per message, within a third.
+    ///
+    /// The estimate for a word ignores messages that are generated for the route itself. The error
+    /// is small, except where texts never contain the word by chance; there it is up to one half.
     #[test]
     fn frequencies_of_tests_of_the_text() {
         const MESSAGES: usize = 2_000;
@@ -360,7 +363,8 @@ mod tests {
                 let mut random = Random::new(1);
                 let vocabulary = Vocabulary::new(routes, density, &mut random);
                 let mut maker = Maker { shape, vocabulary: &vocabulary, random };
-                // Seven in ten have one, as in a workload: what is planted is counted on that.
+                // Seven in ten routes test the text, as in a workload; the constant for planted
+                // words assumes that.
                 let terms = (0..routes * 7 / 10).map(|_| maker.text());
                 let (terms, aimed): (Vec<Term>, Vec<f64>) = terms.unzip();
                 let aimed: f64 = aimed.iter().sum();

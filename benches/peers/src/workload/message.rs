@@ -1,5 +1,5 @@
-//! Messages of 20 to 200 bytes, three in ten Chinese, each with a context that lacks a field now and
-//! then.
+//! Generates messages of 20 to 200 bytes, three in ten Chinese. Sometimes a field of the context is
+//! missing.
 
 use super::generate::{Variant, Workload};
 use super::random::Random;
@@ -7,28 +7,28 @@ use super::route::{CHANNEL, COUNTRY, Comparison, ERROR, Number, PRESENT, PRODUCT
 use super::vocabulary::{CHANNELS, COUNTRIES, ERRORS, ROLES, Vocabulary};
 use serde_json::{Map, Value as Json};
 
-/// A message as a Rust program would hold it: what a hand-written baseline reads.
+/// A message as a Rust program would store it; the hand-written baselines read it.
 #[derive(Clone, Debug)]
 pub struct Message {
     pub text: String,
-    /// By the field's number; empty when missing, since no value is empty.
+    /// Values by field number; empty if missing, because no value is empty.
     pub strings: [String; 5],
-    /// By the field's number; NaN when missing, since no comparison holds for NaN.
+    /// Values by field number; NaN if missing, because no comparison with NaN is true.
     pub numbers: [f64; 5],
     pub tags: Vec<String>,
     pub is_new: Option<bool>,
 }
 
-/// The number of messages in a hundred that hold all the words of one route's text test.
+/// Percentage of messages that contain all words of one route's text test.
 const PLANTED: usize = 40;
 
 impl Message {
-    /// A message that is a text and nothing else.
+    /// Creates a message that has only a text.
     pub fn of_text(text: String) -> Message {
         Message { text, strings: Default::default(), numbers: [f64::NAN; 5], tags: Vec::new(), is_new: None }
     }
 
-    /// A message of the workload.
+    /// Generates a message of the workload.
     pub fn random(workload: &Workload, random: &mut Random) -> Message {
         let chinese = random.chance(30);
         let text = match workload.shape.variant {
@@ -61,7 +61,7 @@ impl Message {
         message
     }
 
-    /// A message for which the route holds, unless its terms contradict each other.
+    /// Generates a message that the route matches, unless its terms contradict each other.
     pub fn satisfying(workload: &Workload, route: &Route, random: &mut Random) -> Message {
         let mut message = Message::random(workload, random);
         for term in &route.terms {
@@ -73,7 +73,7 @@ impl Message {
         message
     }
 
-    /// Puts the words of a test of the text in.
+    /// Inserts the words of a text test.
     fn plant(&mut self, term: &Term, random: &mut Random) {
         match term {
             Term::Contains { words, joined: Words::All, .. } => {
@@ -101,7 +101,7 @@ impl Message {
         }
     }
 
-    /// Gives a field the value that a test of the context wants.
+    /// Sets a field to a value that the context test accepts.
     fn satisfy(&mut self, term: &Term, random: &mut Random) {
         match term {
             Term::Is(field, value) => self.strings[*field] = value.clone(),
@@ -130,7 +130,7 @@ impl Message {
         }
     }
 
-    /// Inserts a word, between words where there are spaces.
+    /// Inserts a word, between other words if there are spaces.
     fn insert(&mut self, word: &str, random: &mut Random) {
         let mut at = random.below(self.text.len().max(1));
         while !self.text.is_char_boundary(at) {
@@ -140,7 +140,7 @@ impl Message {
             at = space + 1;
         }
         let spaced = if word.is_ascii() { format!("{word} ") } else { word.to_owned() };
-        // Nothing planted before is torn apart: what makes room is the end of the text.
+        // Words planted before stay whole: the text is cut at its end to make room.
         self.text.insert_str(at, &spaced);
         self.cut();
     }
@@ -151,7 +151,7 @@ impl Message {
         }
     }
 
-    /// The message as JSON.
+    /// Returns the message as JSON.
     pub fn json(&self) -> Json {
         let mut root = Map::new();
         root.insert("text".into(), self.text.as_str().into());
@@ -206,7 +206,7 @@ fn context_strings(workload: &Workload, random: &mut Random) -> [String; 5] {
     strings
 }
 
-/// A text of 20 to 160 bytes: planted words are to find room.
+/// Generates a text of 20 to 160 bytes, which leaves room for planted words.
 fn text(workload: &Workload, random: &mut Random, chinese: bool) -> String {
     let length = 20 + random.below(140);
     let (vocabulary, density) = (&workload.vocabulary, workload.shape.density);

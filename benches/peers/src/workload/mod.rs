@@ -1,6 +1,6 @@
-//! The workload that all engines are measured on: seeded routes and messages as plain data. It needs
-//! no crate but `serde_json`, so that the build script and the instruction-count guard of the root
-//! package use the same code.
+//! The workload on which all engines are measured: seeded routes and messages as plain data. It
+//! needs only the crate `serde_json`, so that the build script and the instruction-count guard of
+//! the root package can use the same code.
 
 #![allow(dead_code, unused_imports, missing_docs, reason = "each user takes a part of it")]
 

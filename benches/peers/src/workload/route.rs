@@ -1,17 +1,17 @@
-//! A route as plain data, and its text in the language.
+//! A route as plain data, and its text in the rules language.
 
 use std::fmt::{self, Display, Formatter};
 
-/// A route. Its rank, the place in the order of decision, is its place in the workload.
+/// A route. Its rank is its index in the workload, in evaluation order.
 #[derive(Clone, Debug)]
 pub struct Route {
     pub rank: u32,
     pub priority: i64,
-    /// All must hold.
+    /// Terms that must all match.
     pub terms: Vec<Term>,
 }
 
-/// The way several words of one test are joined.
+/// How several words of one test are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     Any,
@@ -25,7 +25,7 @@ pub enum Comparison {
     Below,
 }
 
-/// A condition. Words are in lower case where case is ignored.
+/// A condition. Words are in lower case if the test ignores case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     Contains {
@@ -38,10 +38,10 @@ pub enum Term {
         word: String,
         fold: bool,
     },
-    /// The text is that and no more.
+    /// The whole text equals this string.
     TextIs(String),
-    /// Whatever the pattern finds has one of the literals in it, in lower case if it ignores case. Beside each
-    /// literal stands a text that the pattern matches with it.
+    /// A regex test. Each match contains one of the literals, in lower case if the test ignores
+    /// case. `examples` has, for each literal, a text with it that the pattern matches.
     Matches {
         pattern: String,
         literals: Vec<String>,
@@ -52,14 +52,14 @@ pub enum Term {
     IsNot(usize, String),
     OneOf(usize, Vec<String>),
     Compare(Number, Comparison, f64),
-    /// The list of tags has that one.
+    /// The list of tags contains this tag.
     Tagged(String),
     IsNew,
     Either(Box<Term>, Box<Term>),
 }
 
 impl Term {
-    /// The rough cost of evaluating it: fields before texts before regular expressions.
+    /// Returns the approximate cost of evaluation: fields before texts before regexes.
     pub fn cost(&self) -> u32 {
         match self {
             Term::Compare(..) | Term::IsNew => 0,
@@ -72,7 +72,7 @@ impl Term {
         }
     }
 
-    /// True when it, or each part of it, looks for literals in the text.
+    /// True if the term, or each of its parts, searches the text for literals.
     pub fn is_search(&self) -> bool {
         match self {
             Term::Contains { .. } | Term::StartsWith { .. } | Term::Matches { .. } => true,
@@ -82,7 +82,7 @@ impl Term {
     }
 }
 
-/// Fields that are strings, by number: their paths.
+/// The paths of the string fields, by field number.
 pub const STRINGS: [&str; 5] =
     ["ctx.user.role", "ctx.channel", "ctx.user.country", "ctx.order.product", "ctx.last_error.type"];
 pub const ROLE: usize = 0;
@@ -110,17 +110,17 @@ impl Number {
             [self as usize]
     }
 
-    /// Its values are evenly spread between 0 and this, which is not among them.
+    /// Returns the exclusive upper bound of the values, which are uniformly distributed from 0.
     pub fn limit(self) -> f64 {
         [1000.0, 4000.0, 1_000_000.0, 100.0, 1.0][self as usize]
     }
 
-    /// The smallest difference between two values.
+    /// Returns the smallest difference between two values.
     pub fn step(self) -> f64 {
         if self == Number::Score { 0.00001 } else { 1.0 }
     }
 
-    /// A value or threshold, rounded down to what the field can have.
+    /// Rounds a value or threshold down to a value that the field can have.
     pub fn round(self, value: f64) -> f64 {
         match self {
             Number::Score => (value * 100_000.0).floor() / 100_000.0,
@@ -129,10 +129,10 @@ impl Number {
     }
 }
 
-/// The probability that a field which may be missing is present, in percent.
+/// Probability that an optional field is present, in percent.
 pub const PRESENT: usize = 90;
 
-/// The declaration of messages in a generated file.
+/// The `input` block of a generated file.
 pub const INPUT: &str = "\
 input {
   text: string

@@ -1,10 +1,17 @@
-//! Requests: each names a verb, which many routes share and many texts have, and a thing, which is the route's
-//! own. What finds such a route is the thing; an index that takes the verb tries hundreds of routes for
-//! nothing.
+//! Requests: each route tests for a verb, which many routes and texts share, and for a noun that is
+//! specific to the route. An index must use the noun as the key; with the verb as the key it
+//! evaluates hundreds of routes in vain.
 //!
-//! Of a hundred routes 44 look for one literal, 30 for one of two to four, 13 for a tag, 3 for a whole
-//! text, and 10 match a regular expression; each has one or two tests of the context besides. A literal is a
-//! thing, a verb and a thing, or Chinese: a verb, a noun and a number.
+//! The routes have these tests of the text:
+//!
+//! - 44 in a hundred: one literal;
+//! - 30: one of two to four literals;
+//! - 13: a tag instead of the text;
+//! - 3: the whole text;
+//! - 10: a regex.
+//!
+//! Each route also has one or two context tests. A literal is a noun, or a verb with a noun. A
+//! Chinese literal is a verb, a noun and a number.
 
 use super::random::Random;
 use super::route::{Term, Words};
@@ -34,7 +41,7 @@ const CHINESE_NOUNS: &[&str] = &[
 const CHINESE_FILLERS: &[&str] =
     &["请", "帮我", "把", "一下", "今天", "所有的", "然后", "再", "这个", "中午前", "给", "我们"];
 
-/// The things, as many as there are routes; tags and products as in the other workloads.
+/// Generates as many nouns as routes. Tags and products are as in the other workloads.
 pub fn vocabulary(routes: usize, random: &mut Random) -> Vocabulary {
     let common = Language::common();
     let mut vocabulary = Vocabulary::new(routes, Density::Rare, random);
@@ -49,7 +56,7 @@ pub fn vocabulary(routes: usize, random: &mut Random) -> Vocabulary {
     vocabulary
 }
 
-/// The condition that a route puts on the text; `None` for the routes that ask for a tag.
+/// Returns the condition of a route on the text; `None` for routes that test for a tag.
 pub fn request(vocabulary: &Vocabulary, random: &mut Random) -> Option<Term> {
     Some(match random.below(100) {
         0..44 => literal(vocabulary, random),
@@ -99,7 +106,7 @@ fn regex(vocabulary: &Vocabulary, random: &mut Random) -> Term {
     Term::Matches { pattern, literals: vec![literal], examples: vec![example], fold: false }
 }
 
-/// A text of 20 to 160 bytes: words that any text may have, a verb or two and nouns among them.
+/// Generates a text of 20 to 160 bytes from common words, with a verb or two and nouns.
 pub fn text(random: &mut Random, chinese: bool) -> String {
     let length = 20 + random.below(140);
     let mut text = String::with_capacity(256);

@@ -1,20 +1,21 @@
-//! The words that rules and messages share. The vocabulary grows with the number of routes, as a real
-//! one does; how fast, and how many of a text's words are in it, is the workload's density.
+//! The words that rules and messages share. The vocabulary grows with the number of routes, as in
+//! real rules. The density of the workload sets how fast it grows, and how many words of a text are
+//! in it.
 
 use super::random::Random;
 use std::collections::HashSet;
 
-/// The density of words that rules ask for in a text, besides those of a route that it is made for.
+/// How many words of a text are rule words, not counting words planted for a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Density {
-    /// None. Rules name things that few texts are about, in words unlike those of other texts, as where
-    /// they name products and codes of their own; there are about as many words as routes.
+    /// None. Rules name products and codes that few texts mention, with words unlike other words.
+    /// There are about as many words as routes.
     Rare,
-    /// One or two. Most routes have words of their own, as where rules name products, commands and
-    /// errors: there are about as many words as routes.
+    /// One or two. Most routes have their own words, such as products, commands and errors. There
+    /// are about as many words as routes.
     Sparse,
-    /// About seven. Routes share their words, as where rules are about the words of everyday language: a
-    /// hundred thousand routes have some eight thousand.
+    /// About seven. Routes share everyday words: a hundred thousand routes use about eight thousand
+    /// words.
     Dense,
 }
 
@@ -25,22 +26,23 @@ impl Density {
         ["rare", "sparse", "dense"][self as usize]
     }
 
-    /// Of every hundred words of a text, so many are drawn from those that rules ask for.
+    /// Percentage of a text's words that are drawn from the rule words.
     pub fn asked(self) -> usize {
         [0, 10, 50][self as usize]
     }
 
-    /// The number of words that are drawn from a thousand or two that no rule asks for; the others are fillers.
+    /// Percentage of words that are drawn from one or two thousand words that no rule uses. The
+    /// others are fillers.
     pub fn ordinary(self) -> usize {
         [40, 40, 0][self as usize]
     }
 
-    /// The number of a text's words that are drawn from those that rules ask for, on average.
+    /// Average number of words in a text that are drawn from the rule words.
     pub fn words_in_text(self) -> f64 {
         [0.0, 1.5, 7.0][self as usize]
     }
 
-    /// The number of English and Chinese words that the rules of so many routes choose from.
+    /// Returns the number of English and of Chinese rule words for the given number of routes.
     fn words(self, routes: usize) -> (usize, usize) {
         let root = (routes as f64).sqrt();
         match self {
@@ -49,7 +51,8 @@ impl Density {
         }
     }
 
-    /// The syllables of the English word at a place: the first are the shortest.
+    /// Returns the number of syllables of the English word at index `at`: the first words are
+    /// shortest.
     fn syllables(self, at: usize, random: &mut Random) -> usize {
         match self {
             Density::Rare | Density::Sparse => {
@@ -59,7 +62,7 @@ impl Density {
         }
     }
 
-    /// The characters of the Chinese word at a place.
+    /// Returns the number of characters of the Chinese word at index `at`.
     fn characters(self, at: usize, random: &mut Random) -> usize {
         match self {
             Density::Rare | Density::Sparse => {
@@ -81,14 +84,14 @@ const ONSETS: &[&str] = &[
 ];
 const VOWELS: &[&str] = &["a", "e", "i", "o", "u", "ai", "ea", "ou"];
 const CODAS: &[&str] = &["", "n", "r", "l", "s", "t", "nd", "ck", "m", "st"];
-/// Syllables of names and codes, unlike those of other words.
+/// Syllables of names and codes, which differ from the syllables of other words.
 const NAME_ONSETS: &[&str] = &["z", "x", "v", "zh", "kw", "vr", "xy", "kz", "y", "q"];
 const NAME_VOWELS: &[&str] = &["u", "y", "oo", "io", "ua", "eo", "ix", "oz"];
 const NAME_CODAS: &[&str] = &["", "x", "z", "7", "9", "40", "v", "q", "xt", "gz"];
-/// Characters of names, unlike those of other words.
+/// Characters of names, which other words do not use.
 const NAME_CHINESE: &str = "琥珀麒麟翡翠珊瑚玛瑙蔷薇茉莉芙蓉凤凰鹦鹉蝴蝶蜻蜓葡萄枇杷樱桃杜鹃蔚蓝瀚海澜沧峨嵋\
                             黛绮霓裳琉璃鲲鹏骐骥璀璨瑶池蓬莱岚雾霄汉朔漠";
-/// Common characters, of which words are made.
+/// Common characters that form words.
 const CHINESE: &str = "查看订单退款发票物流快递地址支付账户密码登录会员优惠商品价格库存售后客服投诉取消修改\
                        确认收货评价积分余额充值提现银行信用卡手机号码邮箱验证失败错误系统网络打开文件下载上传\
                        删除保存运行执行代码数据报告分析预约时间日期航班酒店行李签证汇率翻译";
@@ -111,7 +114,7 @@ const CHINESE_FILLERS: &[&str] = &[
     "是不是",
 ];
 
-/// The values of the small fields.
+/// The values of fields with few distinct values.
 pub const ROLES: &[&str] = &[
     "admin", "editor", "viewer", "owner", "guest", "support", "finance", "sales", "partner", "auditor",
     "bot", "trainee",
@@ -135,9 +138,9 @@ pub const ERRORS: &[&str] = &[
     "Cancelled",
 ];
 
-/// The parts that words are made of.
+/// The parts from which words are built.
 pub(super) struct Language {
-    /// The beginnings and middles of syllables, and the ends of words.
+    /// Syllable onsets, vowels, and word endings.
     english: [&'static [&'static str]; 3],
     chinese: Vec<char>,
 }
@@ -171,7 +174,7 @@ impl Language {
 pub struct Vocabulary {
     pub words: Vec<String>,
     pub chinese: Vec<String>,
-    /// Words that no rule asks for.
+    /// Words that no rule uses.
     pub ordinary: Vec<String>,
     pub ordinary_chinese: Vec<String>,
     pub tags: Vec<String>,
@@ -179,7 +182,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The words for so many routes.
+    /// Generates the words for the given number of routes.
     pub fn new(routes: usize, density: Density, random: &mut Random) -> Vocabulary {
         let (common, names) = (Language::common(), Language::names());
         let asked = if density == Density::Rare { &names } else { &common };
@@ -205,26 +208,26 @@ impl Vocabulary {
         }
     }
 
-    /// Picks the place in a list of that length where messages take their next word: words further up are more
-    /// frequent, as in any language, though not as steeply.
+    /// Picks the index of the next word of a message. Words with a lower index are more frequent,
+    /// as in any language, but less steeply.
     pub fn skewed(random: &mut Random, length: usize) -> usize {
         let unit = random.below(1 << 30) as f64 / (1u64 << 30) as f64;
         (unit * unit * length as f64) as usize
     }
 
-    /// The frequency with which the word at that place is the next one.
+    /// Returns the probability that the word at index `at` is the next word.
     pub fn frequency(at: usize, length: usize) -> f64 {
         let (low, high) = (at as f64 / length as f64, (at + 1) as f64 / length as f64);
         high.sqrt() - low.sqrt()
     }
 
-    /// A word that no rule asks for.
+    /// Returns a filler word, which no rule uses.
     pub fn filler(random: &mut Random, chinese: bool) -> &'static str {
         random.pick(if chinese { CHINESE_FILLERS } else { FILLERS })
     }
 }
 
-/// Makes different words, none of those taken.
+/// Generates `count` distinct words that are not in `taken`.
 pub(super) fn distinct(
     count: usize,
     random: &mut Random,
