@@ -28,11 +28,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-<<<<<<< HEAD:tests/it/messages.rs
-/// The templates of the `message!` calls among these tokens.
-=======
 /// Collects the templates of the `message!` calls among these tokens.
->>>>>>> p8:tests/messages.rs
 fn templates(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {

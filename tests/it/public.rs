@@ -35,6 +35,12 @@ impl Module {
         Module { file: sources.join("lib.rs"), children: sources.to_owned() }
     }
 
+    /// The root of another crate of the workspace.
+    fn of_crate(name: &str) -> Module {
+        let folder = name.trim_start_matches("rulec_").replace('_', "-");
+        Module::root(&root().join(format!("crates/{folder}/src")))
+    }
+
     fn child(&self, name: &str) -> Option<Module> {
         let file = self.children.join(format!("{name}.rs"));
         file.exists().then(|| Module { file, children: self.children.join(name) })
@@ -82,18 +88,13 @@ impl Module {
     /// Adds the item that a `pub use` names, and follows re-exports to its definition.
     fn follow(&self, path: &str, used: &[String], found: &mut BTreeSet<String>) {
         let (name, way) = used.split_last().unwrap();
+        if let Some((krate, alias)) = name.split_once(" as ") {
+            found.insert(format!("{path}::{alias} mod"));
+            return Module::of_crate(krate).list(&format!("{path}::{alias}"), found);
+        }
         let (mut module, way) = match way {
-<<<<<<< HEAD:tests/it/public.rs
             // An item of another crate of the workspace.
-            [krate, way @ ..] if krate.starts_with("rulec_") => {
-                let folder = format!("crates/{}/src", krate["rulec_".len()..].replace('_', "-"));
-                (Module::root(&root().join(folder)), way)
-=======
-            // A member re-exports an item of the library through the hidden module `internals`.
-            [library, hidden, way @ ..] if library == "rulec" && hidden == "internals" => {
-                (Module::root(&root().join("src")), way)
->>>>>>> p8:tests/public.rs
-            }
+            [krate, way @ ..] if krate.starts_with("rulec_") => (Module::of_crate(krate), way),
             way => (Module { file: self.file.clone(), children: self.children.clone() }, way),
         };
         for step in way {

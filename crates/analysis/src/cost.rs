@@ -58,6 +58,7 @@ impl Work {
 }
 
 /// Computes the cost of each table that can be an entry point.
+#[doc(hidden)]
 pub fn costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
     let mut walk = Walk { program, normal, known: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();

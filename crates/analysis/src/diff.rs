@@ -146,6 +146,7 @@ fn is_nothing(value: &Json) -> bool {
 }
 
 /// One version of the rules, with the reference evaluator that decides by it.
+#[doc(hidden)]
 pub struct Version<'p> {
     /// The typed program.
     pub program: &'p Program,
@@ -158,6 +159,7 @@ const ROUNDS: usize = 300;
 const QUESTIONS: usize = 20_000;
 
 /// Compares two versions.
+#[doc(hidden)]
 pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let both = Both::new(old.program, new.program);
     let mut solver = Solver::new(&both.program);

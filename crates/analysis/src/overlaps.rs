@@ -43,6 +43,7 @@ pub struct Overlap {
 }
 
 /// Finds the overlapping pairs of a table.
+#[doc(hidden)]
 pub fn overlaps(subject: &Subject<'_>, table: TableId) -> Overlaps {
     let own = &subject.program.tables[table.index()];
     let order = &own.order;

@@ -88,6 +88,7 @@ pub struct FieldChange {
 }
 
 /// The query.
+#[doc(hidden)]
 pub struct Asked<'p> {
     /// The typed program.
     pub program: &'p Program,
@@ -107,6 +108,7 @@ pub struct Asked<'p> {
 ///
 /// # Errors
 /// If there is no statement with this name, returns the names that exist.
+#[doc(hidden)]
 pub fn why_not(asked: &Asked<'_>) -> Result<WhyNot, Vec<String>> {
     let mut solver = Solver::new(asked.program);
     let mut answers = Answers::default();

@@ -94,6 +94,7 @@ impl Diagnostic {
 
     /// Adds the span of a declaration, if there is one.
     #[must_use]
+    #[doc(hidden)]
     pub fn declared(self, place: Option<Span>) -> Self {
         match place {
             Some(place) => self.label(place, message!("declared here")),
@@ -122,6 +123,7 @@ impl Diagnostic {
     /// Suggests `near`, which [`nearest`] found, as a replacement. Without one, sets `help` as the
     /// remedy.
     #[must_use]
+    #[doc(hidden)]
     pub fn near_or(self, span: Span, near: Option<&str>, help: impl Into<Message>) -> Self {
         match near {
             None => self.help(help),
@@ -131,12 +133,14 @@ impl Diagnostic {
 
     /// Adds an edit that keeps the author's meaning.
     #[must_use]
+    #[doc(hidden)]
     pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
     /// Adds an edit that is a likely guess.
     #[must_use]
+    #[doc(hidden)]
     pub fn likely_fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MaybeIncorrect)
     }

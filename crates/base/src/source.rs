@@ -68,6 +68,7 @@ impl SourceMap {
 
     /// Writes the files to `to`. With `strip`, writes line offsets instead of the texts, so that
     /// spans can still be converted to lines.
+    #[doc(hidden)]
     pub fn write(&self, strip: bool, to: &mut Writer) {
         to.number(self.files.len() as u64);
         for file in &self.files {
@@ -89,6 +90,7 @@ impl SourceMap {
     }
 
     /// Reads the files that [`write`](SourceMap::write) wrote.
+    #[doc(hidden)]
     pub fn read(from: &mut Reader<'_>) -> Result<SourceMap, DecodeError> {
         let count = from.count()?;
         let mut files = Vec::new();
@@ -171,6 +173,7 @@ impl SourceFile {
 
     /// Returns the byte range of a line's text. For a line that does not exist, returns an empty
     /// range at the end of the file.
+    #[doc(hidden)]
     pub fn line_range(&self, line: usize) -> Range<usize> {
         let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
             return self.text.len()..self.text.len();

@@ -34,6 +34,7 @@ impl Span {
     }
 
     /// True if all of `other` lies within this range.
+    #[doc(hidden)]
     pub fn contains(self, other: Span) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }

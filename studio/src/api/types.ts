@@ -3,60 +3,61 @@
 export type JsonValue = number | string | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /**
- * The state of the studio when a page opens.
+ * State of the studio when a page opens.
  */
 export type Session = {
 /**
- * The version of the program.
+ * Version of the program.
  */
 version: string,
 /**
- * True when values of `@private` fields are shown.
+ * Whether values of `@private` fields are shown.
  */
 show_private: boolean,
 /**
- * `en` or `zh`, where the command line asks for one; the page may choose another.
+ * Language from the command line, `en` or `zh`; null if none was given. The page may choose
+ * another.
  */
 language: string | null,
 /**
- * The rule sets, in the order of the command line; then those that were uploaded.
+ * Rule sets in command-line order, then uploaded ones.
  */
 rules: Array<RuleSet>,
 /**
- * The files of messages and decisions that were named on the command line or uploaded.
+ * Files of messages and decisions, from the command line or uploaded.
  */
 sources: Array<Source>,
 /**
- * The classes of tokens, by which [`Checked::tokens`](super::Checked) names them.
+ * Names of the token classes; [`Checked::tokens`](super::Checked) refers to them by index.
  */
 token_classes: Array<string>, };
 
 /**
- * A rule set: a main file with all that it imports.
+ * A rule set: a main file with all its imports.
  */
 export type RuleSet = {
 /**
- * Its number, by which requests name it.
+ * Id that requests use.
  */
 id: number,
 /**
- * Its main file, as it was named.
+ * Main file, as the user gave it.
  */
 name: string,
 /**
- * Its files, the main one first.
+ * File names, the main file first.
  */
 files: Array<string>,
 /**
- * False for one that was uploaded: it cannot be saved.
+ * Whether the rule set is on disk. An uploaded one is not, and cannot be saved.
  */
 on_disk: boolean,
 /**
- * True when it compiles as it is on disk.
+ * Whether the texts on disk compile.
  */
 compiles: boolean,
 /**
- * True when the editor holds texts that are not saved.
+ * Whether the editor has unsaved texts.
  */
 has_draft: boolean, };
 
@@ -65,83 +66,83 @@ has_draft: boolean, };
  */
 export type Version = {
 /**
- * The rule set.
+ * Id of the rule set.
  */
 rules: number,
 /**
- * True for the texts in the editor, false for those on disk.
+ * Whether to use the editor's texts; false uses the texts on disk.
  */
 draft: boolean, };
 
 /**
- * A file of messages or decisions.
+ * A file of messages or logged decisions.
  */
 export type Source = {
 /**
- * Its number, by which requests name it.
+ * Id that requests use.
  */
 id: number,
 /**
- * Its name.
+ * File name.
  */
 name: string,
 /**
- * Its size.
+ * Size in bytes.
  */
 bytes: number,
 /**
- * `log` or `input` where it was named on the command line, else `upload`.
+ * Origin: `log` or `input` from the command line, otherwise `upload`.
  */
 from: string, };
 
 /**
- * The things that can be asked of a version of a rule set.
+ * Entries and errors of a version of a rule set.
  */
 export type Overview = {
 /**
- * The things that decide; empty while there are errors.
+ * Entries that can decide; empty if the rules have errors.
  */
 entries: Array<EntryInfo>,
 /**
- * The number of errors.
+ * Number of errors.
  */
 errors: number,
 /**
- * The first error, in words.
+ * First error, as text.
  */
 first_error: string | null,
 /**
- * The first message of a kind that the rules take: what a form begins with.
+ * Example message, the initial value of a form.
  */
 example: unknown, };
 
 /**
- * The kinds of things that decide.
+ * Kind of an entry.
  */
 export type EntryKind = "routes" | "choice" | "flows" | "router" | "payload" | "workflow";
 
 /**
- * Something that decides.
+ * An entry: a named table, payload kind or workflow that decides.
  */
 export type EntryInfo = {
 /**
- * Its name; `routes` for those outside any table.
+ * Name of the entry; `routes` for the routes outside any table.
  */
 name: string,
 /**
- * Its kind.
+ * Kind of the entry.
  */
 kind: EntryKind,
 /**
- * Its doc comment.
+ * Doc comment.
  */
 docs: string,
 /**
- * Its statements, in the order they are tried, `default` last.
+ * Names of its statements in evaluation order, `default` last.
  */
 statements: Array<string>,
 /**
- * The fields of what it decides on.
+ * Form fields of its input.
  */
 fields: Array<FormField>, };
 
@@ -150,49 +151,49 @@ fields: Array<FormField>, };
  */
 export type FormField = {
 /**
- * Its name in the record around it.
+ * Name in the enclosing record.
  */
 name: string,
 /**
- * Its type, as authors write it.
+ * Type, in rule syntax.
  */
 ty: string,
 /**
- * The control that fits it.
+ * Form control for the type.
  */
 control: Control,
 /**
- * True when it may be missing.
+ * Whether the field may be missing.
  */
 optional: boolean,
 /**
- * True when its values are private.
+ * Whether the field is private.
  */
 private: boolean,
 /**
- * The fields of a record.
+ * Fields of a record.
  */
 fields: Array<FormField>,
 /**
- * Values that rules compare it with, to choose from.
+ * Values that rules compare with the field, as suggestions.
  */
 suggestions: Array<string>, };
 
 /**
- * The control of a form that fits a type.
+ * Form control for a type.
  */
 export type Control = "text" | "int" | "number" | "bool" | "datetime" | "texts" | "record" | "json";
 
 /**
- * A message that is kept by name.
+ * A message that is saved by name.
  */
 export type KeptMessage = {
 /**
- * Its name.
+ * Name of the message.
  */
 name: string,
 /**
- * The entry that it is for.
+ * Entry that the message is for.
  */
 entry: string,
 /**
@@ -201,15 +202,15 @@ entry: string,
 message: string, };
 
 /**
- * The messages that are kept for a rule set, in a file beside its main one.
+ * Saved messages of a rule set, in a file next to its main file.
  */
 export type KeptMessages = {
 /**
- * The file; none for rules that are not on disk.
+ * File name; null if the rules are not on disk.
  */
 file: string | null,
 /**
- * The state of the file, which [`KeepMessages`] names.
+ * Fingerprint of the file, to pass to [`KeepMessages`].
  */
 stamp: string,
 /**
@@ -218,15 +219,16 @@ stamp: string,
 messages: Array<KeptMessage>, };
 
 /**
- * Asks that these messages be kept, in place of those that were.
+ * Requests that these messages replace the saved ones.
  */
 export type KeepMessages = {
 /**
- * The rule set.
+ * Id of the rule set.
  */
 rules: number,
 /**
- * The state of the file that was read before; it is not written over where it has changed since.
+ * Fingerprint of the file when the client read it. If the file has changed since, nothing is
+ * written.
  */
 stamp: string,
 /**
@@ -235,79 +237,82 @@ stamp: string,
 messages: Array<KeptMessage>, };
 
 /**
- * Asks for a rule set made of a text, to compare with.
+ * Requests a rule set from a text, to compare with.
  */
 export type UploadRules = {
 /**
- * Its name.
+ * Name of the rule set.
  */
 name: string,
 /**
- * The text of its main file; it imports nothing.
+ * Text of the main file; imports are not available.
  */
 text: string, };
 
 /**
- * The answer where a request cannot be served; its status is none of 200 to 299.
+ * Response to a refused request; its status is not 2xx.
  */
 export type Refusal = {
 /**
- * A word for programs: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`, `broken`.
+ * Machine-readable kind: `token`, `host`, `origin`, `missing`, `invalid`, `changed`, `errors`
+ * or `broken`.
  */
 kind: string,
 /**
- * The reason and the remedy, in words.
+ * Reason and suggested correction, as text.
  */
 message: string, };
 
 /**
- * Asks for a decision.
+ * Requests a decision.
  */
 export type Decide = {
 /**
- * The rules.
+ * Version of the rules.
  */
 version: Version,
 /**
- * The name of what decides; a workflow too.
+ * Name of the entry that decides; may be a workflow.
  */
 entry: string,
 /**
- * The message, the payload or the workflow's input: JSON as its author wrote it, so that mistakes in it have places.
+ * The message, payload or workflow input, as the JSON text that the author wrote. Text offsets
+ * of errors refer to this text.
  */
 message: string,
 /**
- * The context of a payload, as JSON: the values of the rules' `input`.
+ * Context of a payload, as JSON: the values of the rules' `input`.
  */
 context: string | null,
 /**
- * The row of a replay that is decided in place of `message`: what is shown of it is masked, so it cannot be sent back.
+ * Replay row to decide in place of `message`. The page has only the masked message of a row,
+ * so it cannot send the message itself.
  */
 row: MessageOf | null, };
 
 /**
- * A message of a replay, as it stands in the file.
+ * A replayed message, unmasked as in the file.
  */
 export type MessageOf = {
 /**
- * The replay.
+ * Id of the replay.
  */
 replay: number,
 /**
- * The number of the line.
+ * Line number in the file, from 1.
  */
 line: number, };
 
 /**
- * A decision, or why there is none.
+ * A decision, or the reason why there is none.
  */
 export type Decided = { "kind": "decision" } & Decision | { "kind": "payload" } & Judged | { "kind": "workflow" } & WorkflowRun | { "kind": "refused" } & Mistake | { "kind": "broken",
 /**
- * The first error, in words.
+ * First error, as text.
  */
 error: string,
 /**
- * The number of errors.
+ * Number of errors.
  */
 errors: number, };
 
@@ -316,60 +321,60 @@ errors: number, };
  */
 export type Decision = {
 /**
- * The decision, as `rulec run` prints it, private values masked.
+ * Decision as `rulec run` prints it, with private values masked.
  */
 decision: JsonValue,
 /**
- * The key of the statement that was chosen, as the map has it; null where nothing was.
+ * Key of the chosen statement, as in the map; null if nothing was chosen.
  */
 key: string | null,
 /**
- * The way there, step by step.
+ * Explanation, step by step.
  */
 explanation: Explanation,
 /**
- * The explanation in a few lines.
+ * Summary of the explanation, in a few lines.
  */
 summary: string,
 /**
- * The fields that are not what the rules expect.
+ * Fields that break the declared input.
  */
 breaches: Array<Breach>,
 /**
- * The conditions that a choice left out.
+ * Conditions that a choice left out.
  */
 left_out: Array<LeftOut>,
 /**
- * The question to a language model, where a choice asks one.
+ * Question for a language model, if the model makes this choice.
  */
 question: string | null,
 /**
- * The reason why no answer of it is of use.
+ * Reason why no answer of the model can be used.
  */
 question_failure: string | null,
 /**
- * Names of functions of an embedding program, which are missing here.
+ * Names of host functions, which only the embedding program provides.
  */
 missing_functions: Array<string>, };
 
 /**
- * A field of a message that is not what the rules expect.
+ * A field of a message that breaks the declared input.
  */
 export type Breach = {
 /**
- * The field.
+ * Path of the field.
  */
 path: string,
 /**
- * The type that is expected.
+ * Expected type.
  */
 expected: string,
 /**
- * The type that is found, or `missing`.
+ * Type of the value, or `missing`.
  */
 found: string,
 /**
- * A likely cause.
+ * Likely cause.
  */
 hint: string | null, };
 
@@ -378,7 +383,7 @@ hint: string | null, };
  */
 export type LeftOut = {
 /**
- * The branch.
+ * Name of the branch.
  */
 branch: string,
 /**
@@ -386,53 +391,54 @@ branch: string,
  */
 condition: string,
 /**
- * The reason, in words.
+ * Reason, as text.
  */
 reason: string, };
 
 /**
- * A mistake in the JSON of a message.
+ * An error in the JSON of a message.
  */
 export type Mistake = {
 /**
- * The mistake, in words.
+ * Description of the error.
  */
 message: string,
 /**
- * The remedy.
+ * Suggested correction.
  */
 help: string | null,
 /**
- * The code.
+ * Diagnostic code.
  */
 code: string,
 /**
- * The line, from 1.
+ * Line, from 1.
  */
 line: number,
 /**
- * The column, from 1.
+ * Column, from 1.
  */
 column: number,
 /**
- * The place in the text, in UTF-16 units.
+ * Offset in the text, in UTF-16 units.
  */
 at: number,
 /**
- * True when the mistake is in the context.
+ * Whether the error is in the context, not in the payload.
  */
 in_context: boolean, };
 
 /**
- * Asks which changes of the message would lead elsewhere. Answered by a list of [`Near`], nearest first.
+ * Requests changes of the message that would select another statement. The response is a list of
+ * [`Near`], nearest first.
  */
 export type AskNear = {
 /**
- * The rules.
+ * Version of the rules.
  */
 version: Version,
 /**
- * The name of what decides.
+ * Name of the entry that decides.
  */
 entry: string,
 /**
@@ -440,161 +446,161 @@ entry: string,
  */
 message: string,
 /**
- * The statement that it should lead to; null asks for those that come nearest.
+ * Statement that the changed message should select; null requests the nearest statements.
  */
 route: string | null,
 /**
- * The row of a replay, in place of `message`.
+ * Replay row to use in place of `message`.
  */
 row: MessageOf | null, };
 
 /**
- * The change of a message by which it would lead elsewhere.
+ * A near miss: a statement, and the change of the message that would select the statement.
  */
 export type Near = {
 /**
- * The statement.
+ * Name of the statement.
  */
 route: string,
 /**
- * `chosen`, `change`, `never` or `unknown`.
+ * Kind of the result: `chosen`, `change`, `never` or `unknown`.
  */
 remedy: NearKind,
 /**
- * The fields that would change.
+ * Fields that would change.
  */
 fields: Array<NearField>,
 /**
- * The message as it would lead there, as JSON; null where it holds what is private.
+ * The changed message, as JSON; null if the message contains private values.
  */
 message: JsonValue,
 /**
- * True when no change of fewer fields does.
+ * Whether no change of fewer fields would be enough.
  */
 smallest: boolean, };
 
 /**
- * The kind of a remedy.
+ * Kind of a near miss.
  */
 export type NearKind = "chosen" | "change" | "never" | "unknown";
 
 /**
- * A field that would change.
+ * A field to change.
  */
 export type NearField = {
 /**
- * The field.
+ * Path of the field.
  */
 field: string,
 /**
- * Its value; null where it is missing.
+ * Current value; null if missing.
  */
 is: JsonValue,
 /**
- * A value that would do; null for none.
+ * A value that would be enough; null if there is none.
  */
 would_be: JsonValue,
 /**
- * The needs of the rules, in words.
+ * Requirements of the rules on the field, as text.
  */
 needs: Array<string>,
 /**
- * True when its values are private.
+ * Whether the field is private.
  */
 private: boolean, };
 
 /**
- * The judgement of a payload.
+ * Result of checking a payload.
  */
 export type Judged = {
 /**
- * `accept`, `accept_corrected` or `reject`.
+ * Outcome: `accept`, `accept_corrected` or `reject`.
  */
 outcome: string,
 /**
- * The kind to turn to instead.
+ * Payload kind to use instead.
  */
 fallback: string | null,
 /**
- * The rules that are broken.
+ * Violated rules.
  */
 violations: Array<Violation>,
 /**
- * The violations that corrections leave; as `violations` where nothing was corrected.
+ * Violations that remain after corrections; equals `violations` if nothing was corrected.
  */
 remaining: Array<Violation>,
 /**
- * The rules that only warn.
+ * Violations of rules that only warn.
  */
 warnings: Array<Violation>,
 /**
- * The rules that could not be asked.
+ * Rules that could not be evaluated.
  */
 unchecked: Array<Unchecked>,
 /**
- * The corrections.
+ * Corrections made.
  */
 corrections: Array<Correction>,
 /**
- * The payload before and after the corrections, line by line; empty where nothing was corrected.
+ * Line diff of the payload before and after the corrections; empty if nothing was corrected.
  */
 diff: Array<DiffLine>,
 /**
- * All of it as a text for a language model.
+ * The result as text for a language model.
  */
 feedback: string, };
 
 /**
- * A broken rule.
+ * A violated rule.
  */
 export type Violation = {
 /**
- * The rule.
+ * Name of the rule.
  */
 rule: string,
 /**
- * The place in the payload, such as `$.nodes[2].url`.
+ * Path in the payload, such as `$.nodes[2].url`.
  */
 path: string,
 /**
- * The mistake.
+ * Description of the violation.
  */
 message: string,
 /**
- * The repair.
+ * How to repair the payload.
  */
 repair: string,
 /**
- * The value there, as JSON; null where there is none.
+ * The value at `path`, as JSON; null if there is none.
  */
 value: JsonValue,
 /**
- * The place of that value in the text that was sent, in UTF-16 units.
+ * Start of the value in the sent text, in UTF-16 units.
  */
 from: number | null,
 /**
- * Its end.
+ * End of the value, in UTF-16 units.
  */
 to: number | null,
 /**
- * The reason in the rule's own conditions, in lines.
+ * Explanation by the rule's own conditions, as lines of text.
  */
 why: string | null, };
 
 /**
- * A rule that could not be asked.
+ * A rule that could not be evaluated.
  */
 export type Unchecked = {
 /**
- * The rule.
+ * Name of the rule.
  */
 rule: string,
 /**
- * The place it would be about.
+ * Path in the payload that the rule checks.
  */
 path: string,
 /**
- * The reason.
+ * Reason, as text.
  */
 message: string, };
 
@@ -603,121 +609,121 @@ message: string, };
  */
 export type Correction = {
 /**
- * `default`, `clamp` or `remove`.
+ * Kind of correction: `default`, `clamp` or `remove`.
  */
 kind: string,
 /**
- * The place.
+ * Path in the payload.
  */
 path: string, };
 
 /**
- * A line of a difference.
+ * A line of a diff.
  */
 export type DiffLine = {
 /**
- * The text or texts that have it.
+ * Whether the line is in both texts or in one.
  */
 kind: DiffKind,
 /**
- * The line.
+ * Text of the line.
  */
 text: string, };
 
 /**
- * The kind of a line of a difference.
+ * Kind of a diff line.
  */
 export type DiffKind = "same" | "removed" | "added";
 
 /**
- * A run of a workflow, step by step. The map has its nodes and edges.
+ * A run of a workflow, step by step. The map has the workflow's nodes and edges.
  */
 export type WorkflowRun = {
 /**
- * The workflow.
+ * Name of the workflow.
  */
 workflow: string,
 /**
- * The nodes that ran, in order; what runs side by side is one step.
+ * Steps of the run, in order; nodes that ran in parallel share a step.
  */
 steps: Array<WorkflowStep>,
 /**
- * The outputs of the nodes that end it, by name.
+ * Outputs of the final nodes, by node name.
  */
 outputs: JsonValue,
 /**
- * The nodes that failed.
+ * Nodes that failed.
  */
 failures: Array<NodeFailure>,
 /**
- * The nodes that still wait, in words.
+ * Nodes that still wait for inputs, as text.
  */
 stalled: Array<string>,
 /**
- * True when it was ended by its step limit.
+ * Whether the step limit ended the run.
  */
 limit_hit: boolean,
 /**
- * The kinds of nodes that only an embedding program runs: they hand on their input here.
+ * Node kinds that only an embedding program implements. Here such nodes return their input.
  */
 stand_ins: Array<string>, };
 
 /**
- * A step of a run.
+ * A step of a workflow run.
  */
 export type WorkflowStep = {
 /**
- * The nodes that ran.
+ * Nodes that ran.
  */
 nodes: Array<string>,
 /**
- * The deliveries that followed.
+ * Deliveries of their outputs.
  */
 deliveries: Array<WorkflowDelivery>,
 /**
- * The decisions of the routers of these nodes.
+ * Decisions of their routers.
  */
 decisions: Array<RouterDecision>, };
 
 /**
- * A decision of a node's router in a run, which can be decided again by itself.
+ * A decision of a node's router, which can be opened and decided again on its own.
  */
 export type RouterDecision = {
 /**
- * The node.
+ * Name of the node.
  */
 node: string,
 /**
- * The router.
+ * Name of the router.
  */
 router: string,
 /**
- * The message that it decided on: the output and the next nodes, as JSON.
+ * The message of the decision, as JSON: the output and the candidate next nodes.
  */
 message: string, };
 
 /**
- * An output that went to a node.
+ * Delivery of an output to a node.
  */
 export type WorkflowDelivery = {
 /**
- * From where.
+ * Node that produced the output.
  */
 from: string,
 /**
- * To where.
+ * Node that receives the output.
  */
 to: string,
 /**
- * True when the receiving node had all its inputs then.
+ * Whether the receiver then had all its inputs.
  */
 ready: boolean,
 /**
- * True for a way back.
+ * Whether the edge leads back to an earlier node.
  */
 loop_back: boolean,
 /**
- * The time it was taken in this run, from 1: loops count.
+ * How many times this run has taken this edge, this delivery included. Above 1 only in loops.
  */
 round: number, };
 
@@ -726,24 +732,24 @@ round: number, };
  */
 export type NodeFailure = {
 /**
- * The node.
+ * Name of the node.
  */
 node: string,
 /**
- * The failure, in words.
+ * Error message.
  */
 message: string, };
 
 /**
- * Asks for a decision as a `test` block of the rules.
+ * Requests a `test` block for a message's decision.
  */
 export type MakeTest = {
 /**
- * The rules.
+ * Version of the rules.
  */
 version: Version,
 /**
- * The name of what decides.
+ * Name of the entry that decides.
  */
 entry: string,
 /**
@@ -751,36 +757,36 @@ entry: string,
  */
 message: string,
 /**
- * The name of the test; null leaves it to the server.
+ * Name of the test; null lets the server choose.
  */
 name: string | null,
 /**
- * The statement that the test is to expect; null for the one that is chosen.
+ * Statement that the test expects; null expects the chosen statement.
  */
 expect: string | null,
 /**
- * The row of a replay, in place of `message`.
+ * Replay row to use in place of `message`.
  */
 row: MessageOf | null, };
 
 /**
- * A `test` block.
+ * A generated `test` block.
  */
 export type MadeTest = {
 /**
- * The block.
+ * Text of the block.
  */
 block: string,
 /**
- * The file that it belongs to: the main one.
+ * File that the block belongs to: the main file.
  */
 file: string,
 /**
- * That file's text, as of the version, with the block behind it.
+ * Text of that file in the requested version, with the block appended.
  */
 text: string,
 /**
- * True when the test passes by these rules; it was run.
+ * Whether the test passes with these rules; the server ran it.
  */
 passes: boolean, };
 
@@ -789,35 +795,35 @@ passes: boolean, };
  */
 export type Explanation = {
 /**
- * The entry.
+ * Name of the entry that decided.
  */
 entry: string,
 /**
- * The chosen statement; null where nothing was chosen.
+ * Name of the chosen statement; null if nothing was chosen.
  */
 chosen: string | null,
 /**
- * The chosen handler.
+ * Chosen handler.
  */
 target: string | null,
 /**
- * Its arguments.
+ * Arguments of the handler.
  */
 args: { [key in string]: JsonValue },
 /**
- * Its metadata.
+ * Metadata of the handler call.
  */
 metadata: { [key in string]: JsonValue },
 /**
- * The permissions that it requires.
+ * Permissions that the chosen statement requires.
  */
 requires?: Array<string>,
 /**
- * The tables walked through.
+ * Tables that were searched, in order.
  */
 tables: Array<string>,
 /**
- * The routes whose jumps were taken.
+ * Routes whose jumps were taken.
  */
 path: Array<string>,
 /**
@@ -825,7 +831,7 @@ path: Array<string>,
  */
 missing_args?: Array<string>,
 /**
- * The fields that were read.
+ * Fields that were read.
  */
 message?: Array<Operand>,
 /**
@@ -833,49 +839,49 @@ message?: Array<Operand>,
  */
 host_failures?: Array<HostFailed>,
 /**
- * The search.
+ * Trace of the search.
  */
 trace: TableTrace,
 /**
- * The intent flows that were asked.
+ * Result of the intent classifier, if the flows used it.
  */
 intents?: IntentTrace, };
 
 /**
- * The result of a step.
+ * Result of an evaluation step.
  */
 export type Mark = "true" | "false" | "unknown" | "skipped";
 
 /**
- * The search of a table.
+ * Trace of the search in a table.
  */
 export type TableTrace = {
 /**
- * Its name.
+ * Name of the table.
  */
 table: string,
 /**
- * True when it chose something.
+ * Whether the table chose a statement.
  */
 chose: boolean,
 /**
- * True when it was searched before.
+ * Whether the table had already been searched.
  */
 searched_before?: boolean,
 /**
- * The routes tried, in that order.
+ * Routes that were tried, in order.
  */
 routes: Array<RouteTrace>,
 /**
- * The number of routes behind the chosen one.
+ * Number of routes after the chosen one.
  */
 not_tried: number,
 /**
- * The names of disabled routes.
+ * Names of disabled routes.
  */
 disabled?: Array<string>,
 /**
- * The default.
+ * Default of the table.
  */
 default?: DefaultTrace, };
 
@@ -884,141 +890,141 @@ default?: DefaultTrace, };
  */
 export type RouteTrace = {
 /**
- * Its name.
+ * Name of the route.
  */
 route: string,
 /**
- * The result of its condition.
+ * Result of the condition.
  */
 result: Mark,
 /**
- * True when it was chosen, or led to the choice.
+ * Whether the route was chosen, or jumped to the table that chose.
  */
 chosen: boolean,
 /**
- * Its priority.
+ * Priority.
  */
 priority: number,
 /**
- * Its handler, or `goto TABLE`.
+ * Handler, or `goto TABLE`.
  */
 to: string,
 /**
- * Its doc comment.
+ * Doc comment.
  */
 docs?: string,
 /**
- * The place it is written at.
+ * Source position.
  */
 place?: Location,
 /**
- * Its condition.
+ * Trace of the condition.
  */
 when: TraceNode,
 /**
- * The search of the table it jumped to.
+ * Trace of the table that the route jumped to.
  */
 table?: TableTrace, };
 
 /**
- * A table's default.
+ * Trace of a table's default.
  */
 export type DefaultTrace = {
 /**
- * `true` when it was reached.
+ * `true` if the default was reached.
  */
 result: Mark,
 /**
- * Its handler, or `goto TABLE`.
+ * Handler, or `goto TABLE`.
  */
 to: string,
 /**
- * The search of the table it jumped to.
+ * Trace of the table that the default jumped to.
  */
 table?: TableTrace, };
 
 /**
- * A place in a file: line and column from 1.
+ * Position in a source file.
  */
 export type Location = {
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * The line.
+ * Line, from 1.
  */
 line: number,
 /**
- * The column.
+ * Column, from 1.
  */
 column: number, };
 
 /**
- * The form of a node.
+ * Kind of a condition node.
  */
 export type NodeKind = "constant" | "not" | "unless" | "and" | "or" | "test" | "any" | "all" | "let" | "call" | "all_usable" | "any_usable";
 
 /**
- * The reason why a node has no more to show.
+ * Reason why a node has no further details.
  */
 export type Note = "decided" | "shown_above" | "left_out";
 
 /**
- * A condition, or a part of one.
+ * Trace of a condition or subcondition.
  */
 export type TraceNode = {
 /**
- * The form.
+ * Kind of the node.
  */
 kind: NodeKind,
 /**
- * The author's own text.
+ * Source text.
  */
 text: string,
 /**
- * The result.
+ * Result.
  */
 result: Mark,
 /**
- * The name of the `let` or `def`.
+ * Name of the `let` or `def`.
  */
 name?: string,
 /**
- * The place it is written at.
+ * Source position.
  */
 place?: Location,
 /**
- * The values it was asked of.
+ * Values of the operands.
  */
 operands?: Array<Operand>,
 /**
- * The text that an operator found.
+ * Text that a text operator matched.
  */
 found?: string,
 /**
- * The reasons why it is unknown.
+ * Reasons why the result is unknown.
  */
 because?: Array<string>,
 /**
- * The reason why there is no more to show.
+ * Reason why there are no further details.
  */
 note?: Note,
 /**
- * Its parts.
+ * Subconditions.
  */
 children?: Array<TraceNode>,
 /**
- * The elements of a quantifier.
+ * Elements of a quantifier.
  */
 elements?: Elements, };
 
 /**
- * A value that a predicate was asked of.
+ * An operand of a predicate, with its value.
  */
 export type Operand = {
 /**
- * The field, or the author's text of the value.
+ * Path of the field, or the source text of the expression.
  */
 text: string,
 /**
@@ -1026,45 +1032,45 @@ text: string,
  */
 value?: JsonValue,
 /**
- * True when it is missing.
+ * Whether the value is missing.
  */
 missing?: boolean,
 /**
- * True when it is private and not shown.
+ * Whether the value is private and therefore not shown.
  */
 masked?: boolean,
 /**
- * The full length of a value that was cut.
+ * Full length of a truncated value.
  */
 length?: number,
 /**
- * The elements counted.
+ * Elements that were counted.
  */
 elements?: Elements, };
 
 /**
- * The elements that a quantifier asked.
+ * Elements that a quantifier tested.
  */
 export type Elements = {
 /**
- * Those that are shown.
+ * Elements that are shown.
  */
 shown: Array<ElementTrace>,
 /**
- * The number of others.
+ * Number of tested elements that are not shown.
  */
 more: number,
 /**
- * The number of those not asked.
+ * Number of elements that were not tested.
  */
 skipped: number, };
 
 /**
- * One element of a quantifier.
+ * Trace of one element of a quantifier.
  */
 export type ElementTrace = {
 /**
- * Its place in the list.
+ * Index in the list.
  */
 index: number,
 /**
@@ -1072,7 +1078,7 @@ index: number,
  */
 element: Operand,
 /**
- * The condition on it.
+ * Trace of the condition on the element.
  */
 when: TraceNode, };
 
@@ -1081,28 +1087,28 @@ when: TraceNode, };
  */
 export type HostFailed = {
 /**
- * Its name.
+ * Name of the function.
  */
 function: string,
 /**
- * Its own message.
+ * Error message of the function.
  */
 message: string, };
 
 /**
- * The answer of the built-in classifier.
+ * Result of the built-in intent classifier.
  */
 export type IntentTrace = {
 /**
- * The least score that is chosen.
+ * Minimum score of a chosen flow.
  */
 threshold: number,
 /**
- * The least lead over the second.
+ * Minimum lead over the second flow.
  */
 margin: number,
 /**
- * The flows that came nearest, best first.
+ * Nearest flows, best first.
  */
 ranked: Array<RankedIntent>, };
 
@@ -1111,49 +1117,50 @@ ranked: Array<RankedIntent>, };
  */
 export type RankedIntent = {
 /**
- * Its name.
+ * Name of the flow.
  */
 name: string,
 /**
- * Its id.
+ * Id of the flow.
  */
 id: string,
 /**
- * From 0 to 1.
+ * Score, from 0 to 1.
  */
 score: number,
 /**
- * True when it was chosen.
+ * Whether the flow was chosen.
  */
 chosen: boolean, };
 
 /**
- * Asks that a file of messages or decisions be replayed.
+ * Requests a replay of a file of messages or logged decisions.
  */
 export type StartReplay = {
 /**
- * The rules.
+ * Version of the rules that decides.
  */
 version: Version,
 /**
- * The file.
+ * Id of the file.
  */
 source: number,
 /**
- * The name of what decides messages; null for the routes outside any table. Lines of a log say themselves what decided them.
+ * Name of the entry that decides messages; null means the routes outside any table. A line of
+ * a log names its own entry.
  */
 entry: string | null,
 /**
- * The version to compare with: the one before.
+ * Older version to compare with.
  */
 against: Version | null, };
 
 /**
- * The replay that was begun.
+ * A replay that was started.
  */
 export type Started = {
 /**
- * Its number.
+ * Id of the replay.
  */
 id: number, };
 
@@ -1163,222 +1170,222 @@ id: number, };
 export type ReplayState = "running" | "done" | "cancelled" | "failed";
 
 /**
- * The progress of a replay: an event of the stream. The last one has another state than `running`.
+ * Progress event of a replay. The last event has a state other than `running`.
  */
 export type Progress = {
 /**
- * The state.
+ * State of the replay.
  */
 state: ReplayState,
 /**
- * The bytes that were read.
+ * Number of bytes read.
  */
 read: number,
 /**
- * The bytes of the file.
+ * Size of the file in bytes.
  */
 bytes: number,
 /**
- * The messages that were decided.
+ * Number of messages decided.
  */
 messages: number,
 /**
- * The messages that are answered otherwise than by the version before.
+ * Number of messages with a changed result, compared with the older version or the log.
  */
 flipped: number, };
 
 /**
- * The sums of a replay, as far as it has come.
+ * Counts of a replay so far.
  */
 export type ReplaySums = {
 /**
- * The progress so far.
+ * Progress so far.
  */
 progress: Progress,
 /**
- * The file's name.
+ * Name of the file.
  */
 source: string,
 /**
- * True when the file is a decision log.
+ * Whether the file is a decision log.
  */
 is_log: boolean,
 /**
- * The reason why it failed.
+ * Reason why the replay failed.
  */
 failure: string | null,
 /**
- * The lines that are no message; the first of them are told.
+ * Number of lines that are not a message.
  */
 refused: number,
 /**
- * The first lines that were refused, in words.
+ * The first refused lines, with their errors.
  */
 refusals: Array<LineMistake>,
 /**
- * Lines of a log that are of another entry than the rules have.
+ * Number of log lines whose entry the rules do not have.
  */
 foreign: number,
 /**
- * Lines of a log without a message: counted, not decided.
+ * Number of log lines without a message; they are counted but not decided.
  */
 bare: number,
 /**
- * Messages with values that a log has masked.
+ * Number of messages with values that the log masked.
  */
 masked: number,
 /**
- * Decisions of a log that these rules make otherwise.
+ * Number of logged decisions for which these rules choose another statement.
  */
 otherwise: number,
 /**
- * Every statement with its count, most often chosen first; those that never are last.
+ * Counts of the statements in tables that messages reach, most often chosen first.
  */
 counts: Array<StatementCount>,
 /**
- * The counts over time.
+ * Counts over time.
  */
 timeline: Timeline,
 /**
- * Messages that are answered otherwise, by where they went before and after, most first.
+ * Changed results, by the statements before and after, most frequent first.
  */
 flips: Array<Flip>,
 /**
- * True when it compares with another version.
+ * Whether the replay compares with the log or another version.
  */
 compares: boolean,
 /**
- * The milliseconds that it took so far.
+ * Time that the replay has taken so far, in milliseconds.
  */
 elapsed_ms: number, };
 
 /**
- * A line that is no message.
+ * A line that is not a message.
  */
 export type LineMistake = {
 /**
- * Its number, from 1.
+ * Line number, from 1.
  */
 line: number,
 /**
- * The mistake.
+ * Description of the error.
  */
 message: string, };
 
 /**
- * A statement with the number of messages that it took.
+ * A statement with the number of messages that chose it.
  */
 export type StatementCount = {
 /**
- * Its key, as the map has it.
+ * Key of the statement, as in the map.
  */
 key: string,
 /**
- * Its table.
+ * Name of the table.
  */
 table: string,
 /**
- * Its name; `default`, or `none` where nothing was chosen.
+ * Name of the statement; `default`, or `none` if nothing was chosen.
  */
 name: string,
 /**
- * Its handler, or where it leads.
+ * Handler or other target.
  */
 to: string,
 /**
- * The messages.
+ * Number of messages.
  */
 count: number,
 /**
- * The messages by the version before.
+ * Number of messages according to the older version or the log.
  */
 before: number | null,
 /**
- * The reason why it never takes any, where it does not.
+ * Reason why no message chose the statement; null if some did.
  */
 never: string | null,
 /**
- * The microseconds that its handler took, half of the times at most, by a log.
+ * Median time of the handler according to the log, in microseconds.
  */
 median_us: number | null,
 /**
- * The longest.
+ * Longest time of the handler according to the log, in microseconds.
  */
 longest_us: number | null, };
 
 /**
- * Counts over time, or over the lines of a file that knows no time.
+ * Counts over time, or over line numbers if the messages have no time.
  */
 export type Timeline = {
 /**
- * True when the buckets are times, false when they are lines.
+ * Whether the buckets are times; false if they are line numbers.
  */
 by_time: boolean,
 /**
- * The beginning of each bucket: milliseconds since 1970, or a line number.
+ * Start of each bucket: milliseconds since 1970, or a line number.
  */
 starts: Array<number>,
 /**
- * The end of the last bucket.
+ * End of the last bucket.
  */
 end: number,
 /**
- * The statements that took most, and the counts of each in the buckets; the others are summed under the key `*`.
+ * One series for each of the most frequent statements; the key `*` sums the others.
  */
 series: Array<Series>, };
 
 /**
- * The counts of a statement over time.
+ * Counts of a statement over time.
  */
 export type Series = {
 /**
- * The statement's key; `*` for all others.
+ * Key of the statement; `*` for all others.
  */
 key: string,
 /**
- * A count for each bucket.
+ * One count per bucket.
  */
 counts: Array<number>, };
 
 /**
- * Messages that are answered otherwise.
+ * A group of messages with a changed result.
  */
 export type Flip = {
 /**
- * The key of the statement before.
+ * Key of the statement before.
  */
 before: string,
 /**
- * The key of the statement after; the same where only arguments or targets differ.
+ * Key of the statement after; equals `before` if only arguments or targets differ.
  */
 after: string,
 /**
- * The messages.
+ * Number of messages.
  */
 count: number, };
 
 /**
- * Asks for rows of a replay.
+ * Requests rows of a replay.
  */
 export type AskRows = {
 /**
- * Only messages that this statement takes, by its key.
+ * Only messages that choose this statement, by key.
  */
 key: string | null,
 /**
- * Only messages that this statement took before, by its key.
+ * Only messages that chose this statement before, by key.
  */
 before: string | null,
 /**
- * Only messages that are answered otherwise.
+ * Only messages with a changed result.
  */
 flipped: boolean,
 /**
- * Only lines that hold this text, in any case.
+ * Only lines that contain this text, ignoring case.
  */
 text: string | null,
 /**
- * Only messages of this time or line on, as the timeline counts.
+ * Only messages from this time or line on, in the units of the timeline.
  */
 since: number | null,
 /**
@@ -1386,24 +1393,24 @@ since: number | null,
  */
 until: number | null,
 /**
- * The order.
+ * Sort order.
  */
 sort: RowSort,
 /**
- * True for the last ones first.
+ * Whether the order is descending.
  */
 descending: boolean,
 /**
- * The first row that is wanted, from 0.
+ * Index of the first row to return, from 0.
  */
 offset: number,
 /**
- * The most rows that are wanted; 200 at most.
+ * Maximum number of rows to return; at most 200.
  */
 limit: number, };
 
 /**
- * The order of rows.
+ * Sort order of rows.
  */
 export type RowSort = "line" | "time" | "route" | "before" | "elapsed";
 
@@ -1412,82 +1419,83 @@ export type RowSort = "line" | "time" | "route" | "before" | "elapsed";
  */
 export type Rows = {
 /**
- * The rows that the filter leaves, all in all.
+ * Number of rows that match the filter.
  */
 total: number,
 /**
- * The rows that were asked for.
+ * The requested rows.
  */
 rows: Array<Row>, };
 
 /**
- * A message of a replay.
+ * A row of a replay: one message.
  */
 export type Row = {
 /**
- * The number of its line, from 1; it also names the row.
+ * Line number, from 1; also identifies the row.
  */
 line: number,
 /**
- * Its time, in milliseconds since 1970.
+ * Time of the message, in milliseconds since 1970.
  */
 time: number | null,
 /**
- * The entry that decided.
+ * Name of the entry that decided.
  */
 entry: string,
 /**
- * The statement that takes it, by its key.
+ * Key of the chosen statement.
  */
 key: string,
 /**
- * The statement that took it before: by the version before, or else by the log.
+ * Key of the statement chosen before: by the older version if given, otherwise by the log.
  */
 before: string | null,
 /**
- * True when it is answered otherwise.
+ * Whether the result has changed.
  */
 flipped: boolean,
 /**
- * The microseconds that the handler took, by a log.
+ * Time of the handler according to the log, in microseconds.
  */
 elapsed_us: number | null,
 /**
- * The beginning of the message, private values masked, to show in a table.
+ * Start of the message as text, with private values masked.
  */
 preview: string, };
 
 /**
- * The message of a row, to open it as a decision.
+ * The message of a row, to open as a decision.
  */
 export type RowMessage = {
 /**
- * The entry that decided.
+ * Name of the entry that decided.
  */
 entry: string,
 /**
- * The message as JSON, laid out; private values masked. Null for a line of a log that holds none.
+ * The message as formatted JSON, with private values masked; null for a log line without a
+ * message.
  */
 message: string | null,
 /**
- * The line as the log has it, where it is one.
+ * The logged decision; null if the line is a message.
  */
 logged: JsonValue, };
 
 /**
- * The map of a version of rules.
+ * The map of one version of the rules.
  */
 export type Map = {
 /**
- * The tables: routes, choices, routers, flows. Those that no jump leads to come first.
+ * Tables: routes, choices, routers, flows. Tables that no jump leads to come first.
  */
 tables: Array<MapTable>,
 /**
- * The workflows.
+ * Workflows.
  */
 workflows: Array<MapWorkflow>,
 /**
- * The payload kinds, with their rules as routes.
+ * Payload kinds, with their rules as routes.
  */
 payloads: Array<MapTable>, };
 
@@ -1496,27 +1504,27 @@ payloads: Array<MapTable>, };
  */
 export type MapTable = {
 /**
- * Its name; `routes` for those outside any table.
+ * Name of the table; `routes` for the routes outside any table.
  */
 name: string,
 /**
- * Its kind.
+ * Kind of the table.
  */
 kind: EntryKind,
 /**
- * Its doc comment.
+ * Doc comment.
  */
 docs: string,
 /**
- * True when a jump leads to it.
+ * Whether a jump leads to the table.
  */
 entered: boolean,
 /**
- * True when an index finds its statements, false when they are tried one by one.
+ * Whether the table has an index; false if its statements are tried one by one.
  */
 indexed: boolean,
 /**
- * Its statements in the order they are tried; the default last, disabled ones behind it.
+ * Statements in evaluation order, then the default, then disabled statements.
  */
 routes: Array<MapRoute>, };
 
@@ -1525,72 +1533,72 @@ routes: Array<MapRoute>, };
  */
 export type MapRoute = {
 /**
- * The key by which counts, rows and decisions name it.
+ * Key of the statement in counts, rows and decisions.
  */
 key: string,
 /**
- * Its name.
+ * Name of the statement.
  */
 name: string,
 /**
- * True for the default.
+ * Whether the statement is the default.
  */
 is_default: boolean,
 /**
- * True when it is disabled.
+ * Whether the statement is disabled.
  */
 disabled: boolean,
 /**
- * Its priority.
+ * Priority.
  */
 priority: number,
 /**
- * Its condition, as its author wrote it.
+ * The condition, as its author wrote it.
  */
 condition: string,
 /**
- * Its doc comment.
+ * Doc comment.
  */
 docs: string,
 /**
- * Its handler, branch, flow or next nodes.
+ * Handler, branch, flow or next nodes.
  */
 to: string,
 /**
- * The table that it jumps to.
+ * Table that the statement jumps to.
  */
 goto: string | null,
 /**
- * The way it is found.
+ * Access path of the statement.
  */
 found: HowFound | null,
 /**
- * The worst-case steps of its condition.
+ * Worst-case number of evaluation steps of the condition.
  */
 steps: number,
 /**
- * The findings of the analysis about it.
+ * Findings of the analysis about the statement.
  */
 findings: Array<MapFinding>,
 /**
- * The place it is written at.
+ * Source span.
  */
 place: Place | null, };
 
 /**
- * The way a statement is found for a message.
+ * Access path: how the index finds a statement.
  */
 export type HowFound = {
 /**
- * `key`, `bits` or `always`.
+ * Kind of access path: `key`, `bits` or `always`.
  */
 by: string,
 /**
- * The keys or bits, or the reason why it is always tried.
+ * The keys or bits, or the reason why the statement is always tried.
  */
 what: string,
 /**
- * The number of other statements that the keys lead to.
+ * Number of other statements that have the same keys.
  */
 shared: number, };
 
@@ -1599,45 +1607,46 @@ shared: number, };
  */
 export type MapFinding = {
 /**
- * `shadowed` for a statement that others hide, `unreachable` for one that never holds, `other`.
+ * Kind: `shadowed` if other statements hide this one, `unreachable` if it never matches, or
+ * `other`.
  */
 kind: FindingKind,
 /**
- * The code.
+ * Diagnostic code.
  */
 code: string,
 /**
- * The finding, in words.
+ * Message text.
  */
 message: string,
 /**
- * The remedy.
+ * Suggested correction.
  */
 help: string | null, };
 
 /**
- * The kind of a finding.
+ * Kind of a finding.
  */
 export type FindingKind = "shadowed" | "unreachable" | "other";
 
 /**
- * A place in a file of the rules, in UTF-16 units.
+ * A span in a source file.
  */
 export type Place = {
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * The line, from 1.
+ * Line, from 1.
  */
 line: number,
 /**
- * The beginning.
+ * Start offset, in UTF-16 units.
  */
 from: number,
 /**
- * The end.
+ * End offset, in UTF-16 units.
  */
 to: number, };
 
@@ -1646,15 +1655,15 @@ to: number, };
  */
 export type MapWorkflow = {
 /**
- * Its name.
+ * Name of the workflow.
  */
 name: string,
 /**
- * Its nodes; the first one begins.
+ * Nodes; the first node is the start.
  */
 nodes: Array<MapNode>,
 /**
- * Its edges.
+ * Edges.
  */
 edges: Array<MapEdge>, };
 
@@ -1663,19 +1672,19 @@ edges: Array<MapEdge>, };
  */
 export type MapNode = {
 /**
- * Its id.
+ * Id of the node.
  */
 id: string,
 /**
- * Its kind.
+ * Kind of the node.
  */
 kind: string,
 /**
- * True when it runs its next nodes side by side.
+ * Whether the next nodes run in parallel.
  */
 parallel: boolean,
 /**
- * The router that chooses what is next.
+ * Router that chooses the next nodes.
  */
 router: string | null, };
 
@@ -1684,124 +1693,124 @@ router: string | null, };
  */
 export type MapEdge = {
 /**
- * From which node, by its place in the list.
+ * Index of the node where the edge starts.
  */
 from: number,
 /**
- * To which node.
+ * Index of the node where the edge ends.
  */
 to: number,
 /**
- * The condition of a router that chooses it.
+ * Condition of the router for this edge.
  */
 label: string,
 /**
- * True for a way back.
+ * Whether the edge leads back to an earlier node.
  */
 loop_back: boolean, };
 
 /**
- * A table of routes as a decision table: a row a route, a column a field.
+ * A table as a decision table: a row per route, a column per field.
  */
 export type DecisionTable = {
 /**
- * The table's name.
+ * Name of the table.
  */
 table: string,
 /**
- * The fields, those that most rows name first.
+ * Columns; fields that the most rows test come first.
  */
 columns: Array<Column>,
 /**
- * The rows, in the order they are tried, the default last.
+ * Rows in evaluation order, the default last.
  */
 rows: Array<TableRow>,
 /**
- * Messages that no row takes.
+ * Messages that no row matches.
  */
 gaps: Array<Gap>,
 /**
- * Rows that may hold together.
+ * Pairs of rows that can match the same message.
  */
 overlaps: Array<Overlap>,
 /**
- * True when not every pair of rows could be looked at.
+ * Whether some pairs of rows were not checked.
  */
 more_overlaps: boolean, };
 
 /**
- * A column.
+ * A column of a decision table.
  */
 export type Column = {
 /**
- * The field.
+ * Path of the field.
  */
 field: string,
 /**
- * The rows that name it.
+ * Number of rows that test the field.
  */
 rows: number, };
 
 /**
- * A row.
+ * A row of a decision table.
  */
 export type TableRow = {
 /**
- * The statement's key.
+ * Key of the statement.
  */
 key: string,
 /**
- * Its name.
+ * Name of the statement.
  */
 name: string,
 /**
- * A cell for each column; null where it does not ask about the field.
+ * One cell per column; null if the row does not test the field.
  */
 cells: Array<string | null>,
 /**
- * The parts of the condition that are about several fields.
+ * Subconditions on several fields.
  */
 others: Array<string>,
 /**
- * The place it leads to.
+ * Target of the statement.
  */
 to: string,
 /**
- * The findings of the analysis about it.
+ * Findings of the analysis about the statement.
  */
 findings: Array<MapFinding>, };
 
 /**
- * Messages that no row takes.
+ * A set of messages that no row matches.
  */
 export type Gap = {
 /**
- * In words.
+ * Description of the gap.
  */
 message: string,
 /**
- * Such a message, as JSON.
+ * Example message, as JSON.
  */
 example: string | null, };
 
 /**
- * Two rows that may hold together.
+ * Two rows that can match the same message.
  */
 export type Overlap = {
 /**
- * The key of the row that wins.
+ * Key of the row that wins.
  */
 first: string,
 /**
- * The key of the other.
+ * Key of the other row.
  */
 second: string,
 /**
- * A message that both hold for, as JSON.
+ * Example message that both rows match, as JSON.
  */
 example: string,
 /**
- * True when they lead elsewhere: the order decides.
+ * Whether the rows lead to different targets, so that the order matters.
  */
 differs: boolean, };
 
@@ -1810,399 +1819,399 @@ differs: boolean, };
  */
 export type FileText = {
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * The text as it is on disk.
+ * Text on disk.
  */
 saved: string,
 /**
- * The text in the editor, where it is another.
+ * Unsaved text in the editor; null if equal to the text on disk.
  */
 draft: string | null,
 /**
- * The state of the file on disk, which [`Save`] names.
+ * Fingerprint of the file on disk, to pass to [`Save`].
  */
 stamp: string,
 /**
- * True when it can be saved.
+ * Whether the file can be saved.
  */
 writable: boolean, };
 
 /**
- * Asks what is wrong with a text, which becomes the draft of its file.
+ * Requests diagnostics for a text, and stores the text as the draft of its file.
  */
 export type Check = {
 /**
- * The rule set.
+ * Id of the rule set.
  */
 rules: number,
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * Its text; null takes the draft back.
+ * Text of the file; null discards the draft.
  */
 text: string | null,
 /**
- * True for the slower findings too: what rules do to each other.
+ * Whether to include the slower findings about how rules interact.
  */
 findings: boolean, };
 
 /**
- * All that is known of a text as it is.
+ * Analysis results of a text.
  */
 export type Checked = {
 /**
- * Errors and warnings of all files of the rule set.
+ * Errors and warnings in all files of the rule set.
  */
 diagnostics: Array<Diagnostic>,
 /**
- * The tokens that have a colour: three numbers each, where it begins, its length, and its class by
+ * Tokens to highlight, three numbers each: offset, length, and index into
  * [`Session::token_classes`](super::Session).
  */
 tokens: Array<number>,
 /**
- * The parts that can be folded.
+ * Ranges that can be folded.
  */
 folds: Array<Fold>,
 /**
- * Words between the author's.
+ * Inlay hints.
  */
 hints: Array<Hint>,
 /**
- * The tests of the file, which were run.
+ * Results of the file's tests.
  */
 tests: Array<TestRun>,
 /**
- * The statements of the file.
+ * Statements of the file.
  */
 outline: Array<OutlineItem>,
 /**
- * True when the rule set compiles.
+ * Whether the rule set compiles.
  */
 compiles: boolean, };
 
 /**
- * A finding.
+ * A diagnostic.
  */
 export type Diagnostic = {
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * The line, from 1.
+ * Line, from 1.
  */
 line: number,
 /**
- * The beginning of what it is about.
+ * Start of the primary span, in UTF-16 units.
  */
 from: number,
 /**
- * Its end.
+ * End of the primary span, in UTF-16 units.
  */
 to: number,
 /**
- * `error` or `warning`.
+ * Severity: `error` or `warning`.
  */
 severity: string,
 /**
- * The code.
+ * Diagnostic code.
  */
 code: string,
 /**
- * In words.
+ * Message text.
  */
 message: string,
 /**
- * The remedy.
+ * Suggested correction.
  */
 help: string | null,
 /**
- * Other places with words of their own.
+ * Secondary spans with their own text.
  */
 labels: Array<DiagnosticLabel>,
 /**
- * The edits that an author may choose.
+ * Quick fixes that the author may choose.
  */
 fixes: Array<Fix>, };
 
 /**
- * Another place that a finding is about.
+ * A secondary span of a diagnostic.
  */
 export type DiagnosticLabel = {
 /**
- * The place.
+ * The span.
  */
 place: Place,
 /**
- * The words.
+ * Text of the label.
  */
 text: string, };
 
 /**
- * An offer to repair.
+ * A quick fix.
  */
 export type Fix = {
 /**
- * Its effect.
+ * Title, which describes the effect.
  */
 title: string,
 /**
- * True when it keeps the author's meaning.
+ * Whether the fix keeps the author's meaning.
  */
 safe: boolean,
 /**
- * The edits, in the order of the text.
+ * Edits, in text order.
  */
 edits: Array<TextEdit>, };
 
 /**
- * An edit of one place.
+ * Replacement of one range.
  */
 export type TextEdit = {
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * The beginning.
+ * Start offset, in UTF-16 units.
  */
 from: number,
 /**
- * The end.
+ * End offset, in UTF-16 units.
  */
 to: number,
 /**
- * The new text.
+ * Replacement text.
  */
 text: string, };
 
 /**
- * A part that can be folded.
+ * A range that can be folded.
  */
 export type Fold = {
 /**
- * The beginning.
+ * Start offset, in UTF-16 units.
  */
 from: number,
 /**
- * The end.
+ * End offset, in UTF-16 units.
  */
 to: number, };
 
 /**
- * A few words behind a place.
+ * An inlay hint: a short text shown after a position.
  */
 export type Hint = {
 /**
- * The place.
+ * Position, in UTF-16 units.
  */
 at: number,
 /**
- * The words.
+ * Text of the hint.
  */
 text: string,
 /**
- * Their meaning.
+ * Explanation of the hint.
  */
 why: string, };
 
 /**
- * A test that was run.
+ * Result of a test.
  */
 export type TestRun = {
 /**
- * Its name.
+ * Name of the test.
  */
 name: string,
 /**
- * The place of its name.
+ * Span of the test's name.
  */
 place: Place | null,
 /**
- * True when it passed.
+ * Whether the test passed.
  */
 passed: boolean,
 /**
- * The outcome that was expected.
+ * Expected outcome.
  */
 expected: string,
 /**
- * The outcome that came.
+ * Actual outcome.
  */
 actual: string,
 /**
- * The way to it, in lines, where it failed.
+ * Explanation of a failed test, as lines of text.
  */
 why: string | null, };
 
 /**
- * A statement of a file.
+ * A statement in the outline of a file.
  */
 export type OutlineItem = {
 /**
- * Its name.
+ * Name of the statement.
  */
 name: string,
 /**
- * Its kind, in a word.
+ * Kind, in one word.
  */
 kind: string,
 /**
- * The place of its name.
+ * Span of the name.
  */
 place: Place,
 /**
- * The statements in it.
+ * Nested statements.
  */
 inner: Array<OutlineItem>, };
 
 /**
- * A place in a text as the editor has it: asks what may stand there, what does, or where it is declared.
+ * Requests completion, hover or the definition at a position in the editor's text.
  */
 export type At = {
 /**
- * The rule set.
+ * Id of the rule set.
  */
 rules: number,
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * Its text; it becomes the draft.
+ * Text of the file, which becomes the draft.
  */
 text: string,
 /**
- * The place.
+ * Position, in UTF-16 units.
  */
 at: number, };
 
 /**
- * The words that may stand at a place.
+ * Completions at a position.
  */
 export type Completions = {
 /**
- * The beginning of what they replace.
+ * Start of the range to replace, in UTF-16 units.
  */
 from: number,
 /**
- * Its end.
+ * End of the range to replace, in UTF-16 units.
  */
 to: number,
 /**
- * The words, the likeliest first.
+ * Completion items, most likely first.
  */
 items: Array<CompletionItem>, };
 
 /**
- * A word that may stand at a place.
+ * A completion item.
  */
 export type CompletionItem = {
 /**
- * The word.
+ * Text to insert.
  */
 label: string,
 /**
- * `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or `statement`.
+ * Kind: `field`, `value`, `function`, `operator`, `keyword`, `type`, `handler` or `statement`.
  */
 kind: string,
 /**
- * Its type or signature.
+ * Type or signature.
  */
 detail: string,
 /**
- * Its documentation.
+ * Documentation.
  */
 docs: string, };
 
 /**
- * The words about what stands at a place.
+ * Documentation of the item at a position.
  */
 export type Hover = {
 /**
- * The beginning of what they are about.
+ * Start of the documented range, in UTF-16 units.
  */
 from: number,
 /**
- * Its end.
+ * End of the documented range, in UTF-16 units.
  */
 to: number,
 /**
- * As the language writes it.
+ * Declaration in rule syntax.
  */
 code: string,
 /**
- * In words.
+ * Documentation text.
  */
 text: string, };
 
 /**
- * Asks for the layout of a text.
+ * Requests the formatted form of a text.
  */
 export type Format = {
 /**
- * The text.
+ * Text to format.
  */
 text: string, };
 
 /**
- * A text laid out.
+ * A formatted text.
  */
 export type Formatted = {
 /**
- * The text; null where mistakes in it stand in the way.
+ * Formatted text; null if errors prevent formatting.
  */
 text: string | null, };
 
 /**
- * Asks that a text be written to its file.
+ * Requests that a text be saved.
  */
 export type Save = {
 /**
- * The rule set.
+ * Id of the rule set.
  */
 rules: number,
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * The text.
+ * Text to write.
  */
 text: string,
 /**
- * The state of the file that the text was made from.
+ * Fingerprint of the file when the client read its text.
  */
 stamp: string, };
 
 /**
- * The end of saving.
+ * Result of saving.
  */
 export type Saved = { "kind": "saved",
 /**
- * The state of the file now.
+ * New fingerprint of the file.
  */
 stamp: string, } | { "kind": "changed",
 /**
- * The text on disk.
+ * Text on disk.
  */
 text: string,
 /**
- * The state of the file now; saving with it writes over what is there.
+ * New fingerprint of the file; saving with this fingerprint overwrites the file.
  */
 stamp: string,
 /**
- * The difference from the text on disk to the one that was to be saved.
+ * Line diff from the text on disk to the text to save.
  */
 diff: Array<DiffLine>, };
 
 /**
- * The page of a code.
+ * Documentation page of a diagnostic code.
  */
 export type CodePage = {
 /**
@@ -2210,20 +2219,20 @@ export type CodePage = {
  */
 code: string,
 /**
- * Its page, as Markdown.
+ * The page, as Markdown.
  */
 text: string, };
 
 /**
- * Asks for a report.
+ * Requests a report.
  */
 export type AskReport = {
 /**
- * The rules.
+ * Version of the rules.
  */
 version: Version,
 /**
- * The replay whose counts it has.
+ * Id of the replay whose counts to include.
  */
 replay: number | null, };
 
@@ -2232,19 +2241,19 @@ replay: number | null, };
  */
 export type Report = {
 /**
- * The main file of the rules.
+ * Main file of the rules.
  */
 name: string,
 /**
- * The version of the program.
+ * Version of the program.
  */
 version: string,
 /**
- * `en` or `zh`, as whoever asked for it reads.
+ * Language of the report: `en` or `zh`.
  */
 language: string,
 /**
- * The numbers that one looks at first.
+ * Summary numbers.
  */
 summary: ReportSummary,
 /**
@@ -2256,150 +2265,150 @@ map: Map,
  */
 tables: Array<DecisionTable>,
 /**
- * The routes and conditions, with what was seen of them.
+ * Coverage of routes and conditions.
  */
 coverage: Array<CoverageItem>,
 /**
- * The number of decisions that coverage was counted over.
+ * Number of decisions that the coverage counts.
  */
 covered_decisions: number,
 /**
- * True when those are tests, false when they are messages of a log or an input.
+ * Whether the coverage comes from tests; false if it comes from a log or an input.
  */
 covered_by_tests: boolean,
 /**
- * The counts, where a log or an input was given.
+ * Counts of the replay, if a log or an input was given.
  */
 replay: ReplaySums | null,
 /**
- * The slowest statements.
+ * Slowest statements.
  */
 slowest: Array<Slow>,
 /**
- * The tests.
+ * Test results.
  */
 tests: Array<TestRun>,
 /**
- * Decisions with their explanation.
+ * Sample decisions with explanations.
  */
 samples: Array<Sample>, };
 
 /**
- * The numbers of a report.
+ * Summary numbers of a report.
  */
 export type ReportSummary = {
 /**
- * The files.
+ * Number of files.
  */
 files: number,
 /**
- * The tables.
+ * Number of tables.
  */
 tables: number,
 /**
- * The statements.
+ * Number of statements.
  */
 statements: number,
 /**
- * The tests.
+ * Number of tests.
  */
 tests: number,
 /**
- * The tests that failed.
+ * Number of failed tests.
  */
 failed: number,
 /**
- * The warnings and findings, in words.
+ * Warnings and findings, as text.
  */
 warnings: Array<string>,
 /**
- * The statements that never took a message; null where none were given.
+ * Number of statements that no message chose; null without a replay.
  */
 never: number | null, };
 
 /**
- * A route or condition, with what was seen of it.
+ * Coverage of a route or condition.
  */
 export type CoverageItem = {
 /**
- * `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
+ * Kind: `route`, `branch`, `case`, `pattern`, `default`, `rule` or `condition`.
  */
 what: string,
 /**
- * Its name; of a condition the author's text.
+ * Name, or the source text of a condition.
  */
 name: string,
 /**
- * The file.
+ * File name.
  */
 file: string,
 /**
- * The line, from 1.
+ * Line, from 1.
  */
 line: number,
 /**
- * The times it was tried.
+ * Number of evaluations.
  */
 tried: number,
 /**
- * The times it held or was chosen.
+ * Number of times true or chosen.
  */
 yes: number,
 /**
- * The times it did not.
+ * Number of times not true or not chosen.
  */
 no: number,
 /**
- * The gap, in words.
+ * Description of the coverage gap.
  */
 gap: string | null, };
 
 /**
- * A statement that takes long.
+ * A slow statement.
  */
 export type Slow = {
 /**
- * Its key.
+ * Key of the statement.
  */
 key: string,
 /**
- * Its name.
+ * Name of the statement.
  */
 name: string,
 /**
- * The microseconds that its handler took, half of the times at most, by a log.
+ * Median time of the handler according to the log, in microseconds.
  */
 median_us: number | null,
 /**
- * The longest.
+ * Longest time of the handler according to the log, in microseconds.
  */
 longest_us: number | null,
 /**
- * The worst-case steps of its condition.
+ * Worst-case number of evaluation steps of the condition.
  */
 steps: number, };
 
 /**
- * A decision with its explanation.
+ * A sample decision with its explanation.
  */
 export type Sample = {
 /**
- * The line of the file it is from.
+ * Line of the message in the replayed file; null for a test's message.
  */
 line: number | null,
 /**
- * The message, private values masked.
+ * The message, with private values masked.
  */
 message: JsonValue,
 /**
- * The key of the statement that takes it.
+ * Key of the chosen statement.
  */
 key: string,
 /**
- * The explanation in a few lines.
+ * Summary of the explanation, in a few lines.
  */
 summary: string,
 /**
- * The way there, step by step.
+ * Explanation, step by step.
  */
 explanation: Explanation, };
