@@ -2,15 +2,15 @@
 //! any thread. [`LiveRules`] can be edited while they serve.
 
 mod analyse;
-mod answers;
 mod artifact;
 mod backend;
 mod batch;
 mod compile;
 mod decision;
 mod entry;
-mod hosts;
+mod host_registry;
 mod input;
+mod json_cache;
 mod live;
 mod session;
 mod set;
@@ -19,14 +19,14 @@ mod test_blocks;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "jit")]
-mod tiers;
+mod tier_up;
 mod workspace;
 
 pub use backend::Backend;
 pub use compile::{CompileError, Compiler};
 pub use decision::{Decision, FlowHit, NextNodes};
 pub use entry::{Entry, UnknownEntry};
-pub use hosts::{HostArgument, HostFunction, HostResult};
+pub use host_registry::{HostArgument, HostFunction, HostResult};
 pub use input::Record;
 pub use live::{Edit, EditError, Guard, LiveRules, UnknownStatement};
 pub use session::Session;

@@ -25,16 +25,16 @@
 //! ```
 
 mod arbitrate;
-mod blind;
 mod compare;
-mod correct;
 mod engine;
 mod judgement;
 mod path;
 mod reads;
+mod repair;
 mod run;
 mod schema;
 mod test;
+mod unchecked;
 mod why;
 
 pub use arbitrate::{Arbitration, arbitrate};
@@ -46,7 +46,6 @@ pub use test::run_tests;
 pub use why::Why;
 
 use crate::engine::Rules;
-use blind::Blind;
 use judgement::Findings;
 use rulec_base::diag::{Message, listed, nearest};
 use rulec_base::json::{self, JsonError};
@@ -59,6 +58,7 @@ use rulec_sema::hir::{Payload, Program};
 use run::{Found, Pass};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
+use unchecked::Blind;
 
 /// A judge checks payloads of one kind. It is cheap to clone and can be shared between threads.
 /// Context and options are set once.
@@ -332,7 +332,7 @@ fn mended(payload: &Json, found: &[Found]) -> (Vec<Applied>, Option<Json>) {
         return (Vec::new(), None);
     }
     let mut corrected = payload.clone();
-    (correct::apply(&mut corrected, found), Some(corrected))
+    (repair::apply(&mut corrected, found), Some(corrected))
 }
 
 /// Sorts by rule, then path, and removes duplicates.

@@ -1,6 +1,6 @@
 //! The compiler: runs every stage from a file or a text to [`Rules`], or to the list of errors.
 
-use super::hosts::{HostFunction, Registry};
+use super::host_registry::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
 use super::{How, Indexing, Rules, Tier};
 use crate::files::DiskLoader;

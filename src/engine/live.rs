@@ -7,16 +7,16 @@ mod decide;
 mod declarations;
 mod edit;
 mod error;
-mod head;
-mod jumps;
+mod goto_graph;
 mod recompile;
 mod route;
 mod segment;
 mod snapshot;
+mod source_edits;
+mod statement_ref;
 mod statements;
 #[cfg(test)]
 mod tests;
-mod texts;
 mod writer;
 
 pub use edit::Edit;
@@ -36,11 +36,11 @@ use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loader, MemoryLoader};
 use serde_json::Value as Json;
 use snapshot::Snapshot;
+use source_edits::Files;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use texts::Files;
 use writer::Writer;
 
 /// A rule set that can be edited while it serves. It is cheap to clone; clones share the same

@@ -1,9 +1,9 @@
 //! A compiled rule set, and its reference counting across threads.
 
-use super::answers::Answers;
 use super::input::{Input, Record};
+use super::json_cache::Answers;
 #[cfg(feature = "jit")]
-use super::tiers::Tiers;
+use super::tier_up::Tiers;
 use rulec_base::diag::Diagnostic;
 use rulec_base::source::SourceMap;
 use rulec_eval::host::Host;

@@ -2,10 +2,10 @@
 //! one after another.
 
 use super::Judge;
-use super::blind::Blind;
 use super::engine::Engine;
 use super::judgement::{Unchecked, Violation};
 use super::path::{self, OwnedPath, Path, Step};
+use super::unchecked::Blind;
 use crate::condition::{Condition, ConditionError};
 use crate::engine::Rules;
 use rulec_base::diag::Message;

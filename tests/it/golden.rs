@@ -9,7 +9,7 @@ use rulec_syntax::format::format;
 use rulec_syntax::lex::{TokenKind, tokens};
 use rulec_vm::bytecode::disasm::disassemble;
 use rulec_vm::index::PostingList;
-use rulec_vm::index::atom::LAST;
+use rulec_vm::index::index_terms::LAST;
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use crate::support::engines;
 use engines::{Findable, INDEX, REFERENCE, VM};
 use rulec::Backend;
 use rulec::Rules;
-use rulec_vm::index::atom::LAST;
+use rulec_vm::index::index_terms::LAST;
 use workload::messages::messages;
 use workload::rules::{self, Kind};
 

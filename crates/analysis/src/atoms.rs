@@ -1,7 +1,7 @@
 //! Numbers the predicates of a program as *atoms*. Each atom has a *term*, the operand that is
 //! compared with a constant, and *paths*, the message fields that it reads.
 
-use super::raise::{self, Raise};
+use super::lift::{self, Raise};
 use super::shape::{Shape, shape};
 use hashbrown::HashMap;
 use rulec_eval::evaluator::Evaluator;
@@ -137,7 +137,7 @@ impl Atoms {
             (Some(constant), Some(None)) => (pred.right, Some(constant), true),
             _ => (None, None, false),
         };
-        let op = raise::op(pred);
+        let op = lift::op(pred);
         let term = operand.map(|operand| {
             let term = self.term(normal, operand);
             let value = self.terms[term].value;

@@ -7,10 +7,10 @@
 //! are examined. For each, the solver looks for a message that the route takes and that the other
 //! version answers differently.
 
-use super::both::Both;
+use super::joint_program::Both;
+use super::pairing::twins;
 use super::sequence::{Answers, Given, Leaf, Reader, Sequence, is_entry};
 use super::solver::{Answer, Goal, Questions, Solver};
-use super::twins::twins;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_eval::decision::Choice;

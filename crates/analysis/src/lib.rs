@@ -9,23 +9,23 @@
 #![forbid(unsafe_code)]
 
 mod atoms;
-mod both;
 mod conditions;
 pub mod cost;
 pub mod diff;
+mod joint_program;
+mod lift;
+mod minimal_change;
 mod missing;
-mod near;
 pub mod overlaps;
+mod pairing;
 mod place;
-mod raise;
 mod report;
 mod routes;
 mod sequence;
 mod shape;
 mod solver;
-mod texts;
+mod string_theory;
 mod theory;
-mod twins;
 mod unused;
 mod values;
 pub mod why_not;

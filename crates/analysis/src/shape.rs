@@ -2,7 +2,7 @@
 //! changes, and the language of the texts for which it is true. Unknown properties are never
 //! claimed.
 
-use super::texts::{Language, language};
+use super::string_theory::{Language, language};
 use regex_syntax::hir::Hir;
 use rulec_base::text::{Form, is_word_char, word};
 use rulec_lang::operators::modifiers::{Quantity, TestMode};

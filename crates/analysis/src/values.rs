@@ -4,7 +4,7 @@
 
 use super::atoms::{Atoms, FALSE, Literal, TRUE, Term};
 use super::shape::{Elements, OnText};
-use super::texts::{Found, Language, Texts, fixed, sample};
+use super::string_theory::{Found, Language, Texts, fixed, sample};
 use hashbrown::HashMap;
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;

@@ -2,7 +2,7 @@
 //! and the route that takes the message now. The reference evaluator checks the change before it is
 //! reported.
 
-use super::near::{Near, Nearest, nearest};
+use super::minimal_change::{Near, Nearest, nearest};
 use super::report::Report;
 use super::sequence::{Answers, Leaf, Reader, Sequence};
 use super::solver::Solver;

@@ -16,10 +16,10 @@ mod cell;
 mod decide;
 #[cfg(feature = "formats")]
 pub mod formats;
-mod lanes;
 mod lines;
 mod moment;
 mod rows;
+mod typed_columns;
 
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::SchemaRef;

@@ -1,6 +1,6 @@
 //! A rules file and the result of compiling it, with file names as the user would write them.
 
-use super::{CliError, standard};
+use super::{CliError, stdio};
 use rulec::artifact;
 use rulec::artifact::MAX_ARTIFACT_BYTES;
 use rulec::files::open_regular;
@@ -141,7 +141,7 @@ impl Target {
     /// Compiles standard input as if it were a file in the root folder, or in the current folder if
     /// there is no root.
     fn compile_piped(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
-        let bytes = standard::read(MAX_ARTIFACT_BYTES)?;
+        let bytes = stdio::read(MAX_ARTIFACT_BYTES)?;
         if artifact::is_artifact(&bytes) {
             return Ok((compiler.load_artifact(&bytes), true));
         }

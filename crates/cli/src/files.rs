@@ -5,7 +5,7 @@ use super::keys::KeyPlace;
 use super::language::counted;
 use super::report::{found, human};
 use super::term::Term;
-use super::{CliError, Status, standard};
+use super::{CliError, Status, stdio};
 use rulec::artifact;
 use rulec::files::{open_regular, read_limited};
 use rulec::{LoadError, Rules};
@@ -142,7 +142,7 @@ pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 /// Reads the text of a rules file or of standard input.
 pub fn read_text(path: &Path) -> Result<String, CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (standard::read(MAX_FILE_BYTES)?, STDIN.to_owned())
+        (stdio::read(MAX_FILE_BYTES)?, STDIN.to_owned())
     } else {
         let name = path.display().to_string();
         (read_limited(path).map_err(|error| refused(&name, &error))?, name)
@@ -182,7 +182,7 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is enough for the JSON parser to reject the text.
     let limit = json::MAX_BYTES as u64;
     if path == Path::new("-") {
-        return Ok((standard::read(limit)?, standard::name()));
+        return Ok((stdio::read(limit)?, stdio::name()));
     }
     let (name, mut bytes) = (path.display().to_string(), Vec::new());
     let read = open(path)?.0.take(limit + 1).read_to_end(&mut bytes);

@@ -3,7 +3,7 @@
 use super::compiled::STDIN;
 use super::language::counted;
 use super::term::{Out, Term};
-use super::{CliError, Status, files, mistake, patch};
+use super::{CliError, Status, files, panic, patch};
 use rulec_base::message;
 use rulec_syntax::format::{Formatted, format};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, Cl
     let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
         status: Status::Broken,
-        message: Some(message!("`{name}` stays as it is: {}; {}", changed.in_words(), mistake::REPORT)),
+        message: Some(message!("`{name}` stays as it is: {}; {}", changed.in_words(), panic::REPORT)),
     })?;
     note_left(&name, &formatted, term);
     let changed = formatted.text != text;

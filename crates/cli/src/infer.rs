@@ -3,7 +3,7 @@
 
 use super::stream;
 use super::term::Term;
-use super::{CliError, files, standard};
+use super::{CliError, files, stdio};
 use rulec_base::message;
 use rulec_lang::value::parse_datetime;
 use rulec_syntax::format::format;
@@ -55,7 +55,7 @@ struct Field {
 /// messages.
 pub fn input(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     let (bytes, name) = if path == Path::new("-") {
-        (None, standard::name())
+        (None, stdio::name())
     } else {
         (Some(files::read(path)), path.display().to_string())
     };

@@ -3,14 +3,14 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `term`, `standard` | standard input, output and error, colour, closed pipes |
+//! | `term`, `stdio` | standard input, output and error, colour, closed pipes |
 //! | `signals` | orderly shutdown on signals |
-//! | `mistake` | panics, limited to the line or subcommand in which they happen |
+//! | `panic` | panics, limited to the line or subcommand in which they happen |
 //! | `language`, `usage` | the language of all messages, and localized usage errors |
 //! | `files`, `compiled` | the files of a subcommand, and the results of compiling them |
 //! | `keys` | the keys of `--sign` and `--verify` |
 //! | `report` | diagnostics as text, JSON, SARIF, JUnit's XML and GitHub annotations |
-//! | `stream`, `lines`, `turns` | for `run`: answers lines on several threads, in order |
+//! | `stream`, `lines`, `ordered_pool` | for `run`: answers lines on several threads, in order |
 //! | `summary`, `progress` | for `run`: the summary line and the progress bar |
 //! | `fmt` `fix` `patch` | the formatter, `check --fix`, and changes shown as a patch |
 //! | `check` `build` `run` `why` `why_not` `diff` `plan` `test` `explain` | one subcommand each |
@@ -19,7 +19,7 @@
 //! | `coverage` | which routes and conditions a set of decisions covered, for `test` and `doctor` |
 //! | `studio`, `report_page` | rules in a browser, and as one page (feature `studio`) |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
-//! | `markup` | escaping of texts for XML and HTML |
+//! | `escape` | escaping of texts for XML and HTML |
 //! | `manual` | manual pages and completions, generated from the command line's definition |
 //! | `watch` | waits until a file changes |
 //! | `judge` | `run --decision`: judges payloads |
@@ -36,6 +36,7 @@ mod coverage;
 mod diff;
 mod doctor;
 mod engine;
+mod escape;
 mod explain;
 mod files;
 mod fix;
@@ -51,9 +52,9 @@ mod lines;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod manual;
-mod markup;
 mod meaning;
-mod mistake;
+mod ordered_pool;
+mod panic;
 mod patch;
 mod plan;
 mod progress;
@@ -64,13 +65,12 @@ mod report_page;
 mod run;
 mod schema;
 mod signals;
-mod standard;
+mod stdio;
 mod stream;
 mod studio;
 mod summary;
 mod term;
 mod test;
-mod turns;
 mod usage;
 mod watch;
 mod why;
@@ -194,10 +194,10 @@ impl CliError {
 /// Runs the program with these arguments and returns its exit status. The first argument is the
 /// program name.
 pub fn main(args: Vec<OsString>) -> u8 {
-    mistake::listen();
+    panic::listen();
     signals::refuse_large_files();
     language::choose(&args);
-    let ended = mistake::caught(|| match Cli::try_parse_from(&args) {
+    let ended = panic::caught(|| match Cli::try_parse_from(&args) {
         Ok(cli) => {
             let (term, mut out) = (Term::new(cli.color), Out::new());
             let result = perform(cli.verb, &term, &mut out);
@@ -210,7 +210,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Err(error) => usage(&error, &args),
     });
     let status = ended.unwrap_or_else(|what| {
-        Term::new(Color::Auto).error(&message!("{what}; {}", mistake::REPORT));
+        Term::new(Color::Auto).error(&message!("{what}; {}", panic::REPORT));
         Status::Broken
     });
     match signals::caught() {

@@ -6,7 +6,7 @@ use super::files;
 use super::language::{language, tell};
 use super::term::{Out, Term};
 use super::why::options;
-use super::{CliError, Status, standard};
+use super::{CliError, Status, stdio};
 use rulec::condition::Condition;
 use rulec::{CompileError, Compiler, DiskLoader, LoadError, Loader, Message, Renderer, Rules};
 use rulec_base::json;
@@ -82,7 +82,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             Err(error) => return Err(CliError::error(Message::verbatim(shown(&error, term).trim_end()))),
         }
     }
-    let input = standard::input()?;
+    let input = stdio::input()?;
     let is_terminal = input.is_terminal();
     if is_terminal {
         term.note(&HELP);

@@ -6,12 +6,12 @@ use super::compiled::is_artifact;
 use super::files;
 use super::language::{language, tell};
 use super::lines::{Chunk, Lines};
-use super::mistake;
+use super::ordered_pool::{self, Turns};
+use super::panic;
 use super::progress::Progress;
 use super::signals::{self, Readable};
-use super::standard;
+use super::stdio;
 use super::term::{Out, Term};
-use super::turns::{self, Turns};
 use rulec::Code;
 use rulec::JsonError;
 use rulec::Message;
@@ -96,11 +96,11 @@ struct BadMessage<'a> {
 /// Opens a stream of lines.
 pub fn open(path: Option<&Path>, term: &Term) -> Result<Input<Box<dyn Readable>>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        let input = standard::input()?;
+        let input = stdio::input()?;
         if input.is_terminal() {
             term.note(&message!("reading messages from standard input, one JSON object a line"));
         }
-        return Ok((Box::new(input), standard::name(), None));
+        return Ok((Box::new(input), stdio::name(), None));
     };
     let name = path.display().to_string();
     let refused = |error: io::Error| match error.kind() {
@@ -183,7 +183,7 @@ impl StreamArgs {
             progress.at(lines.bytes());
             Ok(chunk)
         };
-        let refused = turns::run(
+        let refused = ordered_pool::run(
             &mut workers,
             read,
             |worker, chunk| answer(worker, &chunk),
@@ -234,7 +234,7 @@ pub fn answer_one(
     let before = answers.len();
     let answered = match message {
         // After a panic, the partial output and the counts of this message are discarded.
-        Some(message) => mistake::caught(|| worker.answer(number, message, answers)),
+        Some(message) => panic::caught(|| worker.answer(number, message, answers)),
         None => Ok(Err(JsonError::too_long())),
     };
     let answered = answered.map(|answered| answered.map_err(|error| error.told_in(language())));
@@ -252,7 +252,7 @@ pub fn answer_one(
             message: tell(mistake),
             column: None,
             path: "",
-            help: Some(tell(&mistake::REPORT).into_owned().into()),
+            help: Some(tell(&panic::REPORT).into_owned().into()),
         },
     };
     answers.truncate(before);
@@ -296,7 +296,7 @@ mod tests {
     /// Regression test: a panic on one message also lost the answers of all later lines.
     #[test]
     fn a_panic_costs_its_own_line_alone() {
-        mistake::listen();
+        panic::listen();
         let folder = tempfile::tempdir().expect("a folder");
         let (input, output) = (folder.path().join("in"), folder.path().join("out"));
         let (mut lines, mut expected) = (String::new(), Vec::new());

@@ -109,7 +109,7 @@ pub struct Out {
 
 impl Out {
     pub fn new() -> Self {
-        Out { terminal: io::stdout().is_terminal(), ..Out::to(super::standard::output()) }
+        Out { terminal: io::stdout().is_terminal(), ..Out::to(super::stdio::output()) }
     }
 
     /// Creates an output that writes to another destination.

@@ -1,9 +1,9 @@
 //! Record batches, decided by `rulec-arrow` and exchanged over Arrow's C data interface.
 
-use super::ending::apart;
 use super::error::{RulecError, failed, unknown};
 use super::judge::Judge;
 use super::rules::Rules;
+use super::shutdown::apart;
 use arrow_array::ffi_stream::ArrowArrayStreamReader;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_pyarrow::PyArrowType;

@@ -1,8 +1,8 @@
 //! Payloads: proposals of a language model, checked by rules.
 
 use super::decision::json_text;
-use super::ending::apart;
 use super::message::{MessageError, tree};
+use super::shutdown::apart;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pythonize::pythonize;

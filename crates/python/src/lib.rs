@@ -5,33 +5,33 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `message` | conversion of Python values to messages |
-//! | `ending` | work without the GIL, and interpreter shutdown |
+//! | `shutdown` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
 //! | `decision` | decisions and explanations |
 //! | `judge` | payloads |
-//! | `talk` | flows, and choices by a language model |
+//! | `flows` | flows, and choices by a language model |
 //! | `router` | async handlers |
 //! | `batch` | record batches |
 
 mod batch;
 mod decision;
-mod ending;
 mod error;
+mod flows;
 mod host;
 mod judge;
 mod message;
 mod router;
 mod rules;
-mod talk;
+mod shutdown;
 
 use pyo3::prelude::*;
 
 /// Runs the command line with these arguments; the first is the program's name.
 #[pyfunction]
 fn command_line(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
-    ending::apart(py, || rulec_cli::main(args))
+    shutdown::apart(py, || rulec_cli::main(args))
 }
 
 #[pymodule]
@@ -43,9 +43,9 @@ mod _rulec {
     #[pymodule_export]
     use super::decision::{Decision, Explanation};
     #[pymodule_export]
-    use super::ending::end;
-    #[pymodule_export]
     use super::error::{CompileError, Diagnostic, RulecError, UnknownName};
+    #[pymodule_export]
+    use super::flows::{FlowHit, Flows, Question};
     #[pymodule_export]
     use super::judge::{Judge, Judgement, Violation};
     #[pymodule_export]
@@ -55,5 +55,5 @@ mod _rulec {
     #[pymodule_export]
     use super::rules::{Prepared, Rules};
     #[pymodule_export]
-    use super::talk::{FlowHit, Flows, Question};
+    use super::shutdown::end;
 }

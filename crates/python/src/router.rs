@@ -3,10 +3,10 @@
 //! longer waits is cancelled.
 
 use super::decision::json_text;
-use super::ending::{apart, attached};
 use super::error::{RulecError, words};
 use super::message::{as_dict, named, object, tree};
 use super::rules::Rules;
+use super::shutdown::{apart, attached};
 use pyo3::create_exception;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;

@@ -1,12 +1,12 @@
 //! Rule sets and their queries.
 
 use super::decision::{Decision, Explanation};
-use super::ending::apart;
 use super::error::{Diagnostic, compile_error, failed, unknown};
+use super::flows::{Flows, Question};
 use super::host::offer;
 use super::judge::Judge;
 use super::message::{MessageError, Plain, as_dict, named, object, tree};
-use super::talk::{Flows, Question};
+use super::shutdown::apart;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 use pythonize::pythonize;

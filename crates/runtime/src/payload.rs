@@ -38,16 +38,16 @@
 //! # }
 //! ```
 
-mod act;
 mod coordinator;
 mod execute;
-mod fill;
+mod execution;
+mod placeholders;
 mod plan;
 mod session;
 
-pub use act::UnknownWorkflow;
 pub use coordinator::{Again, Coordinator, CoordinatorBuilder, Handled};
 pub use execute::{RunReport, RunStatus};
+pub use execution::UnknownWorkflow;
 pub use plan::PlanError;
 pub use session::{Done, Inbox, NothingAsked, Session, Turn};
 

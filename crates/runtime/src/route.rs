@@ -6,14 +6,14 @@
 //! generation that decided it.
 
 mod build;
-mod chain;
 mod difference;
+mod fallback;
 mod handler;
+mod history;
 mod log;
 mod outcome;
 mod permission;
 mod policy;
-mod previous;
 mod shadow;
 mod stats;
 #[cfg(feature = "watch")]
@@ -34,9 +34,9 @@ pub use watch::{Watch, WatchError, WatchStatus};
 use super::task;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use build::Handlers;
+use history::Previous;
 use log::Record;
 use policy::Circuit;
-use previous::Previous;
 use rulec::{Decision, Edit, EditError, Guard, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
 use shadow::Shadow;
@@ -176,7 +176,7 @@ impl Router {
         let Some(request) = request else { return pending.finish(Ending::NoRoute) };
         let sender =
             Sender { shared: &self.shared, message: &message, given: permissions, told: OnceLock::new() };
-        let run = chain::run(&self.shared, &decision, request, &sender).await;
+        let run = fallback::run(&self.shared, &decision, request, &sender).await;
         pending.outcome.attempts = run.attempts;
         pending.outcome.tried = run.tried;
         pending.outcome.fallback = Some(run.by).filter(|by| Some(by) != pending.outcome.handler.as_ref());

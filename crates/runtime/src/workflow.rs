@@ -36,6 +36,7 @@
 //! ```
 
 mod build;
+mod checkpoint;
 mod merge;
 mod node;
 mod plan;
@@ -46,9 +47,9 @@ mod rounds;
 mod router;
 mod rules;
 mod run;
-mod save;
 
 pub use build::{BuildError, Workflow, WorkflowBuilder};
+pub use checkpoint::{ResumeError, SavedRun};
 pub use merge::{Arrival, FirstValues, MergeStrategy};
 pub use node::{Node, NodeId};
 pub use processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
@@ -57,4 +58,3 @@ pub use router::{ConditionalRouter, FirstMatch};
 pub use rulec_lang::graph::{Finding, FindingKind, Route, Severity, Target};
 pub use rules::{RulesRouter, UnknownWorkflow};
 pub use run::Run;
-pub use save::{ResumeError, SavedRun};

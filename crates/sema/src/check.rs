@@ -2,19 +2,17 @@
 //! runs two passes. In the first pass every use of a message field narrows the field's type; the
 //! second pass builds the program with the narrowed types.
 
-mod allow;
 mod call;
 mod constant;
 mod decide;
 mod expr;
 mod fields;
 mod flow;
-mod idle;
 mod known;
 mod locals;
 mod mismatch;
 mod names;
-mod narrowed;
+mod narrowing;
 mod operator;
 mod path;
 mod pattern;
@@ -25,14 +23,16 @@ mod request;
 mod scope;
 mod settings;
 mod statement;
+mod suppressions;
 mod test;
 mod types;
+mod unused;
 mod uses;
 mod workflow;
 
-pub use allow::Allows;
 pub use pattern::regex_too_large;
 pub use settings::{SETTINGS, Setting};
+pub use suppressions::Allows;
 pub use uses::{Counted, CountedUses, Known, RouteUses, UsesByRoute};
 
 use crate::hir::{self, MAX_DEPTH, MAX_NODES, Measure, Program, Term};

@@ -4,24 +4,24 @@
 
 mod codec;
 mod condition;
-mod measure;
+mod input_contract;
 mod nest;
 mod parts;
 mod payload;
-mod promised;
+mod size;
 mod tree;
 mod verify;
 mod workflow;
 
 pub use condition::Condition;
-pub use measure::{MAX_DEPTH, MAX_NODES, Measure};
+pub use input_contract::Inferred;
 pub use nest::Nests;
 pub use parts::{Part, Parts};
 pub use payload::{
     BindingId, Block, Correction, Dotted, Each, Field as PayloadField, Limits, Object, Payload, Place,
     Requirement, Root, Shape, Step,
 };
-pub use promised::Inferred;
+pub use size::{MAX_DEPTH, MAX_NODES, Measure};
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
 pub use workflow::{MAX_GRAPH, Node, PARALLEL, Workflow};
 

@@ -14,7 +14,7 @@ pub(crate) mod test_block;
 pub(crate) mod workflow;
 
 use crate::api::EntryKind;
-use crate::refusal::{Answer, Refused};
+use crate::error::{Answer, Refused};
 use rulec::{Entry, Rules, TableKind};
 
 /// Converts a table's kind to the API's entry kind.

@@ -3,8 +3,8 @@
 //! DNS rebinding attack a foreign name resolves to this machine, but the `Host` header shows the
 //! name.
 
+use crate::error::Refused;
 use crate::language::answered;
-use crate::refusal::Refused;
 use crate::state::Studio;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};

@@ -1,8 +1,8 @@
 //! Request handlers. Each runs on a blocking thread of its own, so that a slow request does not
 //! delay the others.
 
+use crate::error::{Answer, Refused, as_it_is};
 use crate::language::{language, worked};
-use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};

@@ -11,7 +11,7 @@
 //! | `language` | the language of a response |
 //! | `state` | the rule sets, files and replays of a studio |
 //! | `project` | a rule set: its files on disk and the unsaved texts of the editor |
-//! | `known` | cached analysis results; `keys` names statements, `places` converts offsets |
+//! | `snapshot` | cached analysis results; `keys` names statements, `utf16` converts offsets |
 //! | `answers` | the handler of each kind of request |
 //! | `replay` | decides many recorded messages again, with progress and result rows |
 //! | `report` | the report: one HTML file that needs no server |
@@ -21,18 +21,18 @@ pub mod api;
 mod answers;
 mod assets;
 mod difference;
+mod error;
 mod guard;
 mod handle;
 mod keys;
-mod known;
 mod language;
-mod places;
 mod project;
-mod refusal;
 mod replay;
 mod report;
 mod server;
+mod snapshot;
 mod state;
+mod utf16;
 
 pub use report::{ReportError, ReportOptions, report};
 pub use server::{Server, StartError};

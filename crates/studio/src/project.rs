@@ -2,8 +2,8 @@
 
 use crate::api::{FileText, RuleSet, Save, Saved};
 use crate::difference::difference;
-use crate::known::Known;
-use crate::refusal::{Answer, Refused};
+use crate::error::{Answer, Refused};
+use crate::snapshot::Known;
 use rulec::{DiskLoader, LoadError, Loader, MemoryLoader};
 use rulec_base::message;
 use std::collections::BTreeMap;

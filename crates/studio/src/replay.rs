@@ -17,7 +17,7 @@ mod sums;
 pub(crate) use decider::Decider;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};
-use crate::known::Known;
+use crate::snapshot::Known;
 use rulec::Message;
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -3,11 +3,11 @@
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
 use crate::assets;
+use crate::error::{Answer, Refused, as_it_is};
 use crate::handle::blocking;
-use crate::known::Known;
 use crate::language::{language, tag, words, worked};
-use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::Replay;
+use crate::snapshot::Known;
 use crate::state::{Options, Studio};
 use axum::Json;
 use axum::extract::State;

@@ -1,9 +1,9 @@
 //! The listener and the request paths.
 
 use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
+use crate::error::Refused;
 use crate::guard::{Gate, guard};
 use crate::handle::{asked, got, replaced};
-use crate::refusal::Refused;
 use crate::state::{Options, Studio};
 use crate::{assets, report};
 use axum::extract::DefaultBodyLimit;

@@ -1,11 +1,11 @@
 //! The rule sets, files and replays of a studio, each with a numeric id.
 
 use crate::api::{self, Source, Version};
-use crate::known::Known;
+use crate::error::{Answer, Refused};
 use crate::language::tag;
 use crate::project::Project;
-use crate::refusal::{Answer, Refused};
 use crate::replay::{Messages, Replay};
+use crate::snapshot::Known;
 use rulec::{Compiler, Language};
 use rulec_base::message;
 use rulec_ide::tokens::Class;

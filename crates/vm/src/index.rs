@@ -5,16 +5,16 @@
 //! |---|---|
 //! | [`prefilter`] | the literals that a text must contain for a text predicate to be true |
 //! | [`attribute`] | the equivalence classes of values that all tests treat alike |
-//! | [`atom`] | what can be looked up in a message, and what a predicate requires of it |
-//! | [`share`] | the estimated share of messages that have a value |
+//! | [`index_terms`] | what can be looked up in a message, and what a predicate requires of it |
+//! | [`selectivity`] | the estimated share of messages that have a value |
 //! | [`ranges`] | the ranges of values for which a condition may be true |
 //! | `access` | the access path of each route: by a key, or by bits |
 //! | [`bitmap`] | a bitmap index, which rules out many routes by single values |
 //! | [`build`](mod@build) | building the posting lists and bitmaps |
 //! | [`cost`] | the cost model: whether the index is faster than trying the routes one by one |
 //! | [`mod@plan`] | the access path of each route, for people to read |
-//! | `told` | the selection of the literals to scan for |
-//! | [`edges`] | finds which of many literals a text begins or ends with |
+//! | `literal_selection` | the selection of the literals to scan for |
+//! | [`anchored_literals`] | finds which of many literals a text begins or ends with |
 //! | [`scan`] | finds which of many literals occur in a text |
 //! | [`lookup`] | finds the candidate routes of a message |
 //! | `tombstones` | the routes that were removed since the index was built |
@@ -32,26 +32,26 @@
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
 mod access;
-pub mod atom;
+pub mod anchored_literals;
 pub mod attribute;
 pub mod bitmap;
 pub mod build;
 pub mod cost;
-pub mod edges;
+pub mod index_terms;
+mod literal_selection;
 pub mod lookup;
 pub mod plan;
 pub mod prefilter;
 pub mod ranges;
 pub mod scan;
-pub mod share;
-mod told;
+pub mod selectivity;
 pub mod tombstones;
 
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::Fields;
+use anchored_literals::Edges;
 use attribute::{Class, Classes};
 use bitmap::Bitmap;
-use edges::Edges;
 use rulec_base::text::texts::Texts;
 use rulec_base::text::{Form, TextMode};
 use rulec_sema::hir::TableId;
@@ -77,7 +77,7 @@ pub struct Index {
     pub literal_count: u32,
     /// For each predicate, how the literals found by a scan decide its result.
     pub answers: Vec<LiteralAnswer>,
-    /// The literal ids for [`LiteralAnswer`], in groups, see [`Literals`](atom::Literals).
+    /// The literal ids for [`LiteralAnswer`], in groups, see [`Literals`](index_terms::Literals).
     pub numbers: Vec<u32>,
     /// Number of texts that a decision keeps normalized: the texts of `Chunk::texts`, then the
     /// index's own.

@@ -11,14 +11,14 @@
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
-mod begun;
+mod binding_slots;
 mod bound;
 pub mod compiled;
 mod memo;
 mod message;
 mod outcome;
-mod rooted;
 mod scratch;
+mod setup;
 mod tables;
 mod test;
 mod value;
@@ -29,7 +29,6 @@ use crate::bytecode::{Bytecode, Chunk, Pools};
 use crate::index::lookup::{Lookup, Workspace};
 use crate::index::tombstones::Tombstones;
 use crate::table_search::End;
-use begun::{Basis, Begun};
 use rulec_base::text::PreparedTexts;
 use rulec_eval::host::{Host, HostCalls};
 use rulec_lang::arena::Arena;
@@ -38,13 +37,14 @@ use rulec_sema::hir::SlotId;
 use rulec_sema::normal::PredId;
 use scratch::{Memory, Moment, grow, recycle};
 use serde_json::Value as Json;
+use setup::{Basis, Begun};
 use std::cmp::Ordering;
 
+pub use binding_slots::{Rooted, RootedScratch};
 pub use bound::BoundVm;
 use memo::Memo;
 pub use message::{JsonMessage, Message, Record};
 pub use outcome::Computed;
-pub use rooted::{Rooted, RootedScratch};
 pub use scratch::Scratch;
 
 /// A decision in progress.

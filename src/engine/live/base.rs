@@ -2,7 +2,7 @@
 
 use super::declarations::Declarations;
 use super::segment::Segment;
-use super::texts::{Files, Places, Recorder};
+use super::source_edits::{Files, Places, Recorder};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::HashMap;
 use rulec_base::diag::Code;

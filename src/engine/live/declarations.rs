@@ -2,8 +2,8 @@
 //! compiled alone: the route is checked with the declarations that it mentions, directly or
 //! indirectly. Compaction compiles several routes the same way.
 
-use super::head::Head;
 use super::route::{Draft, Route, refusal};
+use super::statement_ref::Head;
 use crate::engine::compile::{fails, lower};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::{HashMap, HashSet};

@@ -1,8 +1,8 @@
 //! The edits that callers request, and how they are parsed.
 
 use super::error::EditError;
-use super::head::Head;
 use super::route::{Draft, draft};
+use super::statement_ref::Head;
 use rulec_base::source::SourceMap;
 use rulec_sema::hir::ROUTES;
 

@@ -1,6 +1,6 @@
 //! Errors of edits.
 
-use super::head::Head;
+use super::statement_ref::Head;
 use crate::engine::{CompileError, UnknownEntry};
 use rulec_base::diag::nearest;
 

@@ -1,7 +1,7 @@
 //! Statements that were inserted later, as parsed from their texts, and the routes among them.
 
 use super::error::EditError;
-use super::head::Head;
+use super::statement_ref::Head;
 use crate::engine::CompileError;
 use crate::engine::compile::fails;
 use hashbrown::Equivalent;

@@ -2,8 +2,8 @@
 
 use super::edit::{Action, Reading};
 use super::error::{EditError, UnknownStatement};
-use super::head::Head;
-use super::texts::{Splice, appended, put, spliced};
+use super::source_edits::{Splice, appended, put, spliced};
+use super::statement_ref::Head;
 use crate::engine::UnknownEntry;
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;

@@ -4,12 +4,12 @@
 use super::{ColumnArgs, LINES};
 use crate::language::{language, tell};
 use crate::lines::{Chunk, Lines};
+use crate::ordered_pool::{self, Turns};
 use crate::progress::Progress;
 use crate::stream::{self, StreamArgs, Worker};
 use crate::summary::Summary;
 use crate::term::{Out, Term};
-use crate::turns::{self, Turns};
-use crate::{CliError, files, signals, standard};
+use crate::{CliError, files, signals, stdio};
 use rulec::{Entry, Rules};
 use rulec_arrow::formats::{self, Format, FormatError, Sink, Source};
 use rulec_arrow::{AnswerColumns, Decider, Messages, Options, Part, RecordBatch, SchemaRef, write_lines};
@@ -291,7 +291,7 @@ impl ColumnArgs {
         let out: Box<dyn Write + Send> = match written {
             Some(written) => Box::new(written),
             None => {
-                Box::new(BufWriter::new(Standard { inner: standard::output(), closed: Arc::clone(&closed) }))
+                Box::new(BufWriter::new(Standard { inner: stdio::output(), closed: Arc::clone(&closed) }))
             }
         };
         let sink = formats::create(format(&form)?, schema, out).map_err(unwritten)?;
@@ -306,8 +306,12 @@ fn answer_all<W: Worker>(
     messages: Option<&Messages>,
     output: &mut Output<'_>,
 ) -> Result<Answered<W>, CliError> {
-    let answered =
-        turns::run(&mut hands, read, |hand, job| hand.answer(job, messages), |turns| output.take(&turns));
+    let answered = ordered_pool::run(
+        &mut hands,
+        read,
+        |hand, job| hand.answer(job, messages),
+        |turns| output.take(&turns),
+    );
     output.finish().and(answered)?;
     let (mut summary, mut refused, mut workers) = (Summary::default(), 0, Vec::new());
     for hand in hands {

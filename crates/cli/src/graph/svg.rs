@@ -1,7 +1,7 @@
 //! Draws an SVG picture. The layout is simple and stable: a node is one row below the first node
 //! that leads to it, in source order. Edges to the same row or a higher row bend around the side.
 
-use crate::markup::escaped;
+use crate::escape::escaped;
 use rulec_report::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;

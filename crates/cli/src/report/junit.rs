@@ -2,7 +2,7 @@
 //! test.
 
 use super::{Found, concise};
-use crate::markup::escaped;
+use crate::escape::escaped;
 use rulec::Severity;
 
 /// A test case of a suite.

@@ -6,7 +6,7 @@
 mod step;
 
 use super::NodeFailure;
-use super::fill::Scope;
+use super::placeholders::Scope;
 use super::plan::{Plan, PlanError, PlanNode, Progress, Recovery};
 use crate::task::Function;
 use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};

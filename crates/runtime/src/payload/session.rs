@@ -1,9 +1,9 @@
 //! A conversation with an agent. The session executes its waiting decisions in order of rank, the
 //! lowest first, until none is left or a decision waits for the user.
 
-use super::act::Acted;
 use super::coordinator::{Again, Coordinator};
 use super::execute::RunReport;
+use super::execution::Acted;
 use super::plan::PlanError;
 use super::{DecisionEvent, Made, Rejected, Validated};
 use crate::task;

@@ -2,8 +2,8 @@
 //! are reported together, before the first message.
 
 use super::handler::{HandlerResult, Request};
+use super::history::Previous;
 use super::policy::{Circuit, Policy};
-use super::previous::Previous;
 use super::stats::Stats;
 use super::{Active, DecisionLog, Grants, Permissions, Router, Shared};
 use crate::task::{Function, boxed};

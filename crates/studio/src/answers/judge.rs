@@ -3,9 +3,9 @@
 use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
 use crate::difference::difference;
+use crate::error::{Answer, Refused};
 use crate::language::words;
-use crate::places::Places;
-use crate::refusal::{Answer, Refused};
+use crate::utf16::Places;
 use rulec::Rules;
 use rulec::payload::{self, Judge};
 use rulec_base::json;

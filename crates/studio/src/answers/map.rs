@@ -5,10 +5,10 @@ use crate::api::{
     EntryKind, FindingKind, HowFound, Map, MapEdge, MapFinding, MapNode, MapRoute, MapTable, MapWorkflow,
     Version,
 };
+use crate::error::Answer;
 use crate::keys;
-use crate::known::Known;
 use crate::language::{told, words};
-use crate::refusal::Answer;
+use crate::snapshot::Known;
 use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_report::{coverage, drawing};

@@ -1,10 +1,10 @@
 //! The message of a request, or the error in its JSON.
 
 use crate::api::{MessageOf, Mistake};
+use crate::error::Answer;
 use crate::language::language;
-use crate::places::Places;
-use crate::refusal::Answer;
 use crate::state::Studio;
+use crate::utf16::Places;
 use rulec::JsonError;
 use rulec_base::json;
 use serde_json::Value as Json;

@@ -6,8 +6,8 @@ use crate::api::{
     EntryInfo, EntryKind, KeepMessages, KeptMessage, KeptMessages, Overview, RuleSet, Session, UploadRules,
     Version,
 };
+use crate::error::{Answer, Refused, as_it_is};
 use crate::project::{Project, stamp};
-use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
 use rulec::TableKind;
 use rulec_base::message;

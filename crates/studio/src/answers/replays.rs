@@ -3,8 +3,8 @@
 use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
 };
+use crate::error::{Answer, Refused, as_it_is};
 use crate::handle::{asked, blocking};
-use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::{Decider, Replay};
 use crate::state::Studio;
 use axum::body::Body;

@@ -3,10 +3,10 @@
 
 use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
+use crate::error::{Answer, Refused};
 use crate::keys;
-use crate::known::Known;
 use crate::language::{told, words};
-use crate::refusal::{Answer, Refused};
+use crate::snapshot::Known;
 use crate::state::Studio;
 use rulec::{Code, Rules};
 use rulec_base::message;

@@ -5,7 +5,7 @@ use super::decide::explain;
 use super::entry;
 use super::message::message;
 use crate::api::{MadeTest, MakeTest};
-use crate::refusal::{Answer, Refused, as_it_is};
+use crate::error::{Answer, Refused, as_it_is};
 use crate::state::Studio;
 use rulec::payload::Judge;
 use rulec::{Entry, Explanation, Rules, run_tests};
@@ -61,7 +61,7 @@ pub(crate) fn make(studio: &Arc<Studio>, asked: MakeTest) -> Answer<MadeTest> {
 /// Returns candidate messages for the test, the whole message first, each with the expected
 /// outcome.
 fn candidates(
-    known: &crate::known::Known,
+    known: &crate::snapshot::Known,
     rules: &Rules,
     asked: &MakeTest,
     message: &Json,

@@ -2,7 +2,7 @@
 //! nodes that would call external services, return their input.
 
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
-use crate::refusal::{Answer, Refused, as_it_is};
+use crate::error::{Answer, Refused, as_it_is};
 use rulec::Rules;
 use rulec_base::message;
 use rulec_lang::graph::{NodeId, Route};

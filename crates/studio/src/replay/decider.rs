@@ -1,7 +1,7 @@
 //! Decides messages with one version of the rules, each message with its own entry.
 
 use crate::keys::{self, Keys, NONE};
-use crate::known::Known;
+use crate::snapshot::Known;
 use rulec::diff::answer;
 use rulec::flow::{FlowMatcher, Found};
 use rulec::payload::Judge;

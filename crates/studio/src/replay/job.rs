@@ -94,7 +94,7 @@ impl<'r> Job<'r> {
     /// Decides every line; returns false if the replay was cancelled.
     fn run(replay: &'r Replay, entry: &'r str) -> io::Result<bool> {
         let missing = |_| io::Error::other("the rules do not compile");
-        let decider = |known: &'r crate::known::Known| {
+        let decider = |known: &'r crate::snapshot::Known| {
             known.rules().map(|rules| Decider::new(known, rules)).map_err(missing)
         };
         let after = decider(&replay.known)?;

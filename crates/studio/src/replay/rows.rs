@@ -3,7 +3,7 @@
 use super::sums::{by_time, moment};
 use super::{NOTHING, Replay, Row};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
-use crate::refusal::{Answer, Refused};
+use crate::error::{Answer, Refused};
 use rulec_base::json;
 use rulec_base::message;
 use rulec_report::log::{self, Line};

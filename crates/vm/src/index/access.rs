@@ -6,9 +6,9 @@
 //! keeps posting lists short. An attribute that would be looked up in every message for the keys of
 //! few routes is not worth its cost; these routes get another access path.
 
-use super::atom::{Atom, Atoms, SetId};
 use super::attribute::Class;
 use super::cost;
+use super::index_terms::{Atom, Atoms, SetId};
 use super::ranges::{RangeAnalysis, ValueRanges};
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,14 +2,14 @@
 //! and the subjects and attributes to look up for both.
 
 use super::access::{Access, Accesses, goes_over_fields};
-use super::atom::{Atom, Atoms, LAST, Literals, SetId, Subject};
+use super::anchored_literals::Edges;
 use super::attribute::Class;
 use super::bitmap::Bitmap;
 use super::cost;
-use super::edges::Edges;
+use super::index_terms::{Atom, Atoms, LAST, Literals, SetId, Subject};
+use super::literal_selection::told;
 use super::ranges::ValueRanges;
 use super::scan::Scanner;
-use super::told::told;
 use super::{
     AttributeIndex, Guard, Index, Key, Lists, LiteralAnswer, Posting, PostingList, SubjectIndex, TableIndex,
     TextForm,

@@ -9,8 +9,8 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-use super::atom::LAST;
 use super::bitmap::{Bitmap, CHUNK, MAX_COLUMNS};
+use super::index_terms::LAST;
 use super::scan::Buffers;
 use super::{Guard, Index, LiteralAnswer, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;

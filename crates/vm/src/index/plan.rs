@@ -2,10 +2,10 @@
 //! again from the rules on request, so decisions keep nothing of it.
 
 use super::access::{Access, Accesses};
-use super::atom::{Atom, Atoms};
 use super::attribute::Class;
 use super::bitmap::MAX_COLUMNS;
 use super::cost;
+use super::index_terms::{Atom, Atoms};
 use crate::bytecode::Chunk;
 use hashbrown::HashMap;
 use rulec_base::diag::{Message, listed};

@@ -4,8 +4,8 @@
 //! The contract: a condition is never true for a message that has a class outside the ranges. So
 //! the ranges may rule a route out before its condition is evaluated, but cannot select a route.
 
-use super::atom::Atoms;
 use super::attribute::{Class, MISSING};
+use super::index_terms::Atoms;
 use hashbrown::HashMap;
 use rulec_lang::value::Tri;
 use rulec_sema::normal::{CondId, NCond, Normal};

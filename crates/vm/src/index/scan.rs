@@ -30,9 +30,9 @@
 //! A scanner with grams takes at least 6 KB. From some thousand literals on, it takes a megabyte of
 //! address space, of which only the parts that texts probe are touched.
 
-mod choice;
 mod frequency;
 mod gram;
+mod gram_selection;
 mod long;
 mod probes;
 mod rare;

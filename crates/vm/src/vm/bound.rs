@@ -3,9 +3,9 @@
 //! Each new value begins an epoch, as a decision does, so memoized results become invalid. Values
 //! in the arena and the results of host functions remain.
 
-use super::begun::{Begun, Epochs};
-use super::rooted::Rooted;
+use super::binding_slots::Rooted;
 use super::scratch::forget;
+use super::setup::{Begun, Epochs};
 use super::{Scratch, Vm};
 use crate::bytecode::Bytecode;
 use rulec_eval::host::Host;

@@ -4,9 +4,9 @@
 use super::{Message, Vm};
 use crate::bytecode::chunk::Pred;
 
-pub use super::begun::{Basis, Begun, Epochs};
 pub use super::memo::Memo;
 pub use super::scratch::{Cells, Memory};
+pub use super::setup::{Basis, Begun, Epochs};
 pub use super::test::has_element;
 
 /// A VM that is created at its first use, so that decisions without a use avoid the cost.

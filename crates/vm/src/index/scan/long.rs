@@ -1,8 +1,8 @@
 //! Literals of three or more bytes, found by their grams.
 
-use super::choice::{Choice, choose};
 use super::frequency::Frequency;
 use super::gram::{BASES, Level, load};
+use super::gram_selection::{Choice, choose};
 use super::probes::{Position, Positions, Probes, WINDOW};
 use super::table::{Grams, Table};
 

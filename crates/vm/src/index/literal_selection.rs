@@ -2,7 +2,7 @@
 //! to decide a predicate. Each literal costs time for every text: the shorter a scanner's shortest
 //! literal, the more positions are probed.
 
-use super::atom::{Atoms, LAST, Literals};
+use super::index_terms::{Atoms, LAST, Literals};
 use rulec_lang::operators::Anchor;
 
 /// Minimum length in bytes of a literal that is scanned for only to decide a predicate.

@@ -2,10 +2,10 @@
 //! kept until the texts change.
 
 use crate::api::Place;
+use crate::error::{Answer, Refused, as_it_is};
 use crate::keys::Keys;
 use crate::language::told;
-use crate::places::Places;
-use crate::refusal::{Answer, Refused, as_it_is};
+use crate::utf16::Places;
 use rulec::flow::FlowMatcher;
 use rulec::{FileId, Finding, Loader, Rules, Span};
 use rulec_base::message;

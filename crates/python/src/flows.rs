@@ -1,8 +1,8 @@
 //! Flows that a message may start, and choices by a language model: the prompt, the tool
 //! definition, and the answers.
 
-use super::ending::apart;
 use super::message::object;
+use super::shutdown::apart;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;

@@ -1,10 +1,10 @@
 //! Atoms: what can be looked up in a message. A *set* of atoms is a necessary condition of a
 //! predicate: whenever the predicate is true, the message has at least one atom of the set.
 
+use super::anchored_literals;
 use super::attribute::{Class, Classes, Number, Simple};
-use super::edges;
 use super::prefilter::{Prefilter, prefilters};
-use super::share::{Shares, uses};
+use super::selectivity::{Shares, uses};
 use crate::bytecode::chunk::{Check, Chunk, Operand};
 use crate::bytecode::instr::{BlockId, Cmp, Instr};
 use hashbrown::{HashMap, HashSet};
@@ -405,8 +405,11 @@ impl<'c> Atoms<'c> {
                 for literal in &prefilter.literals {
                     let literal = if fold { text::fold(literal) } else { literal.clone() };
                     let next = subject.literals.len() as u32;
-                    let anchor =
-                        if literal.len() > edges::MOST { Anchor::Anywhere } else { prefilter.anchor };
+                    let anchor = if literal.len() > anchored_literals::MOST {
+                        Anchor::Anywhere
+                    } else {
+                        prefilter.anchor
+                    };
                     placed &= anchor == prefilter.anchor;
                     let number = *subject.literals.entry((anchor, literal.into())).or_insert(next);
                     group.push(number);
