@@ -5,7 +5,7 @@
 pub mod convert;
 #[path = "../../tests/support/forge.rs"]
 pub mod forge;
-#[path = "../../crates/studio/tests/support/mod.rs"]
+#[path = "../../crates/studio/tests/it/support/mod.rs"]
 pub mod studio;
 #[path = "../../tests/support/mod.rs"]
 pub mod support;
