@@ -65,7 +65,7 @@ pub enum ArtifactError {
 
 impl ArtifactError {
     /// Returns the reason as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             ArtifactError::Foreign => message!("it is no compiled rules file"),
             ArtifactError::Version(written) => {
@@ -94,7 +94,7 @@ impl ArtifactError {
 
 impl fmt::Display for ArtifactError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_words())
+        f.write_str(&self.to_message())
     }
 }
 

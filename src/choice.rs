@@ -68,14 +68,14 @@ impl UnknownChoice {
     }
 
     /// Returns the problem and a suggested fix as a localized message.
-    pub fn in_words(&self) -> &Message {
+    pub fn to_message(&self) -> &Message {
         &self.words
     }
 }
 
 /// The reason why a message holds no usable answer to a question. The default branch is then taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum NoAnswer {
     /// The message holds no answer.
@@ -99,7 +99,7 @@ pub enum NoAnswer {
 
 impl NoAnswer {
     /// Returns the reason as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             NoAnswer::Missing { choice } => {
                 message!("no model has answered: the message has no `{ANSWERS}.{choice}`")

@@ -38,7 +38,7 @@ impl UnknownEntry {
     }
 
     /// Returns the problem and a suggested fix as a localized message.
-    pub fn in_words(&self) -> &Message {
+    pub fn to_message(&self) -> &Message {
         &self.words
     }
 }

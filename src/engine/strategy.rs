@@ -22,7 +22,7 @@ pub enum Tier {
 
 /// Error: the engine cannot run here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 pub struct TierUnavailable {
     tier: Tier,
     why: String,
@@ -34,7 +34,7 @@ impl TierUnavailable {
     }
 
     /// Returns the reason and a suggested fix as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         message!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.why)
     }
 }

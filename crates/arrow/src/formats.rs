@@ -75,7 +75,7 @@ impl FormatError {
     }
 
     /// Returns the message, which can be translated.
-    pub fn in_words(&self) -> &Message {
+    pub fn to_message(&self) -> &Message {
         &self.0
     }
 

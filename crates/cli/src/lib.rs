@@ -272,7 +272,8 @@ fn usage(error: &clap::Error, args: &[OsString]) -> Status {
         false => text::printable(&text.to_string()).into_owned(),
     };
     if error.use_stderr() {
-        let translated = (language::language() != Language::English).then(|| usage::told(error)).flatten();
+        let translated =
+            (language::language() != Language::English).then(|| usage::localized_error(error)).flatten();
         if let Some(told) = translated {
             term.styled(&text::printable(&told));
             return Status::Usage;

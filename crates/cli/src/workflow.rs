@@ -188,7 +188,7 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(message!("{what} is no input: {} ({})", error.in_words(), error.kind().code()))
+    CliError::error(message!("{what} is no input: {} ({})", error.to_message(), error.kind().code()))
 }
 
 fn save(run: &Run, path: &Path) -> Result<(), CliError> {
@@ -199,9 +199,9 @@ fn save(run: &Run, path: &Path) -> Result<(), CliError> {
 
 fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
     let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
-    out.tell(&message!("ran {}", executed.join(" \u{2192} ")))?;
+    out.message(&message!("ran {}", executed.join(" \u{2192} ")))?;
     for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
-        out.tell(&message!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
+        out.message(&message!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
     }
     for (node, output) in &report.outputs {
         out.line(&format!("{node}: {output}"))?;
@@ -213,7 +213,7 @@ fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
         out.line(&stall.to_string())?;
     }
     if report.limit_hit {
-        out.tell(&message!(
+        out.message(&message!(
             "the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on"
         ))?;
     }

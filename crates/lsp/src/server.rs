@@ -187,7 +187,7 @@ impl Server<'_> {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
             let message = message!("a mistake of rulec itself; please report the file and what was asked");
-            let message = message.told_in(self.workspace.language()).into_owned();
+            let message = message.localized(self.workspace.language()).into_owned();
             Response::new_err(id, ErrorCode::InternalError as i32, message)
         })
     }
@@ -242,7 +242,7 @@ impl Server<'_> {
         match answer(&self.workspace, params) {
             Ok(result) => Response::new_ok(id, result),
             Err(refusal) => {
-                let message = refusal.0.told_in(self.workspace.language()).into_owned();
+                let message = refusal.0.localized(self.workspace.language()).into_owned();
                 Response::new_err(id, ErrorCode::RequestFailed as i32, message)
             }
         }

@@ -203,7 +203,7 @@ pub enum TrainError {
 
 impl TrainError {
     /// Returns the error as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             TrainError::NoText { id } => {
                 message!(
@@ -225,7 +225,7 @@ impl TrainError {
 
 impl fmt::Display for TrainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_words())
+        f.write_str(&self.to_message())
     }
 }
 

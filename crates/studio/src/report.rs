@@ -5,7 +5,7 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::handle::blocking;
 use crate::known::Known;
-use crate::language::{language, tag, words, worked};
+use crate::language::{language, localized, tag, worked};
 use crate::refusal::{Answer, Refused, as_it_is};
 use crate::replay::Replay;
 use crate::state::{Options, Studio};
@@ -187,7 +187,7 @@ fn covered(known: &Known, item: Item) -> CoverageItem {
         tried: item.tried,
         yes: item.yes,
         no: item.no,
-        gap: item.gap.as_ref().map(words),
+        gap: item.gap.as_ref().map(localized),
     }
 }
 

@@ -4,7 +4,7 @@ use super::decide::explain;
 use super::entry;
 use super::message::message;
 use crate::api::{AskNear, Near, NearField, NearKind};
-use crate::language::words;
+use crate::language::localized;
 use crate::refusal::{Answer, Refused, as_it_is};
 use crate::state::Studio;
 use rulec::why_not::{Remedy, WhyNot};
@@ -33,7 +33,7 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     let tell = |found: WhyNot| told(if studio.show_private { found } else { found.masked() });
     if let Some(route) = &asked.route {
         return Ok(vec![tell(
-            entry.why_not(route, &message).map_err(|error| Refused::missing(error.in_words().clone()))?,
+            entry.why_not(route, &message).map_err(|error| Refused::missing(error.to_message().clone()))?,
         )]);
     }
     let begun = Instant::now();
@@ -103,7 +103,7 @@ fn told(found: WhyNot) -> Near {
         field: field.field,
         is: field.is,
         would_be: field.would_be,
-        needs: field.needs.iter().map(words).collect(),
+        needs: field.needs.iter().map(localized).collect(),
         private: field.private,
     });
     Near { route: found.route, remedy, fields: fields.collect(), message, smallest }

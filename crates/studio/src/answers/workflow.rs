@@ -108,7 +108,7 @@ impl Noting {
     fn of(rules: &Rules, node: &str, table: TableId, noted: &Noted) -> Answer<Noting> {
         let name = rules.program().tables[table.index()].name.to_string();
         let router =
-            RulesRouter::new(rules, &name).map_err(|error| Refused::missing(error.in_words().clone()))?;
+            RulesRouter::new(rules, &name).map_err(|error| Refused::missing(error.to_message().clone()))?;
         Ok(Noting { node: node.to_owned(), name, router, noted: noted.clone() })
     }
 }
