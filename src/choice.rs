@@ -55,10 +55,10 @@ pub struct Question {
 
 /// Error: the rules hold no choice with this name, or only a choice of another kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
+#[error("{}", self.to_message())]
 pub struct UnknownChoice {
     name: String,
-    words: Message,
+    message: Message,
 }
 
 impl UnknownChoice {
@@ -68,8 +68,8 @@ impl UnknownChoice {
     }
 
     /// Returns the problem and a suggested fix as a localized message.
-    pub fn to_message(&self) -> &Message {
-        &self.words
+    pub fn to_message(&self) -> Message {
+        self.message.clone()
     }
 }
 
@@ -124,9 +124,9 @@ impl Question {
         match found {
             Some(question) => Ok(Question { rules: rules.clone(), question: question.clone() }),
             None => {
-                let words =
+                let message =
                     message!("the rules hold no choice `{name}` that a model makes; {}", hint(rules, name));
-                Err(UnknownChoice { name: name.to_owned(), words })
+                Err(UnknownChoice { name: name.to_owned(), message })
             }
         }
     }
@@ -220,7 +220,10 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
         let names: Vec<&str> = choices.map(|table| &*table.name).collect();
         let hint = suggested(name, &names, message!("`choice NAME {{ default branch ID … }}` is one"));
-        UnknownChoice { name: name.to_owned(), words: message!("the rules hold no choice `{name}`; {hint}") }
+        UnknownChoice {
+            name: name.to_owned(),
+            message: message!("the rules hold no choice `{name}`; {hint}"),
+        }
     })
 }
 

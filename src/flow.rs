@@ -114,7 +114,7 @@ impl MatcherError {
                 "the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`"
             ),
             MatcherError::Classifier(error) => {
-                message!("the intent flows cannot be told apart by the classifier: {}", error.to_string())
+                message!("the intent flows cannot be told apart by the classifier: {}", error.to_message())
             }
         }
     }

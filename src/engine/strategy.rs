@@ -25,12 +25,12 @@ pub enum Tier {
 #[error("{}", self.to_message())]
 pub struct TierUnavailable {
     tier: Tier,
-    why: String,
+    why: Message,
 }
 
 impl TierUnavailable {
-    pub(super) fn new(tier: Tier, why: impl fmt::Display) -> TierUnavailable {
-        TierUnavailable { tier, why: why.to_string() }
+    pub(super) fn new(tier: Tier, why: Message) -> TierUnavailable {
+        TierUnavailable { tier, why }
     }
 
     /// Returns the reason and a suggested fix as a localized message.
@@ -57,9 +57,11 @@ impl Tier {
     pub fn available(self) -> Result<(), TierUnavailable> {
         match self {
             #[cfg(feature = "jit")]
-            Tier::Jit => rulec_jit::available().map_err(|error| TierUnavailable::new(self, error)),
+            Tier::Jit => {
+                rulec_jit::available().map_err(|error| TierUnavailable::new(self, error.to_message()))
+            }
             #[cfg(not(feature = "jit"))]
-            Tier::Jit => Err(TierUnavailable::new(self, "this build is without the feature `jit`")),
+            Tier::Jit => Err(TierUnavailable::new(self, message!("this build is without the feature `jit`"))),
             _ => Ok(()),
         }
     }

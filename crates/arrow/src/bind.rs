@@ -27,17 +27,13 @@ impl BindError {
 
     /// Returns all problems as one message with one line each, which can be translated.
     pub fn to_message(&self) -> Message {
-        let join = |all, next: &Message| message!("{all}\n{next}");
-        let (first, rest) = self
-            .problems
-            .split_first()
-            .map_or((Message::default(), &[][..]), |(one, rest)| (one.clone(), rest));
-        rest.iter().fold(first, join)
+        lines(&self.problems)
     }
 }
 
 /// Error of deciding batches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ColumnsError {
     /// The rules have no entry of this name.
@@ -47,7 +43,6 @@ pub enum ColumnsError {
     #[error(transparent)]
     Bind(#[from] BindError),
     /// A batch has other columns than the bound schema.
-    #[error("the batch has other columns than those that the rules were bound to: {0}")]
     Schema(String),
 }
 
@@ -55,7 +50,7 @@ impl ColumnsError {
     /// Returns the message, which can be translated.
     pub fn to_message(&self) -> Message {
         match self {
-            ColumnsError::Entry(error) => error.to_message().clone(),
+            ColumnsError::Entry(error) => error.to_message(),
             ColumnsError::Bind(error) => error.to_message(),
             ColumnsError::Schema(found) => {
                 message!("the batch has other columns than those that the rules were bound to: {found}")

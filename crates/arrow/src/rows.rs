@@ -190,7 +190,7 @@ impl From<RecordBatch> for Part {
 
 /// Error of a row that is not a valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", self.to_message())]
 pub struct RowError {
     code: rulec::Code,
     message: Message,
@@ -219,8 +219,8 @@ impl RowError {
         self.code
     }
 
-    /// Returns the error message.
-    pub fn message(&self) -> &Message {
-        &self.message
+    /// Returns the error as a localized message.
+    pub fn to_message(&self) -> Message {
+        self.message.clone()
     }
 }

@@ -6,7 +6,7 @@ mod message;
 mod render;
 
 pub use codes::{Code, Language, Severity};
-pub use message::{Arg, Argument, Message, listed, one_of, placeholders};
+pub use message::{Arg, Argument, Message, lines, listed, one_of, placeholders};
 pub use render::{Renderer, visible};
 
 use crate::codec::impl_codec;

@@ -184,9 +184,8 @@ impl CliError {
         CliError { status: Status::Errors, message: Some(message) }
     }
 
-    /// Creates a usage error from a text that exists only in English, such as an error of the
-    /// operating system.
-    fn foreign(error: impl ToString) -> Self {
+    /// Creates a usage error from an error of the operating system, whose text is not translated.
+    fn system(error: std::io::Error) -> Self {
         CliError::usage(Message::verbatim(error.to_string()))
     }
 }

@@ -79,7 +79,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .collect();
     let only = match args.entry.as_deref() {
         Some(name) if !program.payloads.iter().any(|payload| *payload.name == *name) => {
-            Some(rules.entry(name).map_err(|error| CliError::usage(error.to_message().clone()))?.name())
+            Some(rules.entry(name).map_err(|error| CliError::usage(error.to_message()))?.name())
         }
         name => name,
     };

@@ -135,7 +135,7 @@ fn choice(rules: &Rules, name: &str) -> Result<Told, CliError> {
     match Question::new(rules, name) {
         Ok(question) => Ok(asked(&question)),
         Err(_) => {
-            let tool = tool(rules, name).map_err(|error| CliError::usage(error.to_message().clone()))?;
+            let tool = tool(rules, name).map_err(|error| CliError::usage(error.to_message()))?;
             Ok(Told { name: Some(name.to_owned()), prompt: String::new(), tool })
         }
     }

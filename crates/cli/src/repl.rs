@@ -73,7 +73,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         None => String::new(),
     };
     let folder = args.rules.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
-    let files = DiskLoader::new(folder.unwrap_or(Path::new("."))).map_err(CliError::foreign)?;
+    let files = DiskLoader::new(folder.unwrap_or(Path::new(".")))
+        .map_err(|error| CliError::usage(error.to_message()))?;
     let message = Json::Object(Map::new());
     let mut desk = Desk { text, files, rules: None, entry: None, message, begun: String::new() };
     if !desk.text.trim().is_empty() {
@@ -166,7 +167,7 @@ impl Desk {
                         self.entry = Some(name.to_owned());
                         Ok(())
                     }
-                    Err(error) => out.message(error.to_message()),
+                    Err(error) => out.message(&error.to_message()),
                 },
                 None => out.message(&message!("there are no rules yet")),
             },
@@ -223,7 +224,7 @@ impl Desk {
             Ok(_) => out.message(&message!(
                 "the rules have no route; `:entry NAME` chooses a table, choice or router"
             )),
-            Err(error) => out.message(error.to_message()),
+            Err(error) => out.message(&error.to_message()),
         }
     }
 

@@ -229,7 +229,7 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 /// ambiguous.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
-        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_message().clone())),
+        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_message())),
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
             // A choice that asks a language model is the default only if there is no other entry.

@@ -163,7 +163,7 @@ impl StreamArgs {
     /// Opens the stream. A signal ends the stream.
     pub fn open(&self, term: &Term) -> Result<Input<signals::Input>, CliError> {
         let (input, name, size) = open(self.path(), term)?;
-        Ok((signals::Input::new(input).map_err(CliError::foreign)?, name, size))
+        Ok((signals::Input::new(input).map_err(CliError::system)?, name, size))
     }
 
     /// Answers every message of the stream with one line. Stops at the end of the stream, when the

@@ -29,12 +29,12 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
         }
         "intent" => {
             let message = facts(text("intent")?, &case["facts"]);
-            let entry = rules.entry(INTENTS).map_err(|error| error.to_message().clone())?;
+            let entry = rules.entry(INTENTS).map_err(|error| error.to_message())?;
             json!({"decision": entry.decide(&message).target()})
         }
         "intent_allows" => {
             let message = facts(text("intent")?, &Json::Null);
-            let entry = rules.entry(INTENTS).map_err(|error| error.to_message().clone())?;
+            let entry = rules.entry(INTENTS).map_err(|error| error.to_message())?;
             json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
         }
         other => return Err(message!("there is no kind of case `{other}`")),

@@ -142,6 +142,7 @@ impl FromStr for System {
 
 /// Error of an import.
 #[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ImportError {
     /// The text is not JSON.
@@ -151,7 +152,6 @@ pub enum ImportError {
     #[error(transparent)]
     Untranslatable(#[from] Untranslatable),
     /// The importer produced a file that does not compile; this is a bug of the importer.
-    #[error("{}", self.to_message())]
     Internal(Message),
 }
 

@@ -9,7 +9,6 @@ use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span, Spanned};
 use std::collections::HashMap;
-use std::fmt;
 
 /// Maximum size of a source file or list file in bytes: 64 MiB.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -25,7 +24,8 @@ pub trait Loader {
 }
 
 /// Why a file could not be loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum LoadError {
     /// There is no such file.
@@ -117,14 +117,6 @@ pub struct Unit {
     /// The elements of each `list NAME = from "…"` statement, keyed by `NAME`.
     pub lists: HashMap<String, Vec<String>>,
 }
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_message())
-    }
-}
-
-impl std::error::Error for LoadError {}
 
 impl Argument for LoadError {
     fn argument(&self) -> Arg {

@@ -12,6 +12,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// A sentence or phrase for people. Dereferences to its English text; [`Message::localized`] returns
 /// the text in another language.
@@ -179,6 +180,19 @@ pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
         (None, _) => message!("something else"),
         (Some(last), true) => listed([last]),
         (Some(last), false) => message!("{} or {last}", listed(words)),
+    }
+}
+
+/// Returns a message of one line for each message.
+pub fn lines(messages: &[Message]) -> Message {
+    match messages {
+        [] => Message::default(),
+        [only] => only.clone(),
+        // Halves, so that the number of nested messages is logarithmic.
+        several => {
+            let (first, second) = several.split_at(several.len() / 2);
+            message!("{}\n{}", lines(first), lines(second))
+        }
     }
 }
 
@@ -364,6 +378,13 @@ macro_rules! texts {
 texts! {
     str String Box<str> Arc<str> Cow<'_, str> char u8 u16 u32 u64 u128 usize i32 i64 f64 bool super::Code
     std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
+}
+
+/// The duration with its unit, such as `1.5s`.
+impl Argument for Duration {
+    fn argument(&self) -> Arg {
+        Arg::Text(format!("{self:?}"))
+    }
 }
 
 impl Codec for Message {

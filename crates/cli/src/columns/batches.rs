@@ -347,7 +347,7 @@ impl Watched {
         reason = "a bar"
     )]
     fn job(&mut self) -> Result<Option<Job>, CliError> {
-        let failed = |error: FormatError| CliError::usage(error.of(&self.name).to_message().clone());
+        let failed = |error: FormatError| CliError::usage(error.of(&self.name).to_message());
         let part = match self.source.next() {
             // A signal ends reading, even within a batch.
             _ if signals::caught().is_some() => return Ok(None),
@@ -412,7 +412,7 @@ impl<W: Worker> Hand<W> {
                     stream::answer_one(worker, number, Some(message.to_string().as_bytes()), &mut text)
                 }
                 Err(error) => {
-                    let error = json!({"code": error.code(), "message": localized(error.message())});
+                    let error = json!({"code": error.code(), "message": localized(&error.to_message())});
                     stream::write_json(&mut text, &json!({ "line": number, "error": error }));
                     false
                 }

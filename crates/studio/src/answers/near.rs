@@ -33,7 +33,7 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     let tell = |found: WhyNot| told(if studio.show_private { found } else { found.masked() });
     if let Some(route) = &asked.route {
         return Ok(vec![tell(
-            entry.why_not(route, &message).map_err(|error| Refused::missing(error.to_message().clone()))?,
+            entry.why_not(route, &message).map_err(|error| Refused::missing(error.to_message()))?,
         )]);
     }
     let begun = Instant::now();

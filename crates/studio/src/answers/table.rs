@@ -76,7 +76,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     }));
     let overlaps = match table.kind {
         TableKind::Flows | TableKind::Requirements => Default::default(),
-        _ => rules.overlaps(name).map_err(|error| Refused::missing(error.to_message().clone()))?,
+        _ => rules.overlaps(name).map_err(|error| Refused::missing(error.to_message()))?,
     };
     let gap = overlaps.untaken.iter().map(|message| Gap {
         message: localized(&message!("no row takes this message")),
