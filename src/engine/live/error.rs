@@ -64,11 +64,11 @@ impl EditError {
                 message!("an edit before this one changes the {what} as well; make one edit of both")
             }
             EditError::NotYet(error, file) => message!(
-                "{}; where `{file}` brings it, which an edit before this one imports, make that edit first, by itself",
+                "{}; where `{file}` brings it, which an edit before this one imports, make that edit first, alone",
                 error.to_message()
             ),
             EditError::Fixed => message!(
-                "these rules cannot be edited, since nothing of them is kept for it; make them with `LiveRules::from_path` \
+                "these rules cannot be edited, since their texts are not kept; make them with `LiveRules::from_path` \
                  or `LiveRules::from_text`"
             ),
             EditError::Refused(why) => why.clone(),

@@ -243,7 +243,7 @@ pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
             let PlanNode { id, kind, .. } = node;
             let known = listed(known);
             Err(PlanError(message!(
-                "nobody works on nodes of type `{kind}`, which `{id}` is; there are {known}"
+                "no processor is registered for nodes of type `{kind}`, the type of `{id}`; there are {known}"
             )))
         }
     }

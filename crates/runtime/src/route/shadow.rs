@@ -113,7 +113,7 @@ impl SwitchError {
                 message!("no rules are in the shadow; put some there: `router.shadow(rules)`")
             }
             SwitchError::OtherShadow { asked, is } => message!(
-                "generation {asked} is not in the shadow, which is generation {is} by now; look at its differences first"
+                "generation {asked} is not in the shadow, which is now generation {is}; look at its differences first"
             ),
             SwitchError::NotKept { asked, kept } => match &kept[..] {
                 [] => message!(

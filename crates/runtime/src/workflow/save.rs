@@ -52,11 +52,11 @@ impl ResumeError {
         match self {
             ResumeError::Format { found } => {
                 message!(
-                    "the run was saved in the format {found}, and this is format {FORMAT}; begin it anew"
+                    "the run was saved in the format {found}, and this is format {FORMAT}; start it again"
                 )
             }
             ResumeError::OtherGraph { difference } => message!(
-                "the saved run is of another graph: {difference}; begin it anew, or resume it by its own rules"
+                "the saved run is of another graph: {difference}; start it again, or resume it with its own rules"
             ),
         }
     }
