@@ -299,7 +299,7 @@ fn json_of(compiled: &Compiled, outcome: &TestOutcome) -> String {
         "name": outcome.name,
         "passed": outcome.passed,
         "expected": outcome.expected,
-        "actual": outcome.actual,
+        "actual": localized(&outcome.actual),
         "explanation": outcome.explanation.as_ref().map(ToString::to_string),
     });
     value.to_string()

@@ -381,7 +381,7 @@ pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Op
     };
     let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
     let outcome = outcome.ok_or_else(|| Refusal(message!("there is no test `{name}`")))?;
-    let (expected, actual) = (outcome.expected, outcome.actual);
+    let (expected, actual) = (outcome.expected, outcome.actual.localized(known.language));
     Ok(Some(
         serde_json::json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }),
     ))

@@ -129,7 +129,7 @@ pub(crate) fn tests(known: &Known, rules: &Rules) -> Vec<TestRun> {
         name: outcome.name,
         passed: outcome.passed,
         expected: outcome.expected,
-        actual: outcome.actual,
+        actual: localized(&outcome.actual),
     };
     run_tests(rules).into_iter().map(test).collect()
 }
