@@ -28,7 +28,6 @@ use rulec_lang::builtins;
 use rulec_lang::operators;
 use rulec_sema::hir::Program;
 use sha2::{Digest, Sha256};
-use std::fmt;
 use std::sync::Arc;
 
 /// The first bytes of an artifact; no text file begins with them.
@@ -41,7 +40,8 @@ const FORMAT: u32 = 11;
 const HASH: usize = 32;
 
 /// The reason why a file cannot be loaded as an artifact.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ArtifactError {
     /// The file is not an artifact.
@@ -65,7 +65,7 @@ pub enum ArtifactError {
 
 impl ArtifactError {
     /// Returns the reason as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             ArtifactError::Foreign => message!("it is no compiled rules file"),
             ArtifactError::Version(written) => {
@@ -91,14 +91,6 @@ impl ArtifactError {
         }
     }
 }
-
-impl fmt::Display for ArtifactError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_words())
-    }
-}
-
-impl std::error::Error for ArtifactError {}
 
 impl From<DecodeError> for ArtifactError {
     fn from(error: DecodeError) -> ArtifactError {

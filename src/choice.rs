@@ -55,10 +55,10 @@ pub struct Question {
 
 /// Error: the rules hold no choice with this name, or only a choice of another kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
+#[error("{}", self.to_message())]
 pub struct UnknownChoice {
     name: String,
-    words: Message,
+    message: Message,
 }
 
 impl UnknownChoice {
@@ -68,14 +68,14 @@ impl UnknownChoice {
     }
 
     /// Returns the problem and a suggested fix as a localized message.
-    pub fn in_words(&self) -> &Message {
-        &self.words
+    pub fn to_message(&self) -> Message {
+        self.message.clone()
     }
 }
 
 /// The reason why a message holds no usable answer to a question. The default branch is then taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum NoAnswer {
     /// The message holds no answer.
@@ -99,7 +99,7 @@ pub enum NoAnswer {
 
 impl NoAnswer {
     /// Returns the reason as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             NoAnswer::Missing { choice } => {
                 message!("no model has answered: the message has no `{ANSWERS}.{choice}`")
@@ -124,9 +124,9 @@ impl Question {
         match found {
             Some(question) => Ok(Question { rules: rules.clone(), question: question.clone() }),
             None => {
-                let words =
+                let message =
                     message!("the rules hold no choice `{name}` that a model makes; {}", hint(rules, name));
-                Err(UnknownChoice { name: name.to_owned(), words })
+                Err(UnknownChoice { name: name.to_owned(), message })
             }
         }
     }
@@ -220,7 +220,10 @@ fn choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> 
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
         let names: Vec<&str> = choices.map(|table| &*table.name).collect();
         let hint = suggested(name, &names, message!("`choice NAME {{ default branch ID … }}` is one"));
-        UnknownChoice { name: name.to_owned(), words: message!("the rules hold no choice `{name}`; {hint}") }
+        UnknownChoice {
+            name: name.to_owned(),
+            message: message!("the rules hold no choice `{name}`; {hint}"),
+        }
     })
 }
 

@@ -32,7 +32,7 @@ pub struct Condition {
 
 /// The reason why a text is not a valid condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub struct ConditionError {
     /// The problem.
@@ -42,6 +42,11 @@ pub struct ConditionError {
 }
 
 impl ConditionError {
+    /// Returns the problem as a localized message.
+    pub fn to_message(&self) -> Message {
+        self.message.clone()
+    }
+
     fn new(message: Message, help: Message) -> ConditionError {
         ConditionError { message, help: Some(help) }
     }

@@ -241,7 +241,9 @@ impl Rules {
         #[cfg(feature = "jit")]
         if tier == Tier::Jit {
             let set = self.set();
-            set.tiers.compiled(&set.bytecode).map_err(|error| TierUnavailable::new(tier, error))?;
+            set.tiers
+                .compiled(&set.bytecode)
+                .map_err(|error| TierUnavailable::new(tier, error.to_message()))?;
         }
         Ok(())
     }

@@ -97,7 +97,7 @@ pub enum Found<'m> {
 
 /// The reason why a matcher cannot be created.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum MatcherError {
     /// The rules hold no `flow` statement.
@@ -108,13 +108,13 @@ pub enum MatcherError {
 
 impl MatcherError {
     /// Returns the problem and a suggested fix as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             MatcherError::NoFlow => message!(
                 "the rules hold no flow; add one: `flow NAME \"what it does\" intent [\"an example\"] -> \"id\"`"
             ),
             MatcherError::Classifier(error) => {
-                message!("the intent flows cannot be told apart by the classifier: {}", error.to_string())
+                message!("the intent flows cannot be told apart by the classifier: {}", error.to_message())
             }
         }
     }

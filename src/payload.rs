@@ -76,7 +76,7 @@ pub struct Judge {
 
 /// The reason why a judge cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum JudgeError {
     /// No `payload` statement has this name.
@@ -113,7 +113,7 @@ pub enum JudgeError {
 
 impl JudgeError {
     /// Returns the problem and a suggested fix as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             JudgeError::UnknownKind { name, hint } => message!("there is no payload kind `{name}`; {hint}"),
             JudgeError::UnknownInput { name, hint } => {

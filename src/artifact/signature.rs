@@ -23,7 +23,7 @@ pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 
 /// The reason why a text is not a key of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum KeyError {
     /// The text holds a public key, but a private key is needed.
@@ -38,7 +38,7 @@ pub enum KeyError {
 
 impl KeyError {
     /// Returns the reason as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             KeyError::Public => message!("it holds a public key, and signing wants the private one"),
             KeyError::Private => message!("it holds a private key, and verifying wants the public one alone"),

@@ -21,7 +21,7 @@ pub fn reasons(
     let sentences: Vec<Message> = match Question::new(rules, name) {
         Ok(question) => vec![match question.answer(message) {
             Ok(answer) => message!("`{answer}` is the answer to: {}", question.text()),
-            Err(none) => message!("`{}` is taken, since {}.", question.default_branch(), none.in_words()),
+            Err(none) => message!("`{}` is taken, since {}.", question.default_branch(), none.to_message()),
         }],
         Err(_) => {
             let trace = entry.explain(message, false).trace;

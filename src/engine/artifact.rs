@@ -156,16 +156,16 @@ impl Compiler {
 
 fn refused(error: &ArtifactError) -> CompileError {
     match error {
-        ArtifactError::Foreign => cannot_load(Code::NoArtifact, &error.in_words())
+        ArtifactError::Foreign => cannot_load(Code::NoArtifact, &error.to_message())
             .help(message!("rules are compiled to such a file by `rulec build`"))
             .into(),
         ArtifactError::Version(_) | ArtifactError::Zones(_) => {
-            cannot_load(Code::ArtifactVersion, &error.in_words()).help(AGAIN).into()
+            cannot_load(Code::ArtifactVersion, &error.to_message()).help(AGAIN).into()
         }
         ArtifactError::Unsigned | ArtifactError::Untrusted(_) | ArtifactError::Forged(_) => {
-            cannot_load(Code::ArtifactUntrusted, &error.in_words()).help(SIGN).into()
+            cannot_load(Code::ArtifactUntrusted, &error.to_message()).help(SIGN).into()
         }
-        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(&error.in_words()),
+        ArtifactError::Damaged | ArtifactError::Malformed(_) => damaged(&error.to_message()),
     }
 }
 

@@ -4,7 +4,7 @@ use super::host_registry::{HostFunction, Registry};
 use super::set::{RuleSet, Shared};
 use super::{How, Indexing, Rules, Tier};
 use crate::files::DiskLoader;
-use rulec_base::diag::{Argument, Code, Diagnostic};
+use rulec_base::diag::{Argument, Code, Diagnostic, Message, lines};
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
@@ -19,7 +19,6 @@ use rulec_syntax::loader::{self, LoadError, Loaded, Loader, MemoryLoader};
 use rulec_vm::bytecode::{self, LowerError};
 use rulec_vm::index::{self, Index};
 use serde_json::Value as Json;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -268,7 +267,7 @@ pub(super) fn lower(
         Ok(code) => match bytecode::verify(code.chunk()) {
             Ok(()) => Some(code),
             Err(error) => {
-                diagnostics.push(too_complex(&error.to_string()));
+                diagnostics.push(too_complex(&error.to_message()));
                 None
             }
         },
@@ -304,7 +303,7 @@ fn lowering_failed(program: &Program, error: &LowerError) -> Diagnostic {
     };
     match place {
         Some(place) => check::regex_too_large(place),
-        None => too_complex(&error.to_string()),
+        None => too_complex(&error.to_message()),
     }
 }
 
@@ -314,7 +313,8 @@ fn too_complex(error: &dyn Argument) -> Diagnostic {
 }
 
 /// The reason why rules did not compile: all errors and warnings, with the source texts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
 pub struct CompileError {
     diagnostics: Vec<Diagnostic>,
     sources: SourceMap,
@@ -336,6 +336,20 @@ impl CompileError {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.labels.is_empty()) {
             diagnostic.message = message!("`{name}`: {}", diagnostic.message);
         }
+    }
+
+    /// Returns one line for each error as a localized message: position, code, problem and help.
+    pub fn to_message(&self) -> Message {
+        let line = |found: &Diagnostic| {
+            let position = found.span().and_then(|span| self.sources.place(span));
+            let position = position.map(|place| format!("{place}: ")).unwrap_or_default();
+            match &found.help {
+                Some(help) => message!("{position}{}: {} ({help})", found.code, found.message),
+                None => message!("{position}{}: {}", found.code, found.message),
+            }
+        };
+        let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+        lines(&errors.map(line).collect::<Vec<_>>())
     }
 
     /// Returns every error and warning, in source order.
@@ -367,25 +381,3 @@ impl From<Diagnostic> for CompileError {
         CompileError { diagnostics: vec![diagnostic], sources: SourceMap::new() }
     }
 }
-
-impl fmt::Display for CompileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors: Vec<&Diagnostic> =
-            self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
-        for (at, diagnostic) in errors.iter().enumerate() {
-            if at > 0 {
-                writeln!(f)?;
-            }
-            if let Some(place) = diagnostic.span().and_then(|span| self.sources.place(span)) {
-                write!(f, "{place}: ")?;
-            }
-            write!(f, "{}: {}", diagnostic.code, diagnostic.message)?;
-            if let Some(help) = &diagnostic.help {
-                write!(f, " ({help})")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for CompileError {}

@@ -19,27 +19,27 @@ use std::collections::BTreeSet;
 
 /// Error: no entry has this name, or the entry has no statement with this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
+#[error("{}", self.to_message())]
 pub struct UnknownEntry {
-    words: Message,
+    message: Message,
 }
 
 impl UnknownEntry {
     pub(super) fn new(name: &str, known: &[&str]) -> UnknownEntry {
-        let words =
+        let message =
             message!("there is no entry `{name}`; {}", hint(name, known, message!("the entries are")));
-        UnknownEntry { words }
+        UnknownEntry { message }
     }
 
     /// Creates the error that an entry has no statement with this name.
     pub(super) fn statement(name: &str, known: &[&str]) -> UnknownEntry {
-        let words = message!("there is no route `{name}`; {}", hint(name, known, message!("there are")));
-        UnknownEntry { words }
+        let message = message!("there is no route `{name}`; {}", hint(name, known, message!("there are")));
+        UnknownEntry { message }
     }
 
     /// Returns the problem and a suggested fix as a localized message.
-    pub fn in_words(&self) -> &Message {
-        &self.words
+    pub fn to_message(&self) -> Message {
+        self.message.clone()
     }
 }
 

@@ -27,6 +27,7 @@ use super::{CompileError, Compiler, Decision, Rules, UnknownEntry};
 use arc_swap::ArcSwap;
 use base::Base;
 use edit::Reading;
+use rulec_base::diag::Message;
 use rulec_base::json::JsonError;
 use rulec_base::parallel::Threads;
 use rulec_eval::explain::Explanation;
@@ -95,7 +96,7 @@ struct Shared {
 
 /// A check that may refuse edits. It is called with the name of a handler that a new statement can
 /// select. An `Err` holds the reason for the refusal.
-pub type Guard = dyn Fn(&str) -> Result<(), String> + Send + Sync;
+pub type Guard = dyn Fn(&str) -> Result<(), Message> + Send + Sync;
 
 /// Wraps compiled rules without changing their decisions. They cannot be edited, because the source
 /// texts do not contain everything that was compiled.
@@ -460,7 +461,7 @@ impl Shared {
         }
         handlers.extend(targets(rules.program(), tables));
         let asked = handlers.iter().flat_map(|target| guards.iter().map(|guard| guard(target)));
-        asked.collect::<Result<(), String>>().map_err(EditError::Refused)
+        asked.collect::<Result<(), Message>>().map_err(EditError::Refused)
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer> {

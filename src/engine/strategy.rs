@@ -22,19 +22,19 @@ pub enum Tier {
 
 /// Error: the engine cannot run here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 pub struct TierUnavailable {
     tier: Tier,
-    why: String,
+    why: Message,
 }
 
 impl TierUnavailable {
-    pub(super) fn new(tier: Tier, why: impl fmt::Display) -> TierUnavailable {
-        TierUnavailable { tier, why: why.to_string() }
+    pub(super) fn new(tier: Tier, why: Message) -> TierUnavailable {
+        TierUnavailable { tier, why }
     }
 
     /// Returns the reason and a suggested fix as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         message!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.why)
     }
 }
@@ -57,9 +57,11 @@ impl Tier {
     pub fn available(self) -> Result<(), TierUnavailable> {
         match self {
             #[cfg(feature = "jit")]
-            Tier::Jit => rulec_jit::available().map_err(|error| TierUnavailable::new(self, error)),
+            Tier::Jit => {
+                rulec_jit::available().map_err(|error| TierUnavailable::new(self, error.to_message()))
+            }
             #[cfg(not(feature = "jit"))]
-            Tier::Jit => Err(TierUnavailable::new(self, "this build is without the feature `jit`")),
+            Tier::Jit => Err(TierUnavailable::new(self, message!("this build is without the feature `jit`"))),
             _ => Ok(()),
         }
     }

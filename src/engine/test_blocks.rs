@@ -1,6 +1,7 @@
 //! Runs the `test` blocks of a rule set.
 
 use super::{Decision, Rules};
+use rulec_base::diag::Message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::Span;
 use rulec_eval::decision::Chosen;
@@ -21,8 +22,9 @@ pub struct TestOutcome {
     /// The expected route, `default` or `none`. A route of a table is written `TABLE.ROUTE`.
     /// Further expectations follow, as in `refunds -> refund_handler(amount: 5)`.
     pub expected: String,
-    /// The chosen route and the values that the test expects, in the format of `expected`.
-    pub actual: String,
+    /// The chosen route and the values that the test expects, in the format of `expected`; or why
+    /// there is no result.
+    pub actual: Message,
     /// The explanation of the decision; only for a failed test.
     pub explanation: Option<Explanation>,
 }
@@ -71,7 +73,7 @@ impl Rules {
             span: test.span,
             passed,
             expected: shown(wanted, &test.then),
-            actual: shown(name(actual), &came),
+            actual: Message::verbatim(shown(name(actual), &came)),
             explanation: (!passed).then(|| entry.explain(&test.message, true)),
         })
     }

@@ -3,6 +3,7 @@
 
 use super::{FlowMatcher, Found, text_of};
 use crate::engine::{Rules, TestOutcome};
+use rulec_base::diag::Message;
 use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Expect, FLOWS, Program, TableKind, Test};
 
@@ -20,8 +21,11 @@ pub fn run_tests(rules: &Rules) -> Vec<TestOutcome> {
         .filter_map(|test| {
             let expected = expected(program, test)?;
             let (passed, actual) = match &matcher {
-                Ok(matcher) => found(matcher, &expected, test),
-                Err(error) => (false, error.to_string()),
+                Ok(matcher) => {
+                    let (passed, actual) = found(matcher, &expected, test);
+                    (passed, Message::verbatim(actual))
+                }
+                Err(error) => (false, error.to_message()),
             };
             let explain = |matcher: &FlowMatcher| matcher.explain(&test.message, true);
             Some(TestOutcome {

@@ -25,14 +25,14 @@ pub struct Change {
 
 impl Change {
     /// Returns the change with its kind and path as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         message!("{} at {}: {}", self.kind, self.path, self.message)
     }
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_words())
+        f.write_str(&self.to_message())
     }
 }
 

@@ -179,7 +179,7 @@ impl Judgement {
     /// Returns the judgement with its messages in a language. Messages written by the author of the
     /// rules are not translated.
     #[must_use]
-    pub fn told_in(mut self, language: Language) -> Judgement {
+    pub fn localized(mut self, language: Language) -> Judgement {
         let Findings { violations, remaining, warnings, unchecked, .. } = &mut self.findings;
         for violation in violations.iter_mut().chain(remaining).chain(warnings) {
             violation.message = violation.message.in_language(language);

@@ -1,7 +1,8 @@
 //! Runs `test` blocks about payloads.
 
-use super::Judge;
+use super::{Judge, JudgeError};
 use crate::engine::{Rules, TestOutcome};
+use rulec_base::diag::Message;
 use rulec_sema::hir::{Expect, Test};
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -25,9 +26,9 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
             let mut told: Vec<(&str, Option<&str>)> =
                 broken.iter().map(|(rule, place)| (&**rule, placed.then_some(&**place))).collect();
             told.dedup();
-            (same, shown(kind, found, told.into_iter()))
+            (same, Message::verbatim(shown(kind, found, told.into_iter())))
         }
-        Err(error) => (false, error),
+        Err(error) => (false, error.to_message()),
     };
     let (name, span) = (test.name.to_string(), test.span);
     Some(TestOutcome { name, span, passed, expected, actual, explanation: None })
@@ -47,11 +48,11 @@ fn are(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Broken]) -> bool {
 }
 
 /// Returns the outcome, and the violated rules with their paths, sorted by rule name.
-fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Broken>), String> {
-    let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
+fn judged(rules: &Rules, kind: &str, message: &Json) -> Result<(&'static str, Vec<Broken>), JudgeError> {
+    let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
-            judge = judge.input(name, value.clone()).map_err(|error| error.to_string())?;
+            judge = judge.input(name, value.clone())?;
         }
     }
     let judgement = judge.judge(message.get("payload").unwrap_or(&Json::Null));

@@ -257,7 +257,7 @@ fn wrong_examples_are_told_in_chinese() {
             return Ok(());
         }
         for found in found_for(code, &wrong) {
-            let told = found.told_in(Language::Chinese);
+            let told = found.localized(Language::Chinese);
             if !is_chinese(&told.message) {
                 return Err(format!("not Chinese: {}", told.message));
             }

@@ -43,7 +43,10 @@ fn of_workspace() -> Names {
     let members = fs::read_dir(crates).expect("a folder").map(|member| member.expect("an entry").path());
     let members = members.map(|member: PathBuf| member.join("Cargo.toml")).filter(|path| path.exists());
     let all = members.map(|path| path.display().to_string());
-    for path in all.chain(["Cargo.toml", "benches/peers/Cargo.toml", "fuzz/Cargo.toml", "tools/book/Cargo.toml"].map(str::to_owned)) {
+    for path in all.chain(
+        ["Cargo.toml", "benches/peers/Cargo.toml", "fuzz/Cargo.toml", "tools/book/Cargo.toml"]
+            .map(str::to_owned),
+    ) {
         of_manifest(&manifest(&path), &mut found);
     }
     found

@@ -6,7 +6,7 @@ use crate::chinese;
 use chinese::{english_in, is_chinese};
 use proc_macro2::{TokenStream, TokenTree};
 use rulec::{AnalysisOptions, Compiler, Diagnostic, Language};
-use rulec_base::diag::{Hole, Message, holes};
+use rulec_base::diag::{Arg, Message, placeholders};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -69,9 +69,10 @@ fn words(template: &str) -> String {
             out.push_str(piece);
         }
     }
-    for hole in ["{}".to_owned()].into_iter().chain(holes(template).iter().map(|name| format!("{{{name}}}")))
+    for placeholder in
+        ["{}".to_owned()].into_iter().chain(placeholders(template).iter().map(|name| format!("{{{name}}}")))
     {
-        out = out.replace(&hole, "");
+        out = out.replace(&placeholder, "");
     }
     out
 }
@@ -87,7 +88,7 @@ fn catalogue() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_template_has_a_chinese_text_with_the_same_holes() {
+fn every_template_has_a_chinese_text_with_the_same_placeholders() {
     let (templates, catalogue) = (all_templates(), catalogue());
     assert!(templates.len() > 900, "only {} templates were found", templates.len());
     let mut faults = String::new();
@@ -97,15 +98,15 @@ fn every_template_has_a_chinese_text_with_the_same_holes() {
     }
     for (template, chinese) in &catalogue {
         let sorted = |text| {
-            let mut names = holes(text);
+            let mut names = placeholders(text);
             names.sort();
             names
         };
         if !templates.contains(template) {
-            let _ = writeln!(faults, "no longer said: {template}");
+            let _ = writeln!(faults, "no longer used: {template}");
         }
         if sorted(template) != sorted(chinese) {
-            let _ = writeln!(faults, "other holes: {template} | {chinese}");
+            let _ = writeln!(faults, "other placeholders: {template} | {chinese}");
         }
         if !english_in(chinese).is_empty() {
             let _ = writeln!(faults, "English words: {chinese}");
@@ -115,7 +116,7 @@ fn every_template_has_a_chinese_text_with_the_same_holes() {
 }
 
 #[test]
-fn a_message_is_told_in_each_language_with_what_stands_in_it() {
+fn a_message_is_localized_with_its_arguments() {
     let (name, inner) = ("size", message!("a list"));
     let message = message!("expected {inner} after `{name}`, found {}", message!("a {}", "number"));
     // This template differs from the one in the sources by its placeholder names, so the catalogue
@@ -127,8 +128,8 @@ fn a_message_is_told_in_each_language_with_what_stands_in_it() {
         before = name,
         found = 3
     );
-    assert_eq!(message.told_in(Language::English), "expected a list after `size`, found 3");
-    assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是列表，却是 3");
+    assert_eq!(message.localized(Language::English), "expected a list after `size`, found 3");
+    assert_eq!(message.localized(Language::Chinese), "`size` 之后应当是列表，却是 3");
     // Former bug: a brace that belongs to no placeholder was dropped.
     let brace = Message::fixed("`{`");
     let message = message!(
@@ -137,11 +138,11 @@ fn a_message_is_told_in_each_language_with_what_stands_in_it() {
         before = name,
         found = inner
     );
-    assert_eq!(message.told_in(Language::Chinese), "`size` 之后应当是 `{`，却是列表");
+    assert_eq!(message.localized(Language::Chinese), "`size` 之后应当是 `{`，却是列表");
     let (braces, verbatim) = (message!("{{}} {name}"), Message::verbatim("{name}"));
     assert_eq!((braces.as_str(), verbatim.as_str()), ("{} size", "{name}"));
-    let twice = Message::new("{a}{a}", vec![Hole::Text("x".into()), Hole::Text("y".into())]);
-    assert_eq!(twice, "xy", "each hole has its own content");
+    let twice = Message::new("{a}{a}", vec![Arg::Text("x".into()), Arg::Text("y".into())]);
+    assert_eq!(twice, "xy", "each placeholder has its own value");
 }
 
 /// Returns the diagnostics for a file of `tests/ui`, including the findings of the analysis.
@@ -167,25 +168,25 @@ fn findings_read_as_chinese() {
     let (mut lines, mut faults) = (BTreeSet::new(), String::new());
     for path in &files {
         for found in findings(path) {
-            let told = found.told_in(Language::Chinese);
-            assert_eq!(told.code, found.code);
-            let texts = [&told.message].into_iter().chain(&told.help);
-            for text in texts.chain(told.labels.iter().map(|label| &label.text)) {
+            let localized = found.localized(Language::Chinese);
+            assert_eq!(localized.code, found.code);
+            let texts = [&localized.message].into_iter().chain(&localized.help);
+            for text in texts.chain(localized.labels.iter().map(|label| &label.text)) {
                 let left = english_in(text);
                 if !left.is_empty() {
                     let _ = writeln!(faults, "{}: {left:?} in: {text}", path.display());
                 }
             }
-            if !is_chinese(&told.message) {
-                let _ = writeln!(faults, "not Chinese: {}", told.message);
+            if !is_chinese(&localized.message) {
+                let _ = writeln!(faults, "not Chinese: {}", localized.message);
             }
-            let label = told.labels.first().map_or("", |label| label.text.as_str());
-            let help = told.help.as_deref().unwrap_or_default();
-            lines.insert(format!("{}: {} | {label} | {help}", told.code, told.message));
+            let label = localized.labels.first().map_or("", |label| label.text.as_str());
+            let help = localized.help.as_deref().unwrap_or_default();
+            lines.insert(format!("{}: {} | {label} | {help}", localized.code, localized.message));
         }
     }
     assert!(faults.is_empty(), "\n{faults}");
-    assert!(lines.len() > 300, "only {} findings were told", lines.len());
+    assert!(lines.len() > 300, "only {} findings were localized", lines.len());
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("chinese", lines.into_iter().collect::<Vec<_>>().join("\n"));
     });

@@ -9,7 +9,8 @@ fn compiled(text: &str) -> Rules {
 
 /// Returns the name of each test, whether it passed, the expected result and the actual result.
 fn outcomes(text: &str) -> Vec<(String, bool, String, String)> {
-    let of = |outcome: TestOutcome| (outcome.name, outcome.passed, outcome.expected, outcome.actual);
+    let of =
+        |outcome: TestOutcome| (outcome.name, outcome.passed, outcome.expected, outcome.actual.to_string());
     run_tests(&compiled(text)).into_iter().map(of).collect()
 }
 

@@ -298,12 +298,12 @@ impl Words<'_> {
     /// Describes the requirement of a test: in words for a simple comparison, otherwise by its
     /// source text.
     fn need(&self, cond: &Cond, want: bool) -> Message {
-        let in_words = match &cond.kind {
+        let comparison = match &cond.kind {
             CondKind::Test(test) => self.comparison(test, want),
             _ => None,
         };
         let quoted = self.report.quote(cond.span);
-        in_words.unwrap_or_else(|| match want {
+        comparison.unwrap_or_else(|| match want {
             true => message!("`{quoted}`"),
             false => message!("`{quoted}` not to hold"),
         })

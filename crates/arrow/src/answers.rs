@@ -104,7 +104,7 @@ impl Answers {
     }
 
     /// Sets the language of error messages about rows.
-    pub fn told_in(self, language: Language) -> Answers {
+    pub fn language(self, language: Language) -> Answers {
         Answers { language, ..self }
     }
 
@@ -208,7 +208,7 @@ impl Answers {
 
     /// Appends the error of a row that is not a valid message.
     pub fn push_error(&mut self, error: &RowError) {
-        let message = error.message().told_in(self.language);
+        let message = error.to_message().localized(self.language);
         self.push_json(&json!({ ERROR: {"code": error.code().as_str(), "message": message} }));
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// Error of binding columns: missing columns, and columns of types that the rules cannot read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 pub struct BindError {
     problems: Vec<Message>,
 }
@@ -26,18 +26,14 @@ impl BindError {
     }
 
     /// Returns all problems as one message with one line each, which can be translated.
-    pub fn in_words(&self) -> Message {
-        let join = |all, next: &Message| message!("{all}\n{next}");
-        let (first, rest) = self
-            .problems
-            .split_first()
-            .map_or((Message::default(), &[][..]), |(one, rest)| (one.clone(), rest));
-        rest.iter().fold(first, join)
+    pub fn to_message(&self) -> Message {
+        lines(&self.problems)
     }
 }
 
 /// Error of deciding batches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ColumnsError {
     /// The rules have no entry of this name.
@@ -47,16 +43,15 @@ pub enum ColumnsError {
     #[error(transparent)]
     Bind(#[from] BindError),
     /// A batch has other columns than the bound schema.
-    #[error("the batch has other columns than those that the rules were bound to: {0}")]
     Schema(String),
 }
 
 impl ColumnsError {
     /// Returns the message, which can be translated.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
-            ColumnsError::Entry(error) => error.in_words().clone(),
-            ColumnsError::Bind(error) => error.in_words(),
+            ColumnsError::Entry(error) => error.to_message(),
+            ColumnsError::Bind(error) => error.to_message(),
             ColumnsError::Schema(found) => {
                 message!("the batch has other columns than those that the rules were bound to: {found}")
             }
@@ -109,7 +104,7 @@ impl Options {
         Options { language, ..self }
     }
 
-    pub(crate) fn told_in(&self) -> Language {
+    pub(crate) fn error_language(&self) -> Language {
         self.language
     }
 

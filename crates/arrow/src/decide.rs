@@ -60,7 +60,7 @@ impl Decider {
         let by = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name))?;
         let session = by.session();
         let binding = Arc::new(Binding::new(schema, &session, options)?);
-        let answers = Answers::of(rules, by, options.wants_matched()).told_in(options.told_in());
+        let answers = Answers::of(rules, by, options.wants_matched()).language(options.error_language());
         let (rules, entry, options) = (rules.clone(), entry.map(str::to_owned), options.clone());
         Ok(Decider { rules, entry, binding, options, session, answers })
     }
@@ -92,7 +92,7 @@ impl Decider {
             options: self.options.clone(),
             session: entry.session(),
             answers: Answers::of(&self.rules, entry, self.options.wants_matched())
-                .told_in(self.options.told_in()),
+                .language(self.options.error_language()),
         }
     }
 
@@ -232,7 +232,7 @@ impl PayloadJudge {
     /// Creates a judge for batches of a schema. No column is required: the payload's rules report
     /// missing fields.
     pub fn new(judge: Judge, schema: SchemaRef, options: &Options) -> PayloadJudge {
-        let answers = Answers::of_payloads().told_in(options.told_in());
+        let answers = Answers::of_payloads().language(options.error_language());
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
     }
 

@@ -64,7 +64,7 @@ impl Format {
 
 /// Error of reading or writing columns.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", self.to_message())]
 pub struct FormatError(pub(crate) Message);
 
 impl FormatError {
@@ -75,8 +75,8 @@ impl FormatError {
     }
 
     /// Returns the message, which can be translated.
-    pub fn in_words(&self) -> &Message {
-        &self.0
+    pub fn to_message(&self) -> Message {
+        self.0.clone()
     }
 
     fn new(error: impl std::fmt::Display) -> FormatError {

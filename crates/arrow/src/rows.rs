@@ -190,7 +190,7 @@ impl From<RecordBatch> for Part {
 
 /// Error of a row that is not a valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", self.to_message())]
 pub struct RowError {
     code: rulec::Code,
     message: Message,
@@ -200,7 +200,7 @@ impl RowError {
     fn json(column: &str, error: &JsonError) -> RowError {
         RowError {
             code: error.kind().code(),
-            message: message!("the column `{column}` holds no JSON here: {}", error.in_words()),
+            message: message!("the column `{column}` holds no JSON here: {}", error.to_message()),
         }
     }
 
@@ -219,8 +219,8 @@ impl RowError {
         self.code
     }
 
-    /// Returns the error message.
-    pub fn message(&self) -> &Message {
-        &self.message
+    /// Returns the error as a localized message.
+    pub fn to_message(&self) -> Message {
+        self.message.clone()
     }
 }

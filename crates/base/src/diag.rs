@@ -6,7 +6,7 @@ mod message;
 mod render;
 
 pub use codes::{Code, Language, Severity};
-pub use message::{Argument, Hole, Message, holes, listed, one_of};
+pub use message::{Arg, Argument, Message, lines, listed, one_of, placeholders};
 pub use render::{Renderer, visible};
 
 use crate::codec::impl_codec;
@@ -152,7 +152,7 @@ impl Diagnostic {
 
     /// Returns the finding with its messages in `language`.
     #[must_use]
-    pub fn told_in(&self, language: Language) -> Diagnostic {
+    pub fn localized(&self, language: Language) -> Diagnostic {
         let told = |message: &Message| message.in_language(language);
         let label = |label: &Label| Label { span: label.span, text: told(&label.text) };
         Diagnostic {

@@ -2,7 +2,7 @@
 
 use super::engine::EngineArgs;
 use super::files::RulesArgs;
-use super::language::{counted, tell};
+use super::language::{counted, localized};
 use super::run::entry;
 use super::stream;
 use super::term::{Format, Out, Term};
@@ -145,9 +145,9 @@ impl Figures<'_> {
         let rules = counted(rules, message!("1 rule"), message!("{rules} rules"));
         let messages = counted(lines, message!("1 message"), message!("{lines} messages"));
         let loaded = format!("{loaded:.1}");
-        out.tell(&message!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
+        out.message(&message!("{rules} loaded in {loaded} ms; {messages} of {bytes} bytes on average"))?;
         let (per_second, mean) = (format!("{per_second:.0}"), format!("{mean:.0}"));
-        out.tell(&message!(
+        out.message(&message!(
             "{per_second} decisions a second on one thread ({mean} ns each, {decided} made)"
         ))?;
         let percentiles = [
@@ -157,8 +157,8 @@ impl Figures<'_> {
             (message!("longest"), 1.0),
         ];
         percentiles.into_iter().try_for_each(|(name, share)| {
-            let padding = " ".repeat(12_usize.saturating_sub(text::width(&tell(&name))));
-            out.line(&format!("  {}{padding} {:>9} ns", tell(&name), at(share)))
+            let padding = " ".repeat(12_usize.saturating_sub(text::width(&localized(&name))));
+            out.line(&format!("  {}{padding} {:>9} ns", localized(&name), at(share)))
         })
     }
 }

@@ -58,7 +58,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let (rules, bytes) = (rules.program().rules.len(), bytes.len());
     let rules = counted(rules, message!("1 rule"), message!("{rules} rules"));
     let built = message!("{shown}: {rules}, {bytes} bytes, sha256 {hash}");
-    out.tell(&match key {
+    out.message(&match key {
         Some(key) => message!("{built}, signed with {}", key.verifying_key().to_string()),
         None => built,
     })?;

@@ -5,7 +5,7 @@ mod cost;
 use super::compiled::Compiled;
 use super::files;
 use super::fix::Fixes;
-use super::language::{counted, tell};
+use super::language::{counted, localized};
 use super::report::{self, Format, Found, Location};
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -65,11 +65,11 @@ pub struct Args {
 }
 
 fn named(text: &str) -> Result<Named, String> {
-    Named::parse(text).map_err(|error| tell(&error).into_owned())
+    Named::parse(text).map_err(|error| localized(&error).into_owned())
 }
 
 fn code(text: &str) -> Result<Code, String> {
-    warning(text).map_err(|error| tell(&error).into_owned())
+    warning(text).map_err(|error| localized(&error).into_owned())
 }
 
 const SHOWN: usize = 100;
@@ -139,7 +139,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let mut analysed: Vec<(&Compiled, Settings, Vec<Finding>)> = Vec::new();
     for (compiled, _) in compiled.iter().filter(|(_, imported)| !imported) {
         let settings = args.settings(
-            all_settings.of(&compiled.target.path).map_err(|error| CliError::usage(error.in_words()))?,
+            all_settings.of(&compiled.target.path).map_err(|error| CliError::usage(error.to_message()))?,
         )?;
         let options = AnalysisOptions::default().strict_ties(settings.strict_ties);
         analysed.push((compiled, settings, compiled.analyse(options)));
@@ -156,7 +156,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     let mut dear = 0;
     for (compiled, settings, _) in &analysed {
-        dear += cost::tell(args, compiled, settings, (term, out))?;
+        dear += cost::report(args, compiled, settings, (term, out))?;
     }
     out.flush()?;
     let errors = findings.iter().filter(|found| found.diagnostic.is_error()).count();
@@ -205,7 +205,7 @@ fn show(findings: &[Found<'_>], term: &Term, out: &mut Out) -> Result<(), CliErr
         if quota.left_out > 0 {
             let file = own[0].compiled.target.shown();
             let more = message!("… and {} more in {file}; `--format json` lists all", quota.left_out);
-            out.tell(&more)?;
+            out.message(&more)?;
             out.line("")?;
         }
     }

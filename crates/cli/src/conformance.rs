@@ -46,7 +46,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
             let (bytes, name) = files::read(path)?;
             Some(
                 json::parse_bytes(&bytes)
-                    .map_err(|error| CliError::usage(message!("{name}: {}", error.in_words())))?,
+                    .map_err(|error| CliError::usage(message!("{name}: {}", error.to_message())))?,
             )
         }
     };
@@ -61,12 +61,12 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status, CliError> {
     if args.list_failures {
         for failure in &report.failures {
             let (line, message) = (failure.line, &failure.message);
-            out.tell(&match failure.name.as_str() {
+            out.message(&match failure.name.as_str() {
                 "" => message!("line {line}: {message}"),
                 name => message!("line {line}: {name}: {message}"),
             })?;
         }
     }
-    out.tell(&message!("{} passed, {} failed", report.passed, report.failures.len()))?;
+    out.message(&message!("{} passed, {} failed", report.passed, report.failures.len()))?;
     Ok(if report.failures.is_empty() { Status::Fine } else { Status::Errors })
 }

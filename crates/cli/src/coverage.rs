@@ -1,8 +1,8 @@
 //! Coverage reports as text, lcov records and HTML. File names are as the user would write them.
 
 use super::compiled::Compiled;
+use super::language::{counted, language, localized};
 use super::escape::escaped;
-use super::language::{counted, language, tell};
 use rulec::{FileId, Finding, Message};
 use rulec_base::message;
 use rulec_report::coverage::{Coverage, Item, times};
@@ -22,13 +22,13 @@ pub fn text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Finding]) 
     );
     let file = compiled.target.shown();
     let text = message!("{file}: {shares}, by {}", decisions(coverage.decisions()));
-    let mut out = format!("{}\n", tell(&text));
+    let mut out = format!("{}\n", localized(&text));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
         let at = coverage.rules().sources().position(item.span);
         let file = compiled.name(item.span.file);
         let text = message!("  {file}:{}:{}  {} `{}`: {gap}", at.line, at.column, word(item), item.name);
-        let _ = writeln!(out, "{}", tell(&text));
+        let _ = writeln!(out, "{}", localized(&text));
     }
     out
 }
@@ -110,14 +110,14 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 /// Returns the page up to the first file.
 fn head() -> String {
     let (title, code) = (message!("Coverage of the rules"), language().code());
-    let title = tell(&title);
+    let title = localized(&title);
     let [point, all, part, none] = [
         message!("Point at a colour to see the counts."),
         message!("seen"),
         message!("seen in part"),
         message!("never"),
     ]
-    .map(|text| tell(&text).into_owned());
+    .map(|text| localized(&text).into_owned());
     format!(
         "<!doctype html>
 <html lang=\"{code}\">
@@ -144,15 +144,15 @@ pub fn html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
             }
             let _ = writeln!(out, "<h2>{}</h2>", escaped(&compiled.name(file)));
             let (line, not_seen) = (message!("Line"), message!("Not seen"));
-            let (line, not_seen) = (tell(&line), tell(&not_seen));
+            let (line, not_seen) = (localized(&line), localized(&not_seen));
             let _ = writeln!(out, "<table>\n<tr><th>{line}</th><th></th><th>{not_seen}</th></tr>");
             for item in routes.iter().chain(&conditions).filter(|item| item.span.file == file) {
                 let (Some(gap), line) = (&item.gap, source.position(item.span.start).line) else { continue };
-                let (name, gap, word) = (escaped(&item.name), escaped(&tell(gap)), word(item));
+                let (name, gap, word) = (escaped(&item.name), escaped(&localized(gap)), word(item));
                 let _ = writeln!(
                     out,
                     "<tr><td>{line}</td><td>{} <code>{name}</code></td><td>{gap}</td></tr>",
-                    tell(&word)
+                    localized(&word)
                 );
             }
             out += "</table>\n";
@@ -200,7 +200,7 @@ fn page(file: FileId, text: &str, routes: &[Item], conditions: &[Item]) -> Strin
             (Some(_), _) => "part",
         };
         let title = title(item);
-        let _ = write!(out, "<span class=\"{class}\" title=\"{}\">", escaped(&tell(&title)));
+        let _ = write!(out, "<span class=\"{class}\" title=\"{}\">", escaped(&localized(&title)));
         put(&mut out, &text[start..end]);
         out += "</span>";
         at = end;

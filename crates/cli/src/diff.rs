@@ -1,7 +1,7 @@
 //! `rulec diff`: compares the answers of two versions of rules.
 
 use super::files::RulesArgs;
-use super::language::{counted, tell};
+use super::language::{counted, localized};
 use super::lines::Lines;
 use super::run::entry;
 use super::stream::open;
@@ -125,7 +125,7 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         out.line("")?;
     }
     for note in &diff.notes {
-        out.tell(&message!("note: {note}"))?;
+        out.message(&message!("note: {note}"))?;
     }
     let sum = |of: fn(&EntryDiff) -> usize| diff.entries.iter().map(of).sum::<usize>();
     let (before, after) = (sum(|entry| entry.statements.0), sum(|entry| entry.statements.1));
@@ -133,7 +133,7 @@ fn write(diff: &Diff, color: bool, out: &mut Out) -> Result<(), CliError> {
         1 => message!("1 statement before and {after} after"),
         _ => message!("{before} statements before and {after} after"),
     };
-    out.tell(&match diff.verdict() {
+    out.message(&match diff.verdict() {
         Verdict::Same => message!("no difference in meaning: proven for every message ({compared})"),
         Verdict::Different => message!("some messages are answered otherwise ({compared})"),
         Verdict::Undecided => message!(
@@ -149,7 +149,7 @@ fn counts(changes: &[&Change]) -> String {
         [ChangeKind::Changed, ChangeKind::Added, ChangeKind::Removed, ChangeKind::Moved, ChangeKind::Renamed];
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
     let parts = kinds.iter().map(|kind| (count(*kind), word(*kind))).filter(|(count, _)| *count > 0);
-    tell(&listed(parts.map(|(count, word)| message!("{count} {word}")))).into_owned()
+    localized(&listed(parts.map(|(count, word)| message!("{count} {word}")))).into_owned()
 }
 
 fn word(kind: ChangeKind) -> Message {
@@ -175,19 +175,19 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
         (_, Verdict::Undecided) => message!(": no message was found that is answered otherwise"),
     };
     let word = word(change.kind);
-    let word = tell(&word);
+    let word = localized(&word);
     let padding = " ".repeat(8_usize.saturating_sub(width(&word)));
     out.styled(&format!(
         "  {} {word}{padding} {}{}{}",
         paint(color, hue, sign),
         paint(color, "1", &on_one_line(&change.route)),
-        tell(&was),
-        tell(&verdict)
+        localized(&was),
+        localized(&verdict)
     ))?;
     for example in &change.examples {
         out.line(&format!("      {}", example.message))?;
-        out.tell(&message!("        before  {}", shown(&example.before)))?;
-        out.tell(&message!("        after   {}", shown(&example.after)))?;
+        out.message(&message!("        before  {}", shown(&example.before)))?;
+        out.message(&message!("        after   {}", shown(&example.after)))?;
     }
     Ok(())
 }
@@ -199,9 +199,9 @@ fn shown(decision: &Json) -> String {
         return match decision.get("next") {
             Some(next) => {
                 let back = if decision["loopback"] == true { " (loopback)" } else { "" };
-                tell(&message!("to {next}{back}")).into_owned()
+                localized(&message!("to {next}{back}")).into_owned()
             }
-            None => tell(&message!("nothing")).into_owned(),
+            None => localized(&message!("nothing")).into_owned(),
         };
     };
     let mut shown = on_one_line(chosen).into_owned();
@@ -273,7 +273,7 @@ fn data(decision: &Decision) -> Json {
 fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliError> {
     let flipped: usize = replay.flips.iter().map(|flip| flip.count).sum();
     out.line("")?;
-    out.tell(&message!(
+    out.message(&message!(
         "{} replayed: {} answered otherwise",
         messages(replay.messages),
         if flipped == 0 { message!("none") } else { Message::verbatim(flipped.to_string()) }
@@ -282,17 +282,17 @@ fn write_replay(replay: &Replay, color: bool, out: &mut Out) -> Result<(), CliEr
         let names = format!("{} → {}", on_one_line(&flip.before), on_one_line(&flip.after));
         out.styled(&format!("  {:>6}  {}", flip.count, paint(color, "1", &names)))?;
         for example in &flip.examples {
-            out.tell(&message!("          line {}: {}", example.line, example.message))?;
+            out.message(&message!("          line {}: {}", example.line, example.message))?;
         }
     }
     if replay.refused > 0 {
         let refused = replay.refused;
         let lines = counted(refused, message!("1 line"), message!("{refused} lines"));
-        out.tell(&message!("  {lines} left out: no message"))?;
+        out.message(&message!("  {lines} left out: no message"))?;
     }
     if replay.masked > 0 {
         let masked = messages(replay.masked);
-        out.tell(&message!(
+        out.message(&message!(
             "  {masked} with masked values of private fields, which were decided as they stand"
         ))?;
     }

@@ -118,32 +118,32 @@ impl Window {
 
     fn show(&self, compiled: &Compiled, coverage: &Coverage<'_>, out: &mut Out) -> Result<(), CliError> {
         let decisions = coverage::decisions(self.decisions);
-        out.tell(&match (&self.first, &self.last) {
+        out.message(&match (&self.first, &self.last) {
             (Some(first), Some(last)) => message!("{decisions} from {first} to {last}"),
             _ => message!("{decisions}, of no known time"),
         })?;
         if self.foreign > 0 {
-            out.tell(&message!("{} left out: of no entry of these rules", lines(self.foreign)))?;
+            out.message(&message!("{} left out: of no entry of these rules", lines(self.foreign)))?;
         }
         if let Some(line) = self.example {
             let otherwise = coverage::decisions(self.otherwise);
-            out.tell(&message!(
+            out.message(&message!(
                 "{otherwise} would come out otherwise by these rules, the first at line {line}: they have changed since, or a masked value decides"
             ))?;
         }
         let findings = compiled.analyse(AnalysisOptions::default());
         if self.bare == self.decisions {
-            out.tell(&message!("the log holds no messages, so nothing is known of conditions"))?;
+            out.message(&message!("the log holds no messages, so nothing is known of conditions"))?;
             for item in coverage.routes(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
                 let at = coverage.rules().sources().position(item.span);
                 let file = compiled.name(item.span.file);
                 let (line, column, word) = (at.line, at.column, coverage::word(item));
-                out.tell(&message!("  {file}:{line}:{column}  {word} `{}`: never chosen", item.name))?;
+                out.message(&message!("  {file}:{line}:{column}  {word} `{}`: never chosen", item.name))?;
             }
             return Ok(());
         }
         if self.bare > 0 {
-            out.tell(&message!("{} without a message count for routes alone", lines(self.bare)))?;
+            out.message(&message!("{} without a message count for routes alone", lines(self.bare)))?;
         }
         out.text(coverage::text(compiled, coverage, &findings).trim_end_matches('\n'))
     }

@@ -148,7 +148,7 @@ pub fn read_text(path: &Path) -> Result<String, CliError> {
         (read_limited(path).map_err(|error| refused(&name, &error))?, name)
     };
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(unreadable(&name, &LoadError::TooLarge(bytes.len() as u64).in_words()));
+        return Err(unreadable(&name, &LoadError::TooLarge(bytes.len() as u64).to_message()));
     }
     if artifact::is_artifact(&bytes) {
         return Err(CliError::usage(message!("`{name}` holds compiled rules, where their text is wanted")));
@@ -166,9 +166,9 @@ fn refused(name: &str, error: &LoadError) -> CliError {
     CliError::usage(match error {
         LoadError::Folder => message!("`{name}` is a folder; name a file"),
         LoadError::NotRegular => {
-            message!("`{name}` cannot be read: {}; `-` reads standard input", error.in_words())
+            message!("`{name}` cannot be read: {}; `-` reads standard input", error.to_message())
         }
-        _ => message!("`{name}` cannot be read: {}", error.in_words()),
+        _ => message!("`{name}` cannot be read: {}", error.to_message()),
     })
 }
 

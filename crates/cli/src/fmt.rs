@@ -69,7 +69,7 @@ fn file(args: &Args, path: &Path, term: &Term, out: &mut Out) -> Result<bool, Cl
     let name = if is_piped { STDIN.to_owned() } else { path.display().to_string() };
     let formatted = format(&text).map_err(|changed| CliError {
         status: Status::Broken,
-        message: Some(message!("`{name}` stays as it is: {}; {}", changed.in_words(), panic::REPORT)),
+        message: Some(message!("`{name}` stays as it is: {}; {}", changed.to_message(), panic::REPORT)),
     })?;
     note_left(&name, &formatted, term);
     let changed = formatted.text != text;

@@ -50,7 +50,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             ImportError::Internal(message!("a text that is not UTF-8 was read"))
         })),
     };
-    let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.in_words())))?;
+    let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.to_message())))?;
     // The output is formatted, so that `rulec fmt` would not change it.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     match &args.output {

@@ -35,12 +35,12 @@ pub struct JudgeArgs {
 impl JudgeArgs {
     /// Creates a judge for payloads of one kind, with the context and options from the given files.
     pub fn judge(&self, rules: &Rules, kind: &str) -> Result<Judge, CliError> {
-        let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.in_words()))?;
+        let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
         if let Some(path) = &self.context {
-            judge = judge.context(read(path)?).map_err(|error| CliError::usage(error.in_words()))?;
+            judge = judge.context(read(path)?).map_err(|error| CliError::usage(error.to_message()))?;
         }
         if let Some(path) = &self.options {
-            judge = judge.options(read(path)?).map_err(|error| CliError::usage(error.in_words()))?;
+            judge = judge.options(read(path)?).map_err(|error| CliError::usage(error.to_message()))?;
         }
         Ok(if self.strict { judge.strict() } else { judge })
     }
@@ -189,7 +189,7 @@ impl Worker for Counting<'_> {
                 return Ok(());
             }
         };
-        let judgement = judge.judge(&payload).told_in(language());
+        let judgement = judge.judge(&payload).localized(language());
         let count = match judgement.outcome() {
             Outcome::Accept => 0,
             Outcome::AcceptCorrected => 1,
@@ -211,7 +211,7 @@ fn read(path: &Path) -> Result<Json, CliError> {
     let object = files::read_object(path, |name, error| {
         CliError::usage(message!(
             "`{name}` is no JSON object: {} ({})",
-            error.in_words(),
+            error.to_message(),
             error.kind().code()
         ))
     })?;

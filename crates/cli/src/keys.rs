@@ -44,7 +44,7 @@ impl KeyPlace {
                 .map_err(|error| CliError::usage(message!("the key `{place}` cannot be read: {error}")))?,
         };
         of(&text).map_err(|error| {
-            CliError::usage(message!("the key `{place}` cannot be used: {}", error.in_words()))
+            CliError::usage(message!("the key `{place}` cannot be used: {}", error.to_message()))
         })
     }
 }

@@ -51,10 +51,10 @@ pub fn language() -> Language {
 }
 
 /// Returns a diagnostic localized for this run.
-pub fn told(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
+pub fn localized_diagnostic(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     match language() {
         Language::English => Cow::Borrowed(diagnostic),
-        other => Cow::Owned(diagnostic.told_in(other)),
+        other => Cow::Owned(diagnostic.localized(other)),
     }
 }
 
@@ -64,6 +64,6 @@ pub fn counted(count: usize, one: Message, more: Message) -> Message {
 }
 
 /// Returns a message localized for this run.
-pub fn tell(message: &Message) -> Cow<'_, str> {
-    message.told_in(language())
+pub fn localized(message: &Message) -> Cow<'_, str> {
+    message.localized(language())
 }

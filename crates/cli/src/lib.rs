@@ -184,9 +184,8 @@ impl CliError {
         CliError { status: Status::Errors, message: Some(message) }
     }
 
-    /// Creates a usage error from a text that exists only in English, such as an error of the
-    /// operating system.
-    fn foreign(error: impl ToString) -> Self {
+    /// Creates a usage error from an error of the operating system, whose text is not translated.
+    fn system(error: std::io::Error) -> Self {
         CliError::usage(Message::verbatim(error.to_string()))
     }
 }
@@ -272,7 +271,8 @@ fn usage(error: &clap::Error, args: &[OsString]) -> Status {
         false => text::printable(&text.to_string()).into_owned(),
     };
     if error.use_stderr() {
-        let translated = (language::language() != Language::English).then(|| usage::told(error)).flatten();
+        let translated =
+            (language::language() != Language::English).then(|| usage::localized_error(error)).flatten();
         if let Some(told) = translated {
             term.styled(&text::printable(&told));
             return Status::Usage;

@@ -20,5 +20,7 @@ pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
     if stdin().is_terminal() {
         term.note(&message!("this is a language server, which waits for an editor; end it by Ctrl-C"));
     }
-    rulec_lsp::stdio(language::chosen()).map(|()| Status::Fine).map_err(CliError::foreign)
+    rulec_lsp::stdio(language::chosen())
+        .map(|()| Status::Fine)
+        .map_err(|error| CliError::usage(error.to_message()))
 }

@@ -48,7 +48,7 @@ pub fn matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<FlowMatch
     match FlowMatcher::offline(rules) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
-            term.note(&message!("only patterns are looked for: {}", error.in_words()));
+            term.note(&message!("only patterns are looked for: {}", error.to_message()));
             None
         }
     }

@@ -1,7 +1,7 @@
 //! `rulec plan`: shows how each rule is found, and why.
 
 use super::files::RulesArgs;
-use super::language::{counted, tell};
+use super::language::{counted, localized};
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::Message;
@@ -79,7 +79,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .collect();
     let only = match args.entry.as_deref() {
         Some(name) if !program.payloads.iter().any(|payload| *payload.name == *name) => {
-            Some(rules.entry(name).map_err(|error| CliError::usage(error.in_words().clone()))?.name())
+            Some(rules.entry(name).map_err(|error| CliError::usage(error.to_message()))?.name())
         }
         name => name,
     };
@@ -151,17 +151,17 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
     let how = if table.indexed { message!("found by the index") } else { message!("tried one by one") };
     let name = paint(color, "1", &on_one_line(table.name));
     let (all, with, without) = (rules(table.routes.len()), table.index_cost, table.linear_cost);
-    out.styled(&tell(&message!(
+    out.styled(&localized(&message!(
         "{name}: {all}, {how} (about {with} ns with the index, {without} ns without)"
     )))?;
-    out.tell(&message!(
+    out.message(&message!(
         "  {} by key, {} by bits, {} always tried",
         count(|found| matches!(found, Found::Key { .. })),
         count(|found| matches!(found, Found::Bits { .. })),
         count(|found| matches!(found, Found::Always { .. })),
     ))?;
     if let Some(advice) = advice(table) {
-        out.tell(&message!("  {advice}"))?;
+        out.message(&message!("  {advice}"))?;
     }
     let names: Vec<_> = table.routes.iter().map(|route| on_one_line(route.name)).collect();
     let width = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(32);
@@ -173,7 +173,7 @@ fn write(table: &Table<'_>, color: bool, out: &mut Out) -> Result<(), CliError> 
             others => message!("{what}  (with {others} others)"),
         };
         let padding = " ".repeat(width.saturating_sub(text::width(name)));
-        let (by, what) = (paint(color, "36", &format!("{by:<6}")), tell(&what));
+        let (by, what) = (paint(color, "36", &format!("{by:<6}")), localized(&what));
         let what = on_one_line(&what);
         out.styled(&format!("  {name}{padding}  {by}  {what}"))?;
     }

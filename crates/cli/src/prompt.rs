@@ -58,7 +58,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = &args.rules.load(term)?;
     let (flows, mut choices) = match args.entry.as_deref() {
         Some("flows") => {
-            (Some(flows(rules).map_err(|error| CliError::usage(error.in_words()))??), Vec::new())
+            (Some(flows(rules).map_err(|error| CliError::usage(error.to_message()))??), Vec::new())
         }
         Some(name) => (None, vec![choice(rules, name)?]),
         None => {
@@ -123,7 +123,7 @@ fn flows(rules: &Rules) -> Result<Result<Told, CliError>, MatcherError> {
 fn nothing(rules: &Rules, none: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {
-        [] => none.in_words(),
+        [] => none.to_message(),
         names => message!(
             "the rules hold no flow, and no choice that asks a model; `--entry` prints a choice as a tool: {}",
             names.join(", ")
@@ -135,7 +135,7 @@ fn choice(rules: &Rules, name: &str) -> Result<Told, CliError> {
     match Question::new(rules, name) {
         Ok(question) => Ok(asked(&question)),
         Err(_) => {
-            let tool = tool(rules, name).map_err(|error| CliError::usage(error.in_words().clone()))?;
+            let tool = tool(rules, name).map_err(|error| CliError::usage(error.to_message()))?;
             Ok(Told { name: Some(name.to_owned()), prompt: String::new(), tool })
         }
     }

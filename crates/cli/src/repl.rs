@@ -3,7 +3,7 @@
 
 use super::compiled::STDIN;
 use super::files;
-use super::language::{language, tell};
+use super::language::{language, localized};
 use super::term::{Out, Term};
 use super::why::options;
 use super::{CliError, Status, stdio};
@@ -73,7 +73,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         None => String::new(),
     };
     let folder = args.rules.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
-    let files = DiskLoader::new(folder.unwrap_or(Path::new("."))).map_err(CliError::foreign)?;
+    let files = DiskLoader::new(folder.unwrap_or(Path::new(".")))
+        .map_err(|error| CliError::usage(error.to_message()))?;
     let message = Json::Object(Map::new());
     let mut desk = Desk { text, files, rules: None, entry: None, message, begun: String::new() };
     if !desk.text.trim().is_empty() {
@@ -140,9 +141,11 @@ impl Desk {
             Some('?') => self.ask(line[1..].trim(), out),
             Some('{') => match json::parse_object(line) {
                 Ok(message) => self.decide(Json::Object(message), term, out),
-                Err(error) => {
-                    out.tell(&message!("that is no message: {} ({})", error.in_words(), error.kind().code()))
-                }
+                Err(error) => out.message(&message!(
+                    "that is no message: {} ({})",
+                    error.to_message(),
+                    error.kind().code()
+                )),
             },
             Some(_) if is_statement(line) => self.add(line, term, out),
             Some(_) => self.decide(serde_json::json!({ "text": line }), term, out),
@@ -152,7 +155,7 @@ impl Desk {
     fn command(&mut self, line: &str, out: &mut Out) -> Result<(), CliError> {
         let (command, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (command, argument.trim()) {
-            (":help", _) => out.tell(&HELP),
+            (":help", _) => out.message(&HELP),
             (":show", _) => out.text(self.text.trim_end()),
             (":entry", "") => {
                 self.entry = None;
@@ -164,17 +167,19 @@ impl Desk {
                         self.entry = Some(name.to_owned());
                         Ok(())
                     }
-                    Err(error) => out.tell(error.in_words()),
+                    Err(error) => out.message(&error.to_message()),
                 },
-                None => out.tell(&message!("there are no rules yet")),
+                None => out.message(&message!("there are no rules yet")),
             },
-            (":save", "") => out.tell(&message!("name a file: `:save support.rules`")),
-            (":save", name) if Path::new(name).exists() => out.tell(&message!("`{name}` is there already")),
+            (":save", "") => out.message(&message!("name a file: `:save support.rules`")),
+            (":save", name) if Path::new(name).exists() => {
+                out.message(&message!("`{name}` is there already"))
+            }
             (":save", name) => match files::replace(Path::new(name), self.text.as_bytes()) {
-                Ok(()) => out.tell(&message!("written to `{name}`")),
-                Err(error) => out.tell(&error.message.unwrap_or_default()),
+                Ok(()) => out.message(&message!("written to `{name}`")),
+                Err(error) => out.message(&error.message.unwrap_or_default()),
             },
-            _ => out.tell(&message!("there is no command `{command}`; {HELP}")),
+            _ => out.message(&message!("there is no command `{command}`; {HELP}")),
         }
     }
 
@@ -194,7 +199,7 @@ impl Desk {
         match self.compile(&text) {
             Ok(rules) => {
                 (self.rules, self.text) = (Some(rules), text);
-                out.tell(&word)
+                out.message(&word)
             }
             Err(error) => out.styled(shown(&error, term).trim_end()),
         }
@@ -203,7 +208,7 @@ impl Desk {
     fn decide(&mut self, message: Json, term: &Term, out: &mut Out) -> Result<(), CliError> {
         self.message = message;
         let Some(rules) = &self.rules else {
-            return out.tell(&message!(
+            return out.message(&message!(
                 "there are no rules yet; write one: `route a when text contains \"x\" -> handler`"
             ));
         };
@@ -216,24 +221,26 @@ impl Desk {
                 let explanation = entry.explain(&self.message, true);
                 out.styled(explanation.render(&options(term)).trim_end_matches('\n'))
             }
-            Ok(_) => out
-                .tell(&message!("the rules have no route; `:entry NAME` chooses a table, choice or router")),
-            Err(error) => out.tell(error.in_words()),
+            Ok(_) => out.message(&message!(
+                "the rules have no route; `:entry NAME` chooses a table, choice or router"
+            )),
+            Err(error) => out.message(&error.to_message()),
         }
     }
 
     fn ask(&self, condition: &str, out: &mut Out) -> Result<(), CliError> {
         match Condition::compile(condition) {
-            Ok(condition) if condition.holds(&self.message) => out.tell(&message!("it holds")),
+            Ok(condition) if condition.holds(&self.message) => out.message(&message!("it holds")),
             // If the result is unknown, the negated condition is not true either.
             Ok(_) => match Condition::compile(&format!("not ({}\n)", condition)) {
-                Ok(negated) if negated.holds(&self.message) => out.tell(&message!("it does not hold")),
-                _ => out
-                    .tell(&message!("it is unknown: something that it reads is missing, or of another type")),
+                Ok(negated) if negated.holds(&self.message) => out.message(&message!("it does not hold")),
+                _ => out.message(&message!(
+                    "it is unknown: something that it reads is missing, or of another type"
+                )),
             },
             Err(error) => match &error.help {
-                Some(help) => out.tell(&message!("{}; {help}", error.message)),
-                None => out.tell(&error.message),
+                Some(help) => out.message(&message!("{}; {help}", error.message)),
+                None => out.message(&error.message),
             },
         }
     }
@@ -291,7 +298,7 @@ fn without_its_like(text: &str, statement: &str) -> Option<String> {
 
 /// Formats the errors of rules that were not accepted.
 fn shown(error: &CompileError, term: &Term) -> String {
-    let name = |_| tell(&message!("the rules")).into_owned();
+    let name = |_| localized(&message!("the rules")).into_owned();
     let renderer =
         Renderer { sources: error.sources(), color: term.color_out(), language: language(), name: &name };
     let errors = error.diagnostics().iter().filter(|found| found.is_error());

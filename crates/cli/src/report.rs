@@ -61,7 +61,7 @@ pub struct Location {
 
 pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
     compiled.diagnostics().iter().map(move |diagnostic| Found {
-        diagnostic: language::told(diagnostic),
+        diagnostic: language::localized_diagnostic(diagnostic),
         compiled,
         witness: None,
         denied: false,
@@ -71,7 +71,7 @@ pub fn found(compiled: &Compiled) -> impl Iterator<Item = Found<'_>> {
 /// Returns the findings of compilation and analysis in source order.
 pub fn all<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<Found<'a>> {
     let analysed = analysed.iter().map(|finding| Found {
-        diagnostic: language::told(&finding.diagnostic),
+        diagnostic: language::localized_diagnostic(&finding.diagnostic),
         compiled,
         witness: finding.witness.as_ref(),
         denied: false,
@@ -201,7 +201,7 @@ fn word(severity: Severity) -> &'static str {
 /// Returns the message, with the help text on its own line.
 fn with_help(diagnostic: &Diagnostic) -> String {
     match &diagnostic.help {
-        Some(help) => language::tell(&message!("{}\nhelp: {help}", diagnostic.message)).into_owned(),
+        Some(help) => language::localized(&message!("{}\nhelp: {help}", diagnostic.message)).into_owned(),
         None => diagnostic.message.to_string(),
     }
 }

@@ -43,7 +43,6 @@ pub fn run(_: &Args, _: &Term) -> Result<Status, CliError> {
 #[cfg(feature = "studio")]
 pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
     use super::{files, studio};
-    use rulec::Message;
     use rulec_base::message;
     use rulec_studio::{Options, report};
     if args.rules.is_dir() {
@@ -56,7 +55,7 @@ pub fn run(args: &Args, term: &Term) -> Result<Status, CliError> {
         show_private: args.show_private,
         ..studio::options(std::slice::from_ref(&args.rules), args.root.as_deref())?
     };
-    let page = report(&options).map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
+    let page = report(&options).map_err(|error| CliError::error(error.to_message()))?;
     files::replace(&args.output, page.as_bytes())?;
     term.say(&message!("wrote {}", args.output.display()));
     Ok(Status::Fine)

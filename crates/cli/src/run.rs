@@ -6,7 +6,7 @@ use super::columns::ColumnArgs;
 use super::engine::EngineArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, Judges};
-use super::language::{language, tell};
+use super::language::{language, localized};
 use super::stream::{StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
@@ -200,10 +200,10 @@ impl Worker for Decider<'_> {
         let mut skipped = entry.skipped(&message);
         skipped.iter_mut().for_each(|skipped| skipped.reason = skipped.reason.in_language(language()));
         let failure = self.question.and_then(|question| question.answer(&message).err());
-        let failure = failure.map(|failure| tell(&failure.in_words()).into_owned());
+        let failure = failure.map(|failure| localized(&failure.to_message()).into_owned());
         let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
         let reason = reason
-            .map(|sentences| sentences.map(|one| tell(&one).into_owned()).collect::<Vec<_>>().join(" "));
+            .map(|sentences| sentences.map(|one| localized(&one).into_owned()).collect::<Vec<_>>().join(" "));
         let decided = Decided { line, decision: &decision, failure, skipped, reason, matched, explanation };
         write_json(out, &decided);
         Ok(())
@@ -229,7 +229,7 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
 /// ambiguous.
 pub fn entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
-        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.in_words().clone())),
+        Some(name) => rules.entry(name).map_err(|error| CliError::usage(error.to_message())),
         None if rules.main().is_empty() => {
             let mut entries: Vec<&str> = rules.entries().skip(1).collect();
             // A choice that asks a language model is the default only if there is no other entry.

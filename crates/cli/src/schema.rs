@@ -50,7 +50,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if let Some(old) = &args.against {
         return compare(&named.load_other(old, term)?, rules, args.decision.as_deref(), out);
     }
-    let schema = |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.in_words()));
+    let schema =
+        |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.to_message()));
     let json = match &args.decision {
         Some(kind) => schema(kind)?,
         None => {
@@ -71,12 +72,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// Prints what the new rules may reject although the old rules accepted it.
 fn compare(old: &Rules, new: &Rules, kind: Option<&str>, out: &mut Out) -> Result<Status, CliError> {
     if let Some(kind) = kind {
-        payload::schema(old, kind).map_err(|error| CliError::usage(error.in_words()))?;
+        payload::schema(old, kind).map_err(|error| CliError::usage(error.to_message()))?;
     }
     let changes = payload::changes(old, new);
     let told: Vec<_> = changes.iter().filter(|change| kind.is_none_or(|kind| change.kind == kind)).collect();
     for change in &told {
-        out.tell(&change.in_words())?;
+        out.message(&change.to_message())?;
     }
     Ok(if told.is_empty() { Status::Fine } else { Status::Errors })
 }

@@ -2,7 +2,7 @@
 //! error. Rust would replace it with `/dev/null`, which drops answers and provides no messages.
 
 use super::CliError;
-use super::language::tell;
+use super::language::localized;
 use rulec_base::message;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ pub fn input() -> Result<io::Stdin, CliError> {
 
 /// Returns the localized name of standard input.
 pub fn name() -> String {
-    tell(&message!("standard input")).into_owned()
+    localized(&message!("standard input")).into_owned()
 }
 
 /// Reads all of standard input, or `limit + 1` bytes if there are more than `limit`.

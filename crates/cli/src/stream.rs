@@ -4,7 +4,7 @@
 use super::CliError;
 use super::compiled::is_artifact;
 use super::files;
-use super::language::{language, tell};
+use super::language::{language, localized};
 use super::lines::{Chunk, Lines};
 use super::ordered_pool::{self, Turns};
 use super::panic;
@@ -51,7 +51,7 @@ const MAX_JOBS: usize = 1024;
 
 fn jobs(text: &str) -> Result<usize, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let wrong = |message: &Message| tell(message).into_owned();
+    let wrong = |message: &Message| localized(message).into_owned();
     match text.parse() {
         Ok(jobs) if jobs <= MAX_JOBS && digits => Ok(jobs),
         _ if digits => {
@@ -133,7 +133,7 @@ pub fn objects(
         for (number, line) in chunk.lines() {
             let read = match line {
                 Some(line) if line.trim_ascii().is_empty() => continue,
-                Some(line) => json::parse_object_bytes(line).map_err(|error| error.in_words()),
+                Some(line) => json::parse_object_bytes(line).map_err(|error| error.to_message()),
                 None => Err(message!("it is too long")),
             };
             match read {
@@ -163,7 +163,7 @@ impl StreamArgs {
     /// Opens the stream. A signal ends the stream.
     pub fn open(&self, term: &Term) -> Result<Input<signals::Input>, CliError> {
         let (input, name, size) = open(self.path(), term)?;
-        Ok((signals::Input::new(input).map_err(CliError::foreign)?, name, size))
+        Ok((signals::Input::new(input).map_err(CliError::system)?, name, size))
     }
 
     /// Answers every message of the stream with one line. Stops at the end of the stream, when the
@@ -237,7 +237,7 @@ pub fn answer_one(
         Some(message) => panic::caught(|| worker.answer(number, message, answers)),
         None => Ok(Err(JsonError::too_long())),
     };
-    let answered = answered.map(|answered| answered.map_err(|error| error.told_in(language())));
+    let answered = answered.map(|answered| answered.map_err(|error| error.localized(language())));
     let error = match &answered {
         Ok(Ok(())) => return true,
         Ok(Err(error)) => BadMessage {
@@ -249,10 +249,10 @@ pub fn answer_one(
         },
         Err(mistake) => BadMessage {
             code: Code::DecisionFailed,
-            message: tell(mistake),
+            message: localized(mistake),
             column: None,
             path: "",
-            help: Some(tell(&panic::REPORT).into_owned().into()),
+            help: Some(localized(&panic::REPORT).into_owned().into()),
         },
     };
     answers.truncate(before);

@@ -101,7 +101,7 @@ mod with {
         let runtime =
             runtime.map_err(|error| CliError::usage(message!("the studio cannot be opened: {error}")))?;
         runtime.block_on(async {
-            let server = Server::bind(&options).await.map_err(CliError::foreign)?;
+            let server = Server::bind(&options).await.map_err(|error| CliError::usage(error.to_message()))?;
             let address = server.address();
             out.line(&address)?;
             out.flush()?;
@@ -112,7 +112,7 @@ mod with {
             let stopped = async {
                 let _ = tokio::signal::ctrl_c().await;
             };
-            server.run(stopped).await.map_err(CliError::foreign)
+            server.run(stopped).await.map_err(CliError::system)
         })?;
         // Shutdown does not wait for a running replay.
         runtime.shutdown_background();

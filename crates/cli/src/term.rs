@@ -1,7 +1,7 @@
 //! Standard output and standard error, with correct handling of pipes and terminals.
 
 use super::CliError;
-use super::language::tell;
+use super::language::localized;
 use clap::ValueEnum;
 use rulec::Message;
 use rulec_base::message;
@@ -71,7 +71,7 @@ impl Term {
 
     /// Prints a one-line message on standard error. Write errors are ignored.
     pub fn say(&self, text: &Message) {
-        self.styled(&on_one_line(&tell(text)));
+        self.styled(&on_one_line(&localized(text)));
     }
 
     /// Prints text that is already safe for a terminal, such as coloured text, on standard error.
@@ -88,7 +88,7 @@ impl Term {
     }
 
     fn titled(&self, code: &str, title: &Message, text: &Message) {
-        let (title, text) = (paint(self.color_err(), code, &tell(title)), tell(text));
+        let (title, text) = (paint(self.color_err(), code, &localized(title)), localized(text));
         self.styled(&format!("{title} {}", on_one_line(&text)));
     }
 }
@@ -132,8 +132,8 @@ impl Out {
     }
 
     /// Writes a localized message as one line.
-    pub fn tell(&mut self, message: &Message) -> Result<(), CliError> {
-        self.line(&tell(message))
+    pub fn message(&mut self, message: &Message) -> Result<(), CliError> {
+        self.line(&localized(message))
     }
 
     /// Writes a text of several lines.

@@ -3,7 +3,7 @@
 use super::compiled::Compiled;
 use super::coverage;
 use super::files;
-use super::language::{language, tell};
+use super::language::{language, localized};
 use super::report::junit::{self, Case, Ending};
 use super::term::{Out, Term, paint};
 use super::watch::Watch;
@@ -157,7 +157,7 @@ fn once(args: &Args, compiled: &[(Compiled, bool)], term: &Term, out: &mut Out) 
         term.note(&message!("there is no `test` block; write one: `test \"a refund\" {{ given text = \"refund\"  expect refunds }}`"));
     }
     match args.format {
-        Format::Human => out.tell(&tally.summary())?,
+        Format::Human => out.message(&tally.summary())?,
         Format::Json => {}
         Format::Junit => out.source(&junit::document("rulec test", &tally.suites))?,
     }
@@ -273,7 +273,7 @@ fn ending(outcome: &TestOutcome) -> Ending {
         true => Ending::Passed,
         false => Ending::Failed {
             kind: "expectation".to_owned(),
-            message: tell(&message!("expected {expected}, got {actual}")).into_owned(),
+            message: localized(&message!("expected {expected}, got {actual}")).into_owned(),
             text: why.unwrap_or_default(),
         },
     }
@@ -282,7 +282,7 @@ fn ending(outcome: &TestOutcome) -> Ending {
 fn uncompiled(compiled: &Compiled) -> Case {
     let errors = report::found(compiled).filter(|found| found.diagnostic.is_error());
     let text: Vec<String> = errors.map(|found| report::concise(&found)).collect();
-    let message = tell(&message!("the rules do not compile")).into_owned();
+    let message = localized(&message!("the rules do not compile")).into_owned();
     Case {
         name: "compile".to_owned(),
         ending: Ending::Failed { kind: "error".to_owned(), message, text: text.join("\n") },
@@ -299,7 +299,7 @@ fn json_of(compiled: &Compiled, outcome: &TestOutcome) -> String {
         "name": outcome.name,
         "passed": outcome.passed,
         "expected": outcome.expected,
-        "actual": outcome.actual,
+        "actual": localized(&outcome.actual),
         "explanation": outcome.explanation.as_ref().map(ToString::to_string),
     });
     value.to_string()
@@ -310,16 +310,16 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
     if outcome.passed {
         let name = on_one_line(&outcome.name);
         let (word, padding) = (message!("ok"), padding(&message!("ok")));
-        return out.styled(&format!("  {}{padding}{name}", paint(color, "32", &tell(&word))));
+        return out.styled(&format!("  {}{padding}{name}", paint(color, "32", &localized(&word))));
     }
     let TestOutcome { name, expected, actual, .. } = outcome;
     let position = compiled.sources().position(outcome.span);
     let file = compiled.name(outcome.span.file);
     let (word, padding) = (message!("FAILED"), padding(&message!("FAILED")));
-    let word = paint(color, "1;31", &tell(&word));
+    let word = paint(color, "1;31", &localized(&word));
     let text = message!("{name} — expected {expected}, got {actual}");
-    out.styled(&format!("  {word}{padding}{}", on_one_line(&tell(&text))))?;
-    out.tell(&message!("          at {file}:{}:{}", position.line, position.column))?;
+    out.styled(&format!("  {word}{padding}{}", on_one_line(&localized(&text))))?;
+    out.message(&message!("          at {file}:{}:{}", position.line, position.column))?;
     if let Some(explanation) = &outcome.explanation {
         let mut options = options(term);
         options.width = options.width.saturating_sub(10);
@@ -332,7 +332,7 @@ fn show(compiled: &Compiled, outcome: &TestOutcome, term: &Term, out: &mut Out) 
 
 /// Returns the spaces after the word for the result of a test.
 fn padding(word: &Message) -> String {
-    " ".repeat(8_usize.saturating_sub(width(&tell(word))))
+    " ".repeat(8_usize.saturating_sub(width(&localized(word))))
 }
 
 fn tests_something(compiled: &Compiled) -> bool {

@@ -4,7 +4,7 @@
 //! The `--help` pages are always English. clap writes some of their words itself (values, defaults,
 //! headings) and cannot localize them, so that localized pages would mix two languages.
 
-use super::language::tell;
+use super::language::localized;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use rulec::Message;
 use rulec_base::diag::listed;
@@ -13,11 +13,11 @@ use std::error::Error as _;
 
 /// Returns the localized error with suggestions and usage. `None` if only clap's own text is
 /// available.
-pub fn told(error: &clap::Error) -> Option<String> {
+pub fn localized_error(error: &clap::Error) -> Option<String> {
     let quoted = |kind| match error.get(kind)? {
         ContextValue::Strings(texts) => {
             let texts = listed(texts.iter().map(|text| format!("`{text}`")));
-            Some(tell(&texts).into_owned())
+            Some(localized(&texts).into_owned())
         }
         _ => text(error, kind).map(|text| format!("`{text}`")),
     };
@@ -73,7 +73,7 @@ pub fn told(error: &clap::Error) -> Option<String> {
     }
     lines.push(Message::default());
     lines.push(message!("`--help` says more"));
-    let lines: Vec<_> = lines.iter().map(|line| tell(line)).collect();
+    let lines: Vec<_> = lines.iter().map(|line| localized(line)).collect();
     Some(lines.join("\n"))
 }
 
@@ -81,9 +81,11 @@ pub fn told(error: &clap::Error) -> Option<String> {
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),
-        ContextValue::Strings(texts) => tell(&listed(texts)).into_owned(),
+        ContextValue::Strings(texts) => localized(&listed(texts)).into_owned(),
         ContextValue::StyledStr(text) => text.to_string(),
-        ContextValue::StyledStrs(texts) => tell(&listed(texts.iter().map(ToString::to_string))).into_owned(),
+        ContextValue::StyledStrs(texts) => {
+            localized(&listed(texts.iter().map(ToString::to_string))).into_owned()
+        }
         ContextValue::Number(number) => number.to_string(),
         _ => return None,
     })

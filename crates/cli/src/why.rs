@@ -2,7 +2,7 @@
 
 use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
-use super::language::{language, tell};
+use super::language::{language, localized};
 use super::run::entry;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status, meaning};
@@ -97,7 +97,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let decision = entry.decide(&message);
     let question = Question::new(rules, entry.name()).ok();
     let failure = question.as_ref().and_then(|question| question.answer(&message).err());
-    let failure = failure.map(|failure| tell(&failure.in_words()).into_owned());
+    let failure = failure.map(|failure| localized(&failure.to_message()).into_owned());
     match args.format {
         Format::Json => {
             let (breaches, question) = (decision.breaches(), question.as_ref().map(Question::text));
@@ -110,22 +110,22 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
             if let Some(question) = &question {
                 out.line("")?;
-                out.tell(&message!("a language model is asked: {}", question.text()))?;
+                out.message(&message!("a language model is asked: {}", question.text()))?;
                 if let Some(failure) = &failure {
-                    out.tell(&message!("  ! {failure}"))?;
+                    out.message(&message!("  ! {failure}"))?;
                     term.note(&meaning::asks(question, &args.rules.path));
                 }
             }
             if !decision.breaches().is_empty() {
                 out.line("")?;
-                out.tell(&match rules.program().input.is_some() {
+                out.message(&match rules.program().input.is_some() {
                     true => message!("the message breaks what `input` declares:"),
                     false => message!("the message breaks what the rules expect of it:"),
                 })?;
             }
             for Breach { path, expected, found, hint, .. } in decision.breaches() {
                 let breach = message!("  {path}: expected {expected}, found {found}");
-                out.tell(&match hint {
+                out.message(&match hint {
                     Some(hint) => message!("{breach}; {hint}"),
                     None => breach,
                 })?;
@@ -143,20 +143,20 @@ fn payload(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError
         Format::Json => out.json(&broken)?,
         Format::Human => {
             for why in &broken {
-                why.lines().iter().try_for_each(|line| out.tell(line))?;
+                why.lines().iter().try_for_each(|line| out.message(line))?;
             }
             let judgement = judge.judge(&payload);
             for Unchecked { rule, path, message, .. } in judgement.unchecked() {
-                out.tell(&message!("? {rule} at {path}: {message}"))?;
+                out.message(&message!("? {rule} at {path}: {message}"))?;
             }
             match judgement.is_valid() {
-                true => out.tell(&message!("\u{2713} no rule is broken"))?,
+                true => out.message(&message!("\u{2713} no rule is broken"))?,
                 false => {
-                    out.tell(&message!("the payload is answered with {}", judgement.outcome().name()))?
+                    out.message(&message!("the payload is answered with {}", judgement.outcome().name()))?
                 }
             }
             for exceeded in judgement.exceeded() {
-                out.tell(&message!("counted as missing: {}", exceeded.in_words()))?;
+                out.message(&message!("counted as missing: {}", exceeded.to_message()))?;
             }
         }
     }
@@ -187,7 +187,7 @@ impl MessageArgs {
             let ctx = json::parse(ctx).map_err(|error| {
                 CliError::error(message!(
                     "`--ctx` is no JSON: {} ({})",
-                    error.in_words(),
+                    error.to_message(),
                     error.kind().code()
                 ))
             })?;
@@ -198,5 +198,5 @@ impl MessageArgs {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(message!("{what} is no message: {} ({})", error.in_words(), error.kind().code()))
+    CliError::error(message!("{what} is no message: {} ({})", error.to_message(), error.kind().code()))
 }

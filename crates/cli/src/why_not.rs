@@ -43,12 +43,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let rules = &args.rules.load(term)?;
     let entry = entry(rules, args.entry.as_deref())?;
     let message = args.message.read()?;
-    let found =
-        entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.in_words().clone()))?;
+    let found = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
     let found = if args.show_private { found } else { found.masked() };
     match args.format {
         Format::Json => out.json(&found)?,
-        Format::Human => sentence(&found).iter().try_for_each(|line| out.tell(line))?,
+        Format::Human => sentence(&found).iter().try_for_each(|line| out.message(line))?,
     }
     Ok(Status::Fine)
 }

@@ -5,7 +5,7 @@ use super::files::{self, RulesArgs};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::{ArgGroup, Subcommand};
-use rulec::{Message, Rules};
+use rulec::Rules;
 use rulec_base::json::JsonError;
 use rulec_base::message;
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
@@ -122,7 +122,7 @@ pub fn none() -> CliError {
 
 fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workflow, CliError> {
     let mut builder = Workflow::from_rules(rules, &declared.name)
-        .map_err(CliError::foreign)?
+        .map_err(|error| CliError::usage(error.to_message()))?
         .kind("echo", echo)
         .kind("loop", Loop::factory)
         .kind("vote", Vote::factory);
@@ -155,9 +155,9 @@ fn assembled(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<Workf
 fn outside(builder: WorkflowBuilder, allow: &[String]) -> Result<WorkflowBuilder, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits, council_node, endpoint_node};
     let hosts = AllowedHosts::new(allow)
-        .map_err(|error| CliError::usage(message!("`--allow`: {}", error.to_string())))?;
-    let client = HttpClient::new(hosts, Limits::default())
-        .map_err(|error| CliError::error(Message::verbatim(error.to_string())))?;
+        .map_err(|error| CliError::usage(message!("`--allow`: {}", error.to_message())))?;
+    let client =
+        HttpClient::new(hosts, Limits::default()).map_err(|error| CliError::error(error.to_message()))?;
     Ok(builder.kind("http", endpoint_node(client.clone())).kind("council", council_node(client)))
 }
 
@@ -178,7 +178,7 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .map_err(|error| CliError::error(message!("`{name}` is no saved run: {error}")))?;
         return workflow
             .resume(saved)
-            .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_string())));
+            .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
         Some(text) => files::input_object(text, refused)?,
@@ -188,7 +188,7 @@ fn begun(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
 }
 
 fn refused(what: &str, error: &JsonError) -> CliError {
-    CliError::error(message!("{what} is no input: {} ({})", error.in_words(), error.kind().code()))
+    CliError::error(message!("{what} is no input: {} ({})", error.to_message(), error.kind().code()))
 }
 
 fn save(run: &Run, path: &Path) -> Result<(), CliError> {
@@ -199,21 +199,21 @@ fn save(run: &Run, path: &Path) -> Result<(), CliError> {
 
 fn show(report: &Report, out: &mut Out) -> Result<(), CliError> {
     let executed: Vec<&str> = report.executed.iter().map(|node| node.as_str()).collect();
-    out.tell(&message!("ran {}", executed.join(" \u{2192} ")))?;
+    out.message(&message!("ran {}", executed.join(" \u{2192} ")))?;
     for delivery in report.deliveries.iter().filter(|delivery| delivery.loop_back) {
-        out.tell(&message!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
+        out.message(&message!("back from `{}` to `{}`", delivery.from.as_str(), delivery.to.as_str()))?;
     }
     for (node, output) in &report.outputs {
         out.line(&format!("{node}: {output}"))?;
     }
     for failure in &report.failures {
-        out.line(&failure.to_string())?;
+        out.message(&failure.to_message())?;
     }
     for stall in &report.stalled {
-        out.line(&stall.to_string())?;
+        out.message(&stall.to_message())?;
     }
     if report.limit_hit {
-        out.tell(&message!(
+        out.message(&message!(
             "the run was ended by its step limit; `--resume` with a higher `--step-limit` goes on"
         ))?;
     }

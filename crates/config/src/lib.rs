@@ -44,7 +44,7 @@ pub struct Settings {
 
 /// Error of a settings file that cannot be used: the file, the position, and the fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 pub struct Refused {
     /// Path of the file. If the text was not read from disk, this is the path that the caller
     /// passed.
@@ -61,7 +61,7 @@ pub struct Refused {
 
 impl Refused {
     /// Returns the position and the fault as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         message!("{}:{}:{}: {}", self.name, self.line, self.column, self.message)
     }
 }

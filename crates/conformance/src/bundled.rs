@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 type Compiled = Result<Rules, Message>;
 
 fn compile(text: &str) -> Compiled {
-    Rules::from_text(text).map_err(|error| Message::verbatim(error.to_string()))
+    Rules::from_text(text).map_err(|error| error.to_message())
 }
 
 fn by(compiled: &Compiled, tier: Tier) -> Compiled {
@@ -32,8 +32,7 @@ pub(super) fn workflow(case: &Json, setting: &Setting) -> Verdict {
     setting.tiers.iter().try_for_each(|tier| {
         let rules = by(&RULES, *tier)?;
         let router = |rule: &str, _: &str| {
-            let router =
-                RulesRouter::new(&rules, rule).map_err(|error| Message::verbatim(error.to_string()))?;
+            let router = RulesRouter::new(&rules, rule).map_err(|error| error.to_message())?;
             Ok(Arc::new(router) as Arc<dyn ConditionalRouter>)
         };
         workflow::check(case, &router)

@@ -57,7 +57,7 @@ fn decided(
     let imported = match (system.import_value(member(case, key)?), expected["load_error"] == true) {
         (Err(_), true) => return Ok(()),
         (Ok(_), true) => return Err(message!("expected an error on loading, and there is none")),
-        (Err(error), false) => return Err(error.in_words()),
+        (Err(error), false) => return Err(error.to_message()),
         (Ok(imported), false) => imported,
     };
     for tier in &setting.tiers {

@@ -40,7 +40,7 @@ type Verdict = Result<(), Message>;
 fn by(rules: &Rules, tier: Tier) -> Result<Rules, Message> {
     let indexing = if tier == Tier::Auto { Indexing::Auto } else { Indexing::Never };
     let rules = rules.with_tier(tier).with_index(indexing);
-    rules.ready().map_err(|error| error.in_words())?;
+    rules.ready().map_err(|error| error.to_message())?;
     let wanted = match tier {
         Tier::Auto => return Ok(rules),
         Tier::Reference => Backend::Reference,
@@ -105,7 +105,7 @@ impl Kind {
         let mut report = Report::default();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let (name, verdict) = match json::parse_object(line) {
-                Err(error) => (String::new(), Err(error.in_words())),
+                Err(error) => (String::new(), Err(error.to_message())),
                 Ok(case) => {
                     let case = Json::Object(case);
                     let name = case["name"].as_str().unwrap_or_default().to_owned();

@@ -24,17 +24,17 @@ pub fn run(rules: &Rules, case: &Json, context: &Json) -> Result<(), Message> {
                 (part("id"), part("type"))
             };
             let decisions: Vec<(String, String)> = decisions.iter().map(pair).collect();
-            let result = arbitrate(rules, &decisions).map_err(|error| error.in_words())?;
+            let result = arbitrate(rules, &decisions).map_err(|error| error.to_message())?;
             serde_json::to_value(result).map_err(unwritten)?
         }
         "intent" => {
             let message = facts(text("intent")?, &case["facts"]);
-            let entry = rules.entry(INTENTS).map_err(|error| error.in_words().clone())?;
+            let entry = rules.entry(INTENTS).map_err(|error| error.to_message())?;
             json!({"decision": entry.decide(&message).target()})
         }
         "intent_allows" => {
             let message = facts(text("intent")?, &Json::Null);
-            let entry = rules.entry(INTENTS).map_err(|error| error.in_words().clone())?;
+            let entry = rules.entry(INTENTS).map_err(|error| error.to_message())?;
             json!({"allowed": entry.possible(&message).contains(&text("decision")?)})
         }
         other => return Err(message!("there is no kind of case `{other}`")),
@@ -66,9 +66,9 @@ fn judged(rules: &Rules, case: &Json, kind: &str, context: &Json) -> Result<Json
     }
     let mut judge = Judge::new(rules, kind)
         .and_then(|judge| judge.context(Json::Object(context)))
-        .map_err(|error| error.in_words())?;
+        .map_err(|error| error.to_message())?;
     if !case["options"].is_null() {
-        judge = judge.options(case["options"].clone()).map_err(|error| error.in_words())?;
+        judge = judge.options(case["options"].clone()).map_err(|error| error.to_message())?;
     }
     let judgement = judge.judge(&payload);
     serde_json::to_value(judgement).map_err(unwritten)

@@ -79,7 +79,7 @@ fn workflow(mut case: WorkflowCase, routers: Routers<'_>) -> Result<Value, Messa
         let outputs = case.outputs.remove(&id).unwrap_or_default();
         builder = builder.node(plain).processor(id, Arc::new(Scripted { outputs, fail: node.fail }));
     }
-    let workflow = builder.build_unchecked().map_err(|error| Message::verbatim(error.to_string()))?;
+    let workflow = builder.build_unchecked().map_err(|error| error.to_message())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| Message::verbatim(error.to_string()))?;
     let report = runtime.block_on(workflow.run(json!({})));

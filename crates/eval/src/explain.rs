@@ -167,9 +167,9 @@ impl Explanation {
 
     /// Translates the explanation's sentences; texts quoted from the rules stay as they are.
     #[must_use]
-    pub fn told_in(mut self, language: Language) -> Explanation {
+    pub fn localized(mut self, language: Language) -> Explanation {
         if language != Language::English {
-            self.trace.tell_in(language);
+            self.trace.localize(language);
         }
         self
     }

@@ -8,6 +8,8 @@ use super::request::{Body, Request, Response};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::retry;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -39,7 +41,7 @@ pub struct HttpClient {
 
 /// The error if the client cannot be set up.
 #[derive(Debug, ThisError)]
-#[error("the HTTP client could not be set up: {why}")]
+#[error("{}", self.to_message())]
 pub struct SetupError {
     why: String,
 }
@@ -187,12 +189,21 @@ fn failed(error: reqwest::Error) -> HttpFailure {
         deepest = source;
     }
     let why = deepest.to_string();
-    if error.is_builder() { HttpFailure::BadUrl { why } } else { HttpFailure::Connection { why } }
+    if error.is_builder() {
+        HttpFailure::BadUrl { why: Message::verbatim(why) }
+    } else {
+        HttpFailure::Connection { why }
+    }
 }
 
 impl SetupError {
     fn new(error: impl Error) -> SetupError {
         SetupError { why: error.to_string() }
+    }
+
+    /// Returns the problem as a localized message. The text of the TLS library stays English.
+    pub fn to_message(&self) -> Message {
+        message!("the HTTP client could not be set up: {}", self.why)
     }
 }
 

@@ -5,6 +5,7 @@ use super::client::HttpClient;
 use super::error::HttpError;
 use super::request::Response;
 use super::template::{FillError, Template, Values};
+use rulec_base::diag::Message;
 use thiserror::Error;
 
 /// A request template whose host may be called.
@@ -23,6 +24,16 @@ pub enum CallError {
     Fill(#[from] FillError),
     /// The call failed.
     Http(#[from] HttpError),
+}
+
+impl CallError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            CallError::Fill(error) => error.to_message(),
+            CallError::Http(error) => error.to_message(),
+        }
+    }
 }
 
 impl Endpoint {

@@ -1,5 +1,7 @@
 //! The error of a call: its method and URL, the number of attempts, the failure and its remedy.
 
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_base::text::shortened;
 use std::fmt;
 use std::time::Duration;
@@ -41,7 +43,7 @@ impl fmt::Display for Call {
 /// The error of a call. Displays as one line: the call, the failure, its remedy, and the number of
 /// attempts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}: {}{}", .details.call, .details.failure, after(.details.attempts))]
+#[error("{}", self.to_message())]
 pub struct HttpError {
     // Boxed, so that results stay small.
     details: Box<Details>,
@@ -55,13 +57,19 @@ struct Details {
     failure: HttpFailure,
 }
 
-fn after(attempts: u32) -> String {
-    if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() }
-}
-
 impl HttpError {
     pub(super) fn new(call: Call, attempts: u32, elapsed: Duration, failure: HttpFailure) -> HttpError {
         HttpError { details: Box::new(Details { call, attempts, elapsed, failure }) }
+    }
+
+    /// Returns the call, the failure, its remedy and the number of attempts as a localized message.
+    pub fn to_message(&self) -> Message {
+        let Details { call, attempts, failure, .. } = &*self.details;
+        let (call, failure) = (call.to_string(), failure.to_message());
+        match attempts {
+            0 | 1 => message!("{call}: {failure}"),
+            _ => message!("{call}: {failure} (after {attempts} attempts)"),
+        }
     }
 
     /// Returns the failure of the call.
@@ -93,22 +101,20 @@ impl HttpError {
 
 /// The failure of a call, or of its last attempt if it was retried.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum HttpFailure {
     /// The host is not in the list. No request was sent.
-    #[error("the host `{host}` may not be called; add it to the list of allowed hosts if it should")]
     HostNotAllowed {
         /// `host` or `host:port`.
         host: String,
     },
     /// The URL cannot be called. No request was sent.
-    #[error("the address cannot be called: {why}")]
     BadUrl {
         /// Why the URL is invalid.
-        why: String,
+        why: Message,
     },
     /// No complete response arrived in time.
-    #[error("no complete answer within {limit:?}{}; raise the limit if the server needs longer", whole(*.overall))]
     Timeout {
         /// The time limit that was exceeded.
         limit: Duration,
@@ -116,13 +122,11 @@ pub enum HttpFailure {
         overall: bool,
     },
     /// The connection could not be made, or broke before the response was complete.
-    #[error("the connection failed: {why}; see whether the server is up and speaks this protocol")]
     Connection {
         /// The message of the operating system or of the protocol library.
         why: String,
     },
     /// The response status is not a success.
-    #[error("answered {status}{}{}", quoted(.text), advice(*.status))]
     Status {
         /// The status code.
         status: u16,
@@ -130,17 +134,47 @@ pub enum HttpFailure {
         text: String,
     },
     /// The response is longer than the limit.
-    #[error("the answer is longer than {limit} bytes; raise the limit of the body if it should be")]
     BodyTooLarge {
         /// The limit in bytes.
         limit: usize,
     },
     /// The response is a success, but its body is not JSON as required.
-    #[error("the answer is not JSON{}; see whether the address is the right one", quoted(.text))]
     NotJson {
         /// The response's text, truncated after 2000 characters.
         text: String,
     },
+}
+
+impl HttpFailure {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            HttpFailure::HostNotAllowed { host } => {
+                message!(
+                    "the host `{host}` may not be called; add it to the list of allowed hosts if it should"
+                )
+            }
+            HttpFailure::BadUrl { why } => message!("the address cannot be called: {why}"),
+            HttpFailure::Timeout { limit, overall: true } => message!(
+                "no complete answer within {limit} for the whole call; raise the limit if the server needs longer"
+            ),
+            HttpFailure::Timeout { limit, overall: false } => {
+                message!("no complete answer within {limit}; raise the limit if the server needs longer")
+            }
+            HttpFailure::Connection { why } => message!(
+                "the connection failed: {why}; see whether the server is up and speaks this protocol"
+            ),
+            HttpFailure::Status { status, text } => {
+                message!("answered {status}{}{}", quoted(text), advice(*status))
+            }
+            HttpFailure::BodyTooLarge { limit } => message!(
+                "the answer is longer than {limit} bytes; raise the limit of the body if it should be"
+            ),
+            HttpFailure::NotJson { text } => {
+                message!("the answer is not JSON{}; see whether the address is the right one", quoted(text))
+            }
+        }
+    }
 }
 
 impl HttpFailure {
@@ -151,23 +185,20 @@ impl HttpFailure {
     }
 }
 
-fn whole(overall: bool) -> &'static str {
-    if overall { " for the whole call" } else { "" }
-}
-
-fn advice(status: u16) -> &'static str {
+/// Returns the remedy for a status as the end of a sentence; empty if there is none.
+fn advice(status: u16) -> Message {
     match status {
-        300..=399 => "; redirects are not followed: write the address it leads to",
-        401 | 403 => "; see whether the key is right and may do this",
-        404 | 405 => "; see whether the address and the method are right",
-        _ => "",
+        300..=399 => message!("; redirects are not followed: write the address it leads to"),
+        401 | 403 => message!("; see whether the key is right and may do this"),
+        404 | 405 => message!("; see whether the address and the method are right"),
+        _ => Message::default(),
     }
 }
 
-/// Formats a server's text for a message: on one line, truncated.
-pub(super) fn quoted(text: &str) -> String {
+/// Formats a server's text for a message: on one line, truncated. Empty if the text is.
+pub(super) fn quoted(text: &str) -> Message {
     let line = shortened(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
-    if line.is_empty() { String::new() } else { format!(": `{line}`") }
+    if line.is_empty() { Message::default() } else { message!(": `{line}`") }
 }
 
 /// Truncates a server's text for an error value.
@@ -226,7 +257,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut_at_characters() {
         assert_eq!(keep(&"文".repeat(3_000)), format!("{}…", "文".repeat(KEPT)));
-        assert_eq!(quoted(&"é".repeat(300)), format!(": `{}…`", "é".repeat(SHOWN)));
+        assert_eq!(quoted(&"é".repeat(300)).as_str(), format!(": `{}…`", "é".repeat(SHOWN)));
         assert_eq!(keep("x"), "x");
     }
 }

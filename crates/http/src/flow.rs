@@ -12,6 +12,8 @@ use super::error::HttpError;
 use super::request::Response;
 use super::template::{Template, TemplateError, Values};
 use rulec::flow::FlowMatcher;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -25,7 +27,7 @@ pub struct FlowExecutor {
 
 /// The error if a flow's request was not sent or failed. Displays the flow's id and the cause.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("flow `{flow}`: {cause}")]
+#[error("{}", self.to_message())]
 pub struct FlowError {
     flow: String,
     cause: CallError,
@@ -37,6 +39,11 @@ impl FlowError {
         &self.flow
     }
 
+    /// Returns the flow's id and the cause as a localized message.
+    pub fn to_message(&self) -> Message {
+        message!("flow `{}`: {}", self.flow, self.cause.to_message())
+    }
+
     /// Returns why the execution failed.
     pub fn failure(&self) -> &CallError {
         &self.cause
@@ -45,19 +52,31 @@ impl FlowError {
 
 /// Why no executor can be created from the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ExecutorError {
     /// The rules declare no endpoint.
-    #[error(
-        "the rules do not say what executes flows; add `flow tool flow_executor {{ endpoint: {{ url: \"https://…\" }} }}`"
-    )]
     NoEndpoint,
     /// The endpoint in the rules is invalid for all values.
-    #[error("the endpoint of the flow tool: {0}")]
     Template(#[from] TemplateError),
     /// The host of the endpoint may not be called.
     #[error(transparent)]
     Http(#[from] HttpError),
+}
+
+impl ExecutorError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            ExecutorError::NoEndpoint => message!(
+                "the rules do not say what executes flows; add `flow tool flow_executor {{ endpoint: {{ url: \"https://…\" }} }}`"
+            ),
+            ExecutorError::Template(error) => {
+                message!("the endpoint of the flow tool: {}", error.to_message())
+            }
+            ExecutorError::Http(error) => error.to_message(),
+        }
+    }
 }
 
 impl FlowExecutor {

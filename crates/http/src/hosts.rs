@@ -1,6 +1,8 @@
 //! The hosts that may be called. Every URL passes this check before a request is sent to it.
 
 use super::error::HttpFailure;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use thiserror::Error;
 use url::{Host, Url};
 
@@ -19,9 +21,7 @@ struct Entry {
 
 /// The error for an entry that is neither a host nor `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "`{entry}` in the list of allowed hosts is no host; write a bare host or `host:port`, without scheme, path and wildcard"
-)]
+#[error("{}", self.to_message())]
 pub struct HostError {
     entry: String,
 }
@@ -30,6 +30,14 @@ impl HostError {
     /// Returns the entry as written.
     pub fn entry(&self) -> &str {
         &self.entry
+    }
+
+    /// Returns the problem and the remedy as a localized message.
+    pub fn to_message(&self) -> Message {
+        message!(
+            "`{}` in the list of allowed hosts is no host; write a bare host or `host:port`, without scheme, path and wildcard",
+            self.entry
+        )
     }
 }
 
@@ -82,12 +90,14 @@ impl Entry {
 /// Parses a URL that may be called if its host is listed: absolute, http or https, and without user
 /// name and password.
 pub(super) fn parse(text: &str) -> Result<Url, HttpFailure> {
-    let bad = |why: &str| Err(HttpFailure::BadUrl { why: why.to_owned() });
+    let bad = |why| Err(HttpFailure::BadUrl { why });
     match Url::parse(text) {
-        Err(error) => bad(&error.to_string()),
-        Ok(url) if !matches!(url.scheme(), "http" | "https") => bad("only http and https are called"),
+        Err(error) => bad(Message::verbatim(error.to_string())),
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => {
+            bad(message!("only http and https are called"))
+        }
         Ok(url) if !url.username().is_empty() || url.password().is_some() => {
-            bad("it holds a user name or password; send them as a header")
+            bad(message!("it holds a user name or password; send them as a header"))
         }
         Ok(url) => Ok(url),
     }

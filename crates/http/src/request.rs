@@ -4,6 +4,8 @@ use super::error::{Call, HttpError, HttpFailure, keep};
 use super::secret::Secret;
 use reqwest::Method;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use rulec_base::diag::Message;
+use rulec_base::message;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
@@ -26,10 +28,10 @@ pub struct Request {
 
 /// The error for a header that cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the header `{name}` cannot be sent: {why}")]
+#[error("{}", self.to_message())]
 pub struct HeaderError {
     name: String,
-    why: &'static str,
+    why: Message,
 }
 
 impl HeaderError {
@@ -39,8 +41,13 @@ impl HeaderError {
     }
 
     /// Returns why the header is invalid.
-    pub fn why(&self) -> &str {
-        self.why
+    pub fn why(&self) -> &Message {
+        &self.why
+    }
+
+    /// Returns the name of the header and the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        message!("the header `{}` cannot be sent: {}", self.name, self.why)
     }
 }
 
@@ -116,9 +123,9 @@ impl fmt::Debug for Request {
 
 pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let error = |why| HeaderError { name: name.to_owned(), why };
-    let parsed = HeaderName::try_from(name).map_err(|_| error("that is no header name"))?;
+    let parsed = HeaderName::try_from(name).map_err(|_| error(message!("that is no header name")))?;
     if RESERVED.contains(&parsed.as_str()) {
-        return Err(error("it belongs to the connection; leave it out"));
+        return Err(error(message!("it belongs to the connection; leave it out")));
     }
     Ok(parsed)
 }
@@ -127,7 +134,7 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
 pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, HeaderError> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| HeaderError {
         name: name.to_owned(),
-        why: "its value holds a line break or another control character",
+        why: message!("its value holds a line break or another control character"),
     })
 }
 

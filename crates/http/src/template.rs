@@ -24,6 +24,7 @@ pub use text::{Placeholder, Source, Values};
 use super::request::{Request, header_name, header_value};
 use reqwest::Method;
 use reqwest::header::{HeaderName, HeaderValue};
+use rulec_base::message;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -68,7 +69,7 @@ impl Template {
     /// If the endpoint would be invalid for all values.
     pub fn parse(endpoint: &Value) -> Result<Template, TemplateError> {
         let wrong = |place: &str, wanted| TemplateError::Type { place: place.to_owned(), wanted };
-        let fields = endpoint.as_object().ok_or_else(|| wrong("endpoint", "a JSON object"))?;
+        let fields = endpoint.as_object().ok_or_else(|| wrong("endpoint", message!("a JSON object")))?;
         if let Some(name) =
             fields.keys().find(|name| !matches!(&name[..], "url" | "method" | "headers" | "body"))
         {
@@ -77,9 +78,11 @@ impl Template {
         let text = |place| match fields.get(place) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(wrong(place, "a string")),
+            Some(_) => Err(wrong(place, message!("a string"))),
         };
-        let url = UrlTemplate::parse(text(PLACE_URL)?.ok_or_else(|| wrong(PLACE_URL, "there, a string"))?)?;
+        let url = UrlTemplate::parse(
+            text(PLACE_URL)?.ok_or_else(|| wrong(PLACE_URL, message!("there, a string")))?,
+        )?;
         let body = fields.get("body").filter(|body| !body.is_null()).map(BodyPart::parse);
         let method = match text("method")? {
             Some(method) => read_method(method)?,
@@ -89,7 +92,7 @@ impl Template {
         let headers = match fields.get("headers") {
             None => Vec::new(),
             Some(Value::Object(headers)) => headers.iter().map(read_header).collect::<Result<_, _>>()?,
-            Some(_) => return Err(wrong("headers", "an object of strings")),
+            Some(_) => return Err(wrong("headers", message!("an object of strings"))),
         };
         Ok(Template { method, url, headers, body })
     }
@@ -181,12 +184,11 @@ pub(super) fn read_method(text: &str) -> Result<Method, TemplateError> {
 fn read_header((name, value): (&String, &Value)) -> Result<(HeaderName, Text), TemplateError> {
     let place = format!("headers.{name}");
     let Value::String(value) = value else {
-        return Err(TemplateError::Type { place, wanted: "a string" });
+        return Err(TemplateError::Type { place, wanted: message!("a string") });
     };
-    let bad = |why: &str| TemplateError::Header { place, why: why.to_owned() };
     match (header_name(name), header_value(name, value)) {
         (Ok(name), Ok(_)) => Ok((name, Text::parse(value))),
-        (Err(error), _) | (_, Err(error)) => Err(bad(error.why())),
+        (Err(error), _) | (_, Err(error)) => Err(TemplateError::Header { place, why: error.why().clone() }),
     }
 }
 

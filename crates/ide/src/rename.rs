@@ -9,8 +9,15 @@ use rulec_syntax::parse::is_reserved;
 
 /// Why a name cannot be changed, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", self.to_message())]
 pub struct Refused(pub Message);
+
+impl Refused {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        self.0.clone()
+    }
+}
 
 impl Analysis {
     /// Returns the name at a position, if it can be changed.

@@ -247,7 +247,7 @@ fn constant(
             Err(why) => Ok(node.refuse(message!(
                 "the regular expression {} cannot be translated: {}",
                 shown(pattern),
-                why.why()
+                why.to_message()
             ))?),
         };
     }

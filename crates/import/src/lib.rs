@@ -142,6 +142,7 @@ impl FromStr for System {
 
 /// Error of an import.
 #[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ImportError {
     /// The text is not JSON.
@@ -151,16 +152,15 @@ pub enum ImportError {
     #[error(transparent)]
     Untranslatable(#[from] Untranslatable),
     /// The importer produced a file that does not compile; this is a bug of the importer.
-    #[error("{}", self.in_words())]
     Internal(Message),
 }
 
 impl ImportError {
     /// Returns the message, which can be translated.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
-            ImportError::Json(error) => error.in_words(),
-            ImportError::Untranslatable(refusal) => refusal.in_words(),
+            ImportError::Json(error) => error.to_message(),
+            ImportError::Untranslatable(refusal) => refusal.to_message(),
             ImportError::Internal(why) => {
                 message!("the importer wrote a file that does not compile; please report this: {why}")
             }
@@ -170,7 +170,7 @@ impl ImportError {
 
 /// A part that cannot be translated, with its path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 pub struct Untranslatable {
     message: Message,
     steps: Vec<located::Step>,
@@ -205,7 +205,7 @@ impl Untranslatable {
     }
 
     /// Returns the error with its path and position, as a translatable message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         let (message, path) = (&self.message, self.path());
         match (path.is_empty(), self.position) {
             (true, _) => message.clone(),

@@ -49,20 +49,19 @@ impl Pattern {
 
 /// Reason why an expression was not translated, phrased as the end of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 pub(super) enum TranslateError {
     /// The expression is invalid in Python too.
-    #[error("{0}")]
     Invalid(Message),
     /// The expression is valid in Python, but the `regex` crate lacks the feature.
-    #[error("{0}")]
     Unsupported(Message),
 }
 
 impl TranslateError {
-    /// Returns the reason.
-    pub(super) fn why(&self) -> &Message {
+    /// Returns the reason as a localized message.
+    pub(super) fn to_message(&self) -> Message {
         match self {
-            TranslateError::Invalid(why) | TranslateError::Unsupported(why) => why,
+            TranslateError::Invalid(why) | TranslateError::Unsupported(why) => why.clone(),
         }
     }
 }
@@ -70,8 +69,9 @@ impl TranslateError {
 /// Reads and translates the expression of a node; `what` names the expression in an error.
 pub(super) fn read(node: &Located<'_>, what: &Message, ignore_case: bool) -> Read<Pattern> {
     let pattern = node.text()?;
-    translate(pattern, ignore_case)
-        .or_else(|why| node.refuse(message!("{what} {} cannot be translated: {}", shown(pattern), why.why())))
+    translate(pattern, ignore_case).or_else(|why| {
+        node.refuse(message!("{what} {} cannot be translated: {}", shown(pattern), why.to_message()))
+    })
 }
 
 /// Translates an expression and checks that the result compiles.

@@ -31,6 +31,8 @@ use code::Owned;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_vm::bytecode::Bytecode;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -38,14 +40,23 @@ use thiserror::Error;
 
 /// The reason why there is no compiled code. The VM can still decide.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum JitError {
     /// The processor or system is not supported by the code generator.
-    #[error("there is no code generator for this machine ({0})")]
     Unsupported(String),
     /// The code generator failed.
-    #[error("the rules could not be compiled to machine code: {0}")]
     Failed(String),
+}
+
+impl JitError {
+    /// Returns the reason as a localized message. The text of the code generator stays English.
+    pub fn to_message(&self) -> Message {
+        match self {
+            JitError::Unsupported(why) => message!("there is no code generator for this machine ({why})"),
+            JitError::Failed(why) => message!("the rules could not be compiled to machine code: {why}"),
+        }
+    }
 }
 
 impl JitCode {

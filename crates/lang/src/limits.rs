@@ -141,7 +141,7 @@ impl Exceeded {
     }
 
     /// Returns the excess as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         let (row, Exceeded { amount, most, .. }) = (self.limit.info(), self);
         message!("{amount} {} are more than the {most} that `{}` allows", row.unit, row.name)
     }
@@ -168,7 +168,7 @@ pub fn add(all: &mut Vec<Exceeded>, more: Vec<Exceeded>) {
 
 impl std::fmt::Display for Exceeded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.in_words())
+        f.write_str(&self.to_message())
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn what_was_exceeded_is_told_alike_however_it_is_asked() {
         let exceeded = Exceeded { limit: Limit::QuantifierElements, amount: 7, most: 5 };
-        assert_eq!(exceeded.to_string(), exceeded.in_words().to_string());
+        assert_eq!(exceeded.to_string(), exceeded.to_message().to_string());
         assert!(exceeded.to_string().contains("quantifier_elements"), "{exceeded}");
     }
 

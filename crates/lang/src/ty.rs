@@ -9,7 +9,7 @@ mod record;
 pub use record::{Field, Record};
 
 use rulec_base::codec::impl_codec;
-use rulec_base::diag::{Argument, Hole, Message, one_of};
+use rulec_base::diag::{Arg, Argument, Message, one_of};
 use rulec_base::message;
 use std::fmt;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl KindSet {
 
 impl KindSet {
     /// Returns the kinds as shown in a message.
-    pub fn in_words(self) -> Message {
+    pub fn to_message(self) -> Message {
         let mut words: Vec<&str> = Vec::new();
         let number = KindSet::NUMBER.is_subset(self);
         for kind in self.iter() {
@@ -128,19 +128,19 @@ impl KindSet {
 
 impl fmt::Display for KindSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_words())
+        f.write_str(&self.to_message())
     }
 }
 
 impl Argument for KindSet {
-    fn argument(&self) -> Hole {
-        self.in_words().argument()
+    fn argument(&self) -> Arg {
+        self.to_message().argument()
     }
 }
 
 impl Argument for Ty {
-    fn argument(&self) -> Hole {
-        self.in_words().argument()
+    fn argument(&self) -> Arg {
+        self.to_message().argument()
     }
 }
 
@@ -232,15 +232,15 @@ impl Ty {
         }
     }
     /// Returns the type as shown in a message: `int`, `string or list`.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self.inner {
-            Inner::Unknown => self.kinds.in_words(),
+            Inner::Unknown => self.kinds.to_message(),
             _ => Message::verbatim(self.to_string()),
         }
     }
     /// Returns the type with an article: "an int", "a string or list".
     pub fn with_article(&self) -> Message {
-        let (text, ty) = (self.to_string(), self.in_words());
+        let (text, ty) = (self.to_string(), self.to_message());
         match text.as_str() {
             "any" => message!("a value of any type"),
             _ if text.starts_with('{') => message!("a record {ty}"),

@@ -42,7 +42,7 @@ pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>
     Ok(found.map(|(found, at)| {
         let mut value = format!("```rules\n{}\n```", found.code);
         if !found.text.is_empty() {
-            value = format!("{value}\n\n{}", found.text.told_in(at.known.language));
+            value = format!("{value}\n\n{}", found.text.localized(at.known.language));
         }
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
         Hover { contents, range: Some(at.known.range(found.span)) }
@@ -70,7 +70,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
         detail: Some(item.detail).filter(|detail| !detail.is_empty()),
         documentation: (!item.docs.is_empty()).then_some(Documentation::MarkupContent(MarkupContent {
             kind: MarkupKind::Markdown,
-            value: item.docs.told_in(at.known.language).into_owned(),
+            value: item.docs.localized(at.known.language).into_owned(),
         })),
         ..CompletionItem::default()
     });
@@ -285,7 +285,7 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         }
         for action in actions::of(found, &known.analysis.sources) {
             offers.push(CodeActionOrCommand::CodeAction(CodeAction {
-                title: action.title.told_in(known.language).into_owned(),
+                title: action.title.localized(known.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
                 diagnostics: Some(vec![findings::diagnostic(&known, found)]),
                 edit: Some(workspace_edit(&known, &action.edits)),
@@ -307,7 +307,7 @@ pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Opt
         label: InlayHintLabel::String(hint.text),
         kind: None,
         text_edits: None,
-        tooltip: Some(InlayHintTooltip::String(hint.why.told_in(known.language).into_owned())),
+        tooltip: Some(InlayHintTooltip::String(hint.why.localized(known.language).into_owned())),
         padding_left: None,
         padding_right: None,
         data: None,
@@ -325,7 +325,7 @@ pub fn code_lenses(workspace: &Workspace, params: CodeLensParams) -> Answer<Opti
             None => (String::new(), None),
         };
         // A title is plain text, not Markdown.
-        let title = lens.text.told_in(known.language).replace('`', "");
+        let title = lens.text.localized(known.language).replace('`', "");
         let command = Some(Command { title, command, arguments });
         CodeLens { range: known.range(lens.span), command, data: None }
     };
@@ -350,7 +350,7 @@ pub fn diagnostics(
 pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer<Option<Vec<TextEdit>>> {
     let Some((known, file)) = file(workspace, &params.text_document) else { return Ok(None) };
     let old = known.analysis.text(file);
-    let new = format::format(old).map_err(|changed| Refusal(changed.in_words()))?.text;
+    let new = format::format(old).map_err(|changed| Refusal(changed.to_message()))?.text;
     if new == old {
         return Ok(Some(Vec::new()));
     }
@@ -381,7 +381,7 @@ pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Op
     };
     let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
     let outcome = outcome.ok_or_else(|| Refusal(message!("there is no test `{name}`")))?;
-    let (expected, actual) = (outcome.expected, outcome.actual);
+    let (expected, actual) = (outcome.expected, outcome.actual.localized(known.language));
     Ok(Some(
         serde_json::json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }),
     ))

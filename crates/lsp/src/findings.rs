@@ -38,14 +38,15 @@ fn about<'f>(
 
 pub fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic {
     let begin = Position { line: 0, character: 0 };
-    let tell = |message: &Message| message.told_in(known.language).into_owned();
+    let localized = |message: &Message| message.localized(known.language).into_owned();
     let message = match &found.help {
-        Some(help) => tell(&message!("{}\nhelp: {help}", found.message)),
-        None => tell(&found.message),
+        Some(help) => localized(&message!("{}\nhelp: {help}", found.message)),
+        None => localized(&found.message),
     };
     let related = |label: &rulec::Label| {
         let location = Location { uri: known.uri(label.span.file)?, range: known.range(label.span) };
-        let message = if label.text.is_empty() { tell(&message!("here")) } else { tell(&label.text) };
+        let message =
+            if label.text.is_empty() { localized(&message!("here")) } else { localized(&label.text) };
         Some(DiagnosticRelatedInformation { location, message })
     };
     let related: Vec<_> = found.labels.iter().skip(1).filter_map(related).collect();
@@ -75,7 +76,7 @@ pub fn of_settings(refused: &Refused, language: Language) -> Diagnostic {
         range: Range { start: at(line, column), end: at(line + 1, 0) },
         severity: Some(DiagnosticSeverity::ERROR),
         source: Some("rulec".to_owned()),
-        message: refused.message.told_in(language).into_owned(),
+        message: refused.message.localized(language).into_owned(),
         ..Diagnostic::default()
     }
 }

@@ -29,14 +29,23 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// Why the server ended before the editor shut it down.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ServeError {
     /// The editor violated the protocol, or the connection was lost.
-    #[error("the editor broke the protocol: {0}")]
     Protocol(#[from] ProtocolError),
     /// Reading standard input or writing standard output failed.
-    #[error("standard input or output failed: {0}")]
     Io(#[from] io::Error),
+}
+
+impl ServeError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> rulec::Message {
+        match self {
+            ServeError::Protocol(error) => message!("the editor broke the protocol: {}", error.to_string()),
+            ServeError::Io(error) => message!("standard input or output failed: {error}"),
+        }
+    }
 }
 
 /// Serves an editor over standard input and output until the editor shuts the server down.
@@ -187,7 +196,7 @@ impl Server<'_> {
         let id = request.id.clone();
         catch_unwind(AssertUnwindSafe(|| self.dispatch(request))).unwrap_or_else(|_| {
             let message = message!("a mistake of rulec itself; please report the file and what was asked");
-            let message = message.told_in(self.workspace.language()).into_owned();
+            let message = message.localized(self.workspace.language()).into_owned();
             Response::new_err(id, ErrorCode::InternalError as i32, message)
         })
     }
@@ -242,7 +251,7 @@ impl Server<'_> {
         match answer(&self.workspace, params) {
             Ok(result) => Response::new_ok(id, result),
             Err(refusal) => {
-                let message = refusal.0.told_in(self.workspace.language()).into_owned();
+                let message = refusal.0.localized(self.workspace.language()).into_owned();
                 Response::new_err(id, ErrorCode::RequestFailed as i32, message)
             }
         }

@@ -34,7 +34,7 @@ fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
     let literal =
         literal(first).ok_or(("a message begins with its template, a literal", Span::call_site()))?;
     let span = literal.span();
-    let (holes, braces) = holes(&literal.to_string()).map_err(|message| (message, span))?;
+    let (placeholders, braces) = placeholders(&literal.to_string()).map_err(|message| (message, span))?;
     let (mut named, mut in_turn) = (Vec::new(), Vec::new());
     for argument in arguments {
         match name_of(&argument) {
@@ -44,17 +44,17 @@ fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
     }
     let (mut next, mut taken) = (0.., vec![false; in_turn.len()]);
     let mut values = TokenStream::new();
-    for hole in &holes {
-        let number = if hole.is_empty() { next.next() } else { hole.parse().ok() };
+    for placeholder in &placeholders {
+        let number = if placeholder.is_empty() { next.next() } else { placeholder.parse().ok() };
         let value = if let Some(number) = number {
-            let value = in_turn.get(number).ok_or(("a hole has nothing that belongs there", span))?;
+            let value = in_turn.get(number).ok_or(("a placeholder has no argument", span))?;
             taken[number] = true;
             value.clone()
-        } else if let Some((_, value, used)) = named.iter_mut().find(|(name, ..)| name == hole) {
+        } else if let Some((_, value, used)) = named.iter_mut().find(|(name, ..)| name == placeholder) {
             *used = true;
             value.clone()
         } else {
-            TokenTree::Ident(Ident::new(hole, span)).into()
+            TokenTree::Ident(Ident::new(placeholder, span)).into()
         };
         values.extend(inside("::diag::Argument::argument"));
         let value = TokenTree::Group(Group::new(Delimiter::Parenthesis, value));
@@ -65,10 +65,10 @@ fn expand(input: TokenStream) -> Result<TokenStream, Mistake> {
         ]);
     }
     if taken.contains(&false) || named.iter().any(|(.., used)| !used) {
-        return Err(("there is no hole for an argument", span));
+        return Err(("an argument has no placeholder", span));
     }
     let mut arguments: TokenStream = TokenTree::Literal(literal).into();
-    if holes.is_empty() && !braces {
+    if placeholders.is_empty() && !braces {
         return Ok(call(inside("::diag::Message::fixed"), arguments));
     }
     let list = TokenTree::Group(Group::new(Delimiter::Bracket, values));
@@ -134,9 +134,9 @@ fn name_of(argument: &TokenStream) -> Option<(String, TokenStream)> {
 
 /// Returns the names in the placeholders of a literal's source text, and whether the literal has
 /// escaped braces.
-fn holes(written: &str) -> Result<(Vec<String>, bool), &'static str> {
+fn placeholders(written: &str) -> Result<(Vec<String>, bool), &'static str> {
     let raw = written.starts_with('r');
-    let (mut holes, mut braces) = (Vec::new(), false);
+    let (mut placeholders, mut braces) = (Vec::new(), false);
     let mut chars = written.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -153,13 +153,13 @@ fn holes(written: &str) -> Result<(Vec<String>, bool), &'static str> {
             '{' => {
                 let name: String = chars.by_ref().take_while(|c| *c != '}').collect();
                 if !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-                    return Err("a hole is `{name}` or `{}`; a brace itself is `{{` or `}}`");
+                    return Err("a placeholder is `{name}` or `{}`; a brace itself is `{{` or `}}`");
                 }
-                holes.push(name);
+                placeholders.push(name);
             }
             '}' => return Err("a brace itself is `}}`"),
             _ => {}
         }
     }
-    Ok((holes, braces))
+    Ok((placeholders, braces))
 }

@@ -66,7 +66,6 @@ use linear::Linear;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use smallvec::SmallVec;
-use std::fmt;
 use vocabulary::Vocabulary;
 
 pub use features::MAX_TEXT_BYTES;
@@ -172,7 +171,8 @@ impl Options {
 }
 
 /// Why a classifier could not be trained.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum TrainError {
     /// An intent has no text that contains a word, a symbol or a keyword.
@@ -203,7 +203,7 @@ pub enum TrainError {
 
 impl TrainError {
     /// Returns the error as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             TrainError::NoText { id } => {
                 message!(
@@ -222,14 +222,6 @@ impl TrainError {
         }
     }
 }
-
-impl fmt::Display for TrainError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_words())
-    }
-}
-
-impl std::error::Error for TrainError {}
 
 /// An intent with its score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ mod conditions;
 
 use conditions::{Conditions, Owner};
 use rulec::flow::FlowMatcher;
-use rulec::payload::{Judge, Judgement};
+use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Code, Explanation, FileId, Finding, Message, Rules, Span, TableKind};
 use rulec_base::diag::listed;
 use rulec_base::message;
@@ -357,10 +357,10 @@ impl<'r> Coverage<'r> {
 }
 
 /// Returns the judge for a test's payload, and the payload.
-fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), String> {
-    let mut judge = Judge::new(rules, kind).map_err(|error| error.to_string())?;
+fn judge<'m>(rules: &Rules, kind: &str, message: &'m Json) -> Result<(Judge, &'m Json), JudgeError> {
+    let mut judge = Judge::new(rules, kind)?;
     for (name, value) in message.as_object().into_iter().flatten().filter(|(name, _)| *name != "payload") {
-        judge = judge.input(name, value.clone()).map_err(|error| error.to_string())?;
+        judge = judge.input(name, value.clone())?;
     }
     Ok((judge, message.get("payload").unwrap_or(&Json::Null)))
 }

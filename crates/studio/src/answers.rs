@@ -30,5 +30,5 @@ pub(crate) fn kind(kind: TableKind) -> EntryKind {
 
 /// Looks up an entry by name; an unknown name is a `missing` refusal.
 pub(crate) fn entry<'r>(rules: &'r Rules, name: &str) -> Answer<Entry<'r>> {
-    rules.entry(name).map_err(|error| Refused::missing(error.in_words().clone()))
+    rules.entry(name).map_err(|error| Refused::missing(error.to_message()))
 }

@@ -1,7 +1,7 @@
 //! Refused requests, and the error responses that they get.
 
 use crate::api::Refusal;
-use crate::language::words;
+use crate::language::localized;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -19,7 +19,7 @@ pub(crate) type Answer<T> = Result<T, Refused>;
 
 impl Refused {
     pub fn new(status: StatusCode, kind: &str, message: impl Into<Message>) -> Refused {
-        Refused { status, body: Refusal { kind: kind.to_owned(), message: words(&message.into()) } }
+        Refused { status, body: Refusal { kind: kind.to_owned(), message: localized(&message.into()) } }
     }
 
     /// Refuses a request for an item that does not exist.

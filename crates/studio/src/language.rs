@@ -23,13 +23,13 @@ pub(crate) fn tag(language: Language) -> String {
 }
 
 /// Translates a finding to the language of the current request.
-pub(crate) fn told(found: &Diagnostic) -> Diagnostic {
-    found.told_in(language())
+pub(crate) fn localized_diagnostic(found: &Diagnostic) -> Diagnostic {
+    found.localized(language())
 }
 
 /// Translates a message to the language of the current request.
-pub(crate) fn words(message: &Message) -> String {
-    message.told_in(language()).into_owned()
+pub(crate) fn localized(message: &Message) -> String {
+    message.localized(language()).into_owned()
 }
 
 /// Runs an asynchronous handler with its language set.

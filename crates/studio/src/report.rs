@@ -5,9 +5,9 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::error::{Answer, Refused, as_it_is};
 use crate::handle::blocking;
-use crate::language::{language, tag, words, worked};
-use crate::replay::Replay;
 use crate::snapshot::Known;
+use crate::language::{language, localized, tag, worked};
+use crate::replay::Replay;
 use crate::state::{Options, Studio};
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::header;
 use axum::response::IntoResponse;
 use rulec::payload::Judge;
-use rulec::{Rules, TableKind as Kind};
+use rulec::{Message, Rules, TableKind as Kind};
 use rulec_base::message;
 use rulec_report::coverage::{Coverage, Item};
 use rulec_sema::hir::TableKind;
@@ -36,16 +36,17 @@ const SLOWEST: usize = 10;
 pub type ReportOptions = Options;
 
 /// Message of an error that prevents the report.
-#[derive(Debug)]
-pub struct ReportError(String);
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
+pub struct ReportError(Message);
 
-impl std::fmt::Display for ReportError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+impl ReportError {
+    /// Returns the reason as a localized message. A message about the content of a file is in the
+    /// language of the options only.
+    pub fn to_message(&self) -> Message {
+        self.0.clone()
     }
 }
-
-impl std::error::Error for ReportError {}
 
 /// Writes the report on the first rule set, as one HTML file without external parts. If both a log
 /// and messages are given, the log is replayed.
@@ -59,21 +60,21 @@ pub fn report(options: &ReportOptions) -> Result<String, ReportError> {
 
 fn written(options: &ReportOptions) -> Result<String, ReportError> {
     let studio = Arc::new(Studio::new(options).map_err(ReportError)?);
-    let told = |refused: Refused| ReportError(refused.body.message);
+    let refusal = |refused: Refused| ReportError(Message::verbatim(refused.body.message));
     let version = Version { rules: 0, draft: false };
     let replay = match studio.sources().first() {
         Some(source) => {
             let asked = StartReplay { version, source: source.about.id, entry: None, against: None };
-            let replay = replays::run_now(&studio, &asked).map_err(told)?;
+            let replay = replays::run_now(&studio, &asked).map_err(refusal)?;
             if let Some(failure) = replay.sums().failure {
-                return Err(ReportError(failure));
+                return Err(ReportError(Message::verbatim(failure)));
             }
             Some(replay.id)
         }
         None => None,
     };
-    let report = ask(&studio, AskReport { version, replay }).map_err(told)?;
-    page(&report).map_err(told)
+    let report = ask(&studio, AskReport { version, replay }).map_err(refusal)?;
+    page(&report).map_err(refusal)
 }
 
 /// Responds with a report as an HTML file.
@@ -187,7 +188,7 @@ fn covered(known: &Known, item: Item) -> CoverageItem {
         tried: item.tried,
         yes: item.yes,
         no: item.no,
-        gap: item.gap.as_ref().map(words),
+        gap: item.gap.as_ref().map(localized),
     }
 }
 

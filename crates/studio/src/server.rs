@@ -11,6 +11,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
+use rulec::Message;
 use rulec_base::json::MAX_BYTES;
 use rulec_base::message;
 use std::future::Future;
@@ -27,16 +28,16 @@ pub struct Server {
 }
 
 /// Message of an error that prevents the studio from opening.
-#[derive(Debug)]
-pub struct StartError(String);
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
+pub struct StartError(Message);
 
-impl std::fmt::Display for StartError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+impl StartError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        self.0.clone()
     }
 }
-
-impl std::error::Error for StartError {}
 
 /// Maximum bytes of a request that is not an upload. The factor leaves room for JSON escapes of a
 /// message or file text.
@@ -53,9 +54,9 @@ impl Server {
             let port = options.port;
             StartError(match error.kind() {
                 io::ErrorKind::AddrInUse => {
-                    format!("port {port} is taken; leave `--port` out to take a free one")
+                    message!("port {port} is taken; leave `--port` out to take a free one")
                 }
-                _ => format!("the studio cannot listen on port {port}: {error}"),
+                _ => message!("the studio cannot listen on port {port}: {error}"),
             })
         };
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)))

@@ -4,7 +4,7 @@
 use crate::api::Place;
 use crate::error::{Answer, Refused, as_it_is};
 use crate::keys::Keys;
-use crate::language::told;
+use crate::language::localized_diagnostic;
 use crate::utf16::Places;
 use rulec::flow::FlowMatcher;
 use rulec::{FileId, Finding, Loader, Rules, Span};
@@ -41,7 +41,7 @@ impl Known {
 
     /// Returns the first error as text, with its file and line.
     pub fn first_error(&self) -> Option<String> {
-        let found = told(self.analysis.diagnostics.iter().find(|found| found.is_error())?);
+        let found = localized_diagnostic(self.analysis.diagnostics.iter().find(|found| found.is_error())?);
         let at = found.span().and_then(|span| Some((self.analysis.sources.get(span.file)?, span)));
         Some(match at {
             Some((file, span)) => {

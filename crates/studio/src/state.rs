@@ -6,7 +6,7 @@ use crate::language::tag;
 use crate::project::Project;
 use crate::replay::{Messages, Replay};
 use crate::snapshot::Known;
-use rulec::{Compiler, Language};
+use rulec::{Compiler, Language, Message};
 use rulec_base::message;
 use rulec_ide::tokens::Class;
 use std::path::{Path, PathBuf};
@@ -64,12 +64,13 @@ fn all<T>(list: &RwLock<Vec<Arc<T>>>) -> Vec<Arc<T>> {
 
 impl Studio {
     /// # Errors
-    /// Returns an error message if a file cannot be found.
-    pub fn new(options: &Options) -> Result<Studio, String> {
+    /// Returns a message if a file cannot be found.
+    pub fn new(options: &Options) -> Result<Studio, Message> {
         let mut random = [0_u8; 16];
-        getrandom::fill(&mut random).map_err(|error| format!("there are no random numbers: {error}"))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| message!("there are no random numbers: {}", error.to_string()))?;
         let uploads =
-            TempDir::new().map_err(|error| format!("no folder for uploads can be made: {error}"))?;
+            TempDir::new().map_err(|error| message!("no folder for uploads can be made: {error}"))?;
         let studio = Studio {
             token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
             show_private: options.show_private,
@@ -86,22 +87,22 @@ impl Studio {
         let given = [(&options.log, "log"), (&options.input, "input")];
         for (path, from) in given.into_iter().filter_map(|(path, from)| Some((path.as_ref()?, from))) {
             let metadata = std::fs::metadata(path)
-                .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+                .map_err(|error| message!("`{}` cannot be read: {error}", path.display()))?;
             if !metadata.is_file() {
-                return Err(format!("`{}` is no file; name a file of JSON lines", path.display()));
+                return Err(message!("`{}` is no file; name a file of JSON lines", path.display()));
             }
             studio.add_source(path.display().to_string(), path.clone(), metadata.len(), from);
         }
         Ok(studio)
     }
 
-    fn open(&self, file: &RulesFile) -> Result<(), String> {
+    fn open(&self, file: &RulesFile) -> Result<(), Message> {
         let compiler = match &file.root {
             Some(root) => Compiler::new().root(root),
             None => Compiler::new(),
         };
         let first = |error: rulec::CompileError| {
-            error.diagnostics().first().map_or_else(String::new, |found| found.message.to_string())
+            error.diagnostics().first().map(|found| found.message.clone()).unwrap_or_default()
         };
         let (loader, main) = compiler.on_disk(&file.path).map_err(first)?;
         let shown = file.path.display().to_string();

@@ -47,7 +47,7 @@ pub struct Formatted {
 
 /// An internal error of the formatter: the formatted text would have a different meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 pub struct Changed {
     /// Line number in the old text, from 1.
     pub line: usize,
@@ -55,7 +55,7 @@ pub struct Changed {
 
 impl Changed {
     /// Returns the error as a message that can be localized.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         message!("formatting would change what it says at line {}", self.line)
     }
 }

@@ -3,13 +3,12 @@
 
 use crate::ast::{Ident, Statement, StatementKind};
 use crate::parse;
-use rulec_base::diag::{Argument, Code, Diagnostic, Hole, Message};
+use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span, Spanned};
 use std::collections::HashMap;
-use std::fmt;
 
 /// Maximum size of a source file or list file in bytes: 64 MiB.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -25,7 +24,8 @@ pub trait Loader {
 }
 
 /// Why a file could not be loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum LoadError {
     /// There is no such file.
@@ -44,7 +44,7 @@ pub enum LoadError {
 
 impl LoadError {
     /// Returns the reason as a message that can be localized.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         match self {
             LoadError::NotFound => message!("there is no such file"),
             LoadError::OutsideRoot => message!("it lies outside the root folder"),
@@ -118,17 +118,9 @@ pub struct Unit {
     pub lists: HashMap<String, Vec<String>>,
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_words())
-    }
-}
-
-impl std::error::Error for LoadError {}
-
 impl Argument for LoadError {
-    fn argument(&self) -> Hole {
-        self.in_words().argument()
+    fn argument(&self) -> Arg {
+        self.to_message().argument()
     }
 }
 
@@ -307,8 +299,8 @@ impl Loading<'_> {
     /// skipped.
     fn list(&mut self, from: &str, list: &Spanned<String>) -> Option<Vec<String>> {
         let read = || {
-            let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.in_words())?;
-            let bytes = self.loader.load(&path).map_err(|error| error.in_words())?;
+            let path = join(from, &list.node).ok_or_else(|| LoadError::OutsideRoot.to_message())?;
+            let bytes = self.loader.load(&path).map_err(|error| error.to_message())?;
             String::from_utf8(bytes).map_err(|error| {
                 message!("it is not UTF-8 at byte offset {}", error.utf8_error().valid_up_to())
             })

@@ -6,6 +6,7 @@ use crate::engine::CompileError;
 use crate::engine::compile::fails;
 use hashbrown::Equivalent;
 use rulec_base::diag::Diagnostic;
+use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::source::SourceMap;
 use rulec_base::span::{FileId, Span};
@@ -75,11 +76,11 @@ pub(super) fn draft(text: &str, sources: &SourceMap) -> Result<Draft, EditError>
     if fails(&parsed.diagnostics) {
         return Err(refusal(sources, text, parsed.diagnostics).into());
     }
-    let wrong = |what: &str| Err(EditError::NotOneStatement(what.to_owned()));
+    let wrong = |what| Err(EditError::NotOneStatement(what));
     match parsed.statements.pop() {
-        Some(_) if !parsed.statements.is_empty() => wrong("more than one"),
+        Some(_) if !parsed.statements.is_empty() => wrong(message!("more than one")),
         Some(statement) => Ok(Draft { statement, text: text.into(), file }),
-        None => wrong("none"),
+        None => wrong(message!("none")),
     }
 }
 

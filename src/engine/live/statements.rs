@@ -5,6 +5,7 @@ use super::error::{EditError, UnknownStatement};
 use super::source_edits::{Splice, appended, put, spliced};
 use super::statement_ref::Head;
 use crate::engine::UnknownEntry;
+use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
 use rulec_syntax::ast::{Statement, StatementKind};
@@ -149,10 +150,12 @@ impl<'f> Work<'f> {
                 Err(UnknownStatement::new(head, edit.table, known, other).into())
             }
             several => {
-                let mut names: Vec<String> =
-                    several.iter().map(|found| format!("`{}`", self.files[found.file].name)).collect();
+                let mut names: Vec<&str> =
+                    several.iter().map(|found| &*self.files[found.file].name).collect();
                 names.dedup();
-                Err(EditError::Ambiguous(head.to_string(), names.join(" and ")))
+                let names = names.into_iter().map(|name| message!("`{name}`"));
+                let names = names.reduce(|one, other| message!("{one} and {other}")).unwrap_or_default();
+                Err(EditError::Ambiguous(head.to_string(), names))
             }
         }
     }

@@ -12,8 +12,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
-/// A sentence or phrase for people. Dereferences to its English text; [`Message::told_in`] returns
+/// A sentence or phrase for people. Dereferences to its English text; [`Message::localized`] returns
 /// the text in another language.
 #[derive(Clone)]
 pub struct Message(Form);
@@ -30,36 +31,36 @@ enum Form {
 struct Made {
     template: Cow<'static, str>,
     /// The value of each placeholder, in template order.
-    holes: Vec<Hole>,
+    args: Vec<Arg>,
     /// The rendered English text.
     english: String,
 }
 
 /// The value of an argument placeholder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Hole {
+pub enum Arg {
     /// Text that is the same in every language: source text, a name, a number.
     Text(String),
     /// A message, which is translated itself.
-    Words(Message),
+    Message(Message),
     /// Several values, joined with the language's list separator.
-    List(Vec<Hole>),
+    List(Vec<Arg>),
 }
 
-impl Hole {
-    fn told_in(&self, language: Language) -> Cow<'_, str> {
+impl Arg {
+    fn localized(&self, language: Language) -> Cow<'_, str> {
         match self {
-            Hole::Text(text) => Cow::Borrowed(text),
-            Hole::Words(message) => message.told_in(language),
-            Hole::List(items) => {
+            Arg::Text(text) => Cow::Borrowed(text),
+            Arg::Message(message) => message.localized(language),
+            Arg::List(items) => {
                 let joined = JOINED;
-                let comma = joined.told_in(language);
+                let comma = joined.localized(language);
                 let mut out = String::new();
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 {
                         out.push_str(&comma);
                     }
-                    put(language)(&mut out, &item.told_in(language));
+                    put(language)(&mut out, &item.localized(language));
                 }
                 Cow::Owned(out)
             }
@@ -81,7 +82,7 @@ fn put(language: Language) -> fn(&mut String, &str) {
 /// A value that can fill an argument placeholder of a message.
 pub trait Argument {
     /// Returns the placeholder value.
-    fn argument(&self) -> Hole;
+    fn argument(&self) -> Arg;
 }
 
 /// Maps English templates to Chinese templates.
@@ -93,10 +94,10 @@ static CHINESE: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 impl Message {
     /// Creates a message from a template and its placeholder values; `message!` expands to this
     /// call.
-    pub fn new(template: &'static str, holes: Vec<Hole>) -> Message {
+    pub fn new(template: &'static str, args: Vec<Arg>) -> Message {
         let english =
-            fill(template, template, put(Language::English), |at| text_in(&holes, at, Language::English));
-        Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), holes, english })))
+            fill(template, template, put(Language::English), |at| text_in(&args, at, Language::English));
+        Message(Form::Made(Box::new(Made { template: Cow::Borrowed(template), args, english })))
     }
 
     /// Creates a message without placeholders or braces; `message!` expands to this call.
@@ -107,7 +108,7 @@ impl Message {
     /// Creates a message that is the same in every language, such as a name or an operating system
     /// error.
     pub fn verbatim(text: impl Into<String>) -> Message {
-        Message::new("{}", vec![Hole::Text(text.into())])
+        Message::new("{}", vec![Arg::Text(text.into())])
     }
 
     /// Returns the English text.
@@ -119,17 +120,17 @@ impl Message {
     }
 
     /// Returns the text in `language`, or in English if the catalogue has no translation.
-    pub fn told_in(&self, language: Language) -> Cow<'_, str> {
+    pub fn localized(&self, language: Language) -> Cow<'_, str> {
         match language {
             Language::English => Cow::Borrowed(self.as_str()),
             Language::Chinese => {
-                let (original, holes) = self.parts();
+                let (original, args) = self.parts();
                 match (&self.0, CHINESE.get(original)) {
                     // Braces in a fixed text are not placeholders.
                     (Form::Fixed(text), None) => Cow::Borrowed(*text),
                     (_, told) => {
                         let template = told.map_or(original, String::as_str);
-                        Cow::Owned(fill(original, template, put(language), |at| text_in(holes, at, language)))
+                        Cow::Owned(fill(original, template, put(language), |at| text_in(args, at, language)))
                     }
                 }
             }
@@ -141,15 +142,15 @@ impl Message {
     pub fn in_language(&self, language: Language) -> Message {
         match language {
             Language::English => self.clone(),
-            _ => Message::verbatim(self.told_in(language)),
+            _ => Message::verbatim(self.localized(language)),
         }
     }
 
     /// Returns the template and the placeholder values.
-    fn parts(&self) -> (&str, &[Hole]) {
+    fn parts(&self) -> (&str, &[Arg]) {
         match &self.0 {
             Form::Fixed(template) => (template, &[]),
-            Form::Made(made) => (&made.template, &made.holes),
+            Form::Made(made) => (&made.template, &made.args),
         }
     }
 
@@ -159,16 +160,16 @@ impl Message {
     }
 }
 
-fn text_in(holes: &[Hole], at: usize, language: Language) -> Cow<'_, str> {
-    holes.get(at).map_or(Cow::Borrowed(""), |hole| hole.told_in(language))
+fn text_in(args: &[Arg], at: usize, language: Language) -> Cow<'_, str> {
+    args.get(at).map_or(Cow::Borrowed(""), |arg| arg.localized(language))
 }
 
 /// Returns a message that joins the items with commas.
 pub fn listed<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
-    let items: Vec<Hole> = words.into_iter().map(|word| word.argument()).collect();
+    let items: Vec<Arg> = words.into_iter().map(|word| word.argument()).collect();
     match items.is_empty() {
         true => Message::default(),
-        false => Message::new("{}", vec![Hole::List(items)]),
+        false => Message::new("{}", vec![Arg::List(items)]),
     }
 }
 
@@ -182,12 +183,25 @@ pub fn one_of<A: Argument>(words: impl IntoIterator<Item = A>) -> Message {
     }
 }
 
+/// Returns a message of one line for each message.
+pub fn lines(messages: &[Message]) -> Message {
+    match messages {
+        [] => Message::default(),
+        [only] => only.clone(),
+        // Halves, so that the number of nested messages is logarithmic.
+        several => {
+            let (first, second) = several.split_at(several.len() / 2);
+            message!("{}\n{}", lines(first), lines(second))
+        }
+    }
+}
+
 /// A piece of a template: literal text or a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece<'t> {
     Text(&'t str),
     /// The name inside a placeholder, which may be empty.
-    Hole(&'t str),
+    Placeholder(&'t str),
 }
 
 /// Splits a template into its pieces.
@@ -201,7 +215,7 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
         } else {
             let end = rest[at..].find('}').map_or(rest.len(), |end| at + end);
             pieces.push(Piece::Text(&rest[..at]));
-            pieces.push(Piece::Hole(rest.get(at + 1..end).unwrap_or_default()));
+            pieces.push(Piece::Placeholder(rest.get(at + 1..end).unwrap_or_default()));
             rest = rest.get(end + 1..).unwrap_or_default();
         }
     }
@@ -211,11 +225,11 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
 
 /// Returns the placeholder names of a template, in order. An unnamed placeholder gets its index
 /// among the unnamed ones as its name.
-pub fn holes(template: &str) -> Vec<String> {
+pub fn placeholders(template: &str) -> Vec<String> {
     let mut unnamed = 0..;
     let name = |piece| match piece {
-        Piece::Hole("") => unnamed.next().map(|number| number.to_string()),
-        Piece::Hole(name) => Some(name.to_owned()),
+        Piece::Placeholder("") => unnamed.next().map(|number| number.to_string()),
+        Piece::Placeholder(name) => Some(name.to_owned()),
         Piece::Text(_) => None,
     };
     pieces(template).into_iter().filter_map(name).collect()
@@ -231,13 +245,13 @@ fn fill<'t>(
 ) -> String {
     // Each value is inserted only once. Otherwise nested messages decoded from damaged bytes could
     // grow without bound.
-    let mut names: Vec<Option<String>> = holes(original).into_iter().map(Some).collect();
-    let mut own = holes(template).into_iter();
+    let mut names: Vec<Option<String>> = placeholders(original).into_iter().map(Some).collect();
+    let mut own = placeholders(template).into_iter();
     let mut out = String::new();
     for piece in pieces(template) {
         match piece {
             Piece::Text(text) => put(&mut out, text),
-            Piece::Hole(_) => {
+            Piece::Placeholder(_) => {
                 let name = own.next();
                 if let Some(at) = names.iter().position(|known| known.is_some() && *known == name) {
                     names[at] = None;
@@ -340,13 +354,13 @@ impl From<Message> for String {
 }
 
 impl Argument for Message {
-    fn argument(&self) -> Hole {
-        Hole::Words(self.clone())
+    fn argument(&self) -> Arg {
+        Arg::Message(self.clone())
     }
 }
 
 impl<A: Argument + ?Sized> Argument for &A {
-    fn argument(&self) -> Hole {
+    fn argument(&self) -> Arg {
         (**self).argument()
     }
 }
@@ -354,8 +368,8 @@ impl<A: Argument + ?Sized> Argument for &A {
 macro_rules! texts {
     ($($kind:ty)*) => {
         $(impl Argument for $kind {
-            fn argument(&self) -> Hole {
-                Hole::Text(self.to_string())
+            fn argument(&self) -> Arg {
+                Arg::Text(self.to_string())
             }
         })*
     };
@@ -366,22 +380,29 @@ texts! {
     std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
 }
 
-impl Codec for Message {
-    fn write(&self, to: &mut Writer) {
-        let (template, holes) = self.parts();
-        to.text(template);
-        holes.to_vec().write(to);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let (template, holes) = (from.text()?.to_string(), Vec::<Hole>::read(from)?);
-        if self::holes(&template).len() != holes.len() {
-            return Err(DecodeError("a message has other holes than its template"));
-        }
-        let english =
-            fill(&template, &template, put(Language::English), |at| text_in(&holes, at, Language::English));
-        Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), holes, english }))))
+/// The duration with its unit, such as `1.5s`.
+impl Argument for Duration {
+    fn argument(&self) -> Arg {
+        Arg::Text(format!("{self:?}"))
     }
 }
 
-impl_codec!(enum Hole { 0 Text(text), 1 Words(message), 2 List(items) });
+impl Codec for Message {
+    fn write(&self, to: &mut Writer) {
+        let (template, args) = self.parts();
+        to.text(template);
+        args.to_vec().write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (template, args) = (from.text()?.to_string(), Vec::<Arg>::read(from)?);
+        if self::placeholders(&template).len() != args.len() {
+            return Err(DecodeError("a message has other placeholders than its template"));
+        }
+        let english =
+            fill(&template, &template, put(Language::English), |at| text_in(&args, at, Language::English));
+        Ok(Message(Form::Made(Box::new(Made { template: Cow::Owned(template), args, english }))))
+    }
+}
+
+impl_codec!(enum Arg { 0 Text(text), 1 Message(message), 2 List(items) });

@@ -43,7 +43,7 @@ impl Renderer<'_> {
     /// Renders a diagnostic. Every line ends with a line feed.
     pub fn render(&self, diagnostic: &Diagnostic) -> String {
         let theme = if self.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let (style, told) = (theme.styles.help, diagnostic.told_in(self.language));
+        let (style, told) = (theme.styles.help, diagnostic.localized(self.language));
         // miette writes an English word before the remedy, so other languages print their own.
         let own_help = self.language != Language::English;
         let handler = GraphicalReportHandler::new_themed(theme)
@@ -61,7 +61,7 @@ impl Renderer<'_> {
         }
         if let Some(remedy) = remedy {
             let word = message!("help:");
-            let word = word.told_in(self.language);
+            let word = word.localized(self.language);
             out.push_str(&format!("  {}{}\n", style.style(word), remedy.replace('\n', "\n        ")));
         }
         out

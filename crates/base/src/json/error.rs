@@ -51,7 +51,7 @@ impl JsonErrorKind {
 /// Why a text was rejected as a message. Displays as one lower-case line: the mistake, its
 /// position, and the remedy if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}", self.in_words())]
+#[error("{}", self.to_message())]
 pub struct JsonError {
     kind: JsonErrorKind,
     message: Message,
@@ -80,7 +80,7 @@ impl JsonError {
     }
 
     /// Returns the message with its position and remedy, as a localized message.
-    pub fn in_words(&self) -> Message {
+    pub fn to_message(&self) -> Message {
         let JsonError { message, help, line, column, .. } = self;
         match help.is_empty() {
             true => message!("{message} at line {line}, column {column}"),
@@ -90,7 +90,7 @@ impl JsonError {
 
     /// Returns the same error with its message and remedy in `language`.
     #[must_use]
-    pub fn told_in(&self, language: Language) -> JsonError {
+    pub fn localized(&self, language: Language) -> JsonError {
         let (message, help) = (self.message.in_language(language), self.help.in_language(language));
         JsonError { message, help, ..self.clone() }
     }
@@ -181,7 +181,7 @@ impl JsonError {
                         number_start(text, offset),
                     )
                 } else {
-                    let (message, help) = in_words(text, offset, message);
+                    let (message, help) = describe(text, offset, message);
                     (JsonErrorKind::Syntax, message, help, offset)
                 }
             }
@@ -327,7 +327,7 @@ fn number_start(text: &str, offset: usize) -> usize {
 }
 
 /// Returns the message and the remedy for a `serde_json` syntax error at byte `offset`.
-fn in_words(text: &str, offset: usize, original: &str) -> (Message, Message) {
+fn describe(text: &str, offset: usize, original: &str) -> (Message, Message) {
     let found = text.get(offset..).and_then(|rest| rest.chars().next());
     let (message, help) = match (original, found) {
         _ if text.trim().is_empty() => {

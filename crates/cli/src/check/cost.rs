@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// Prints the worst-case cost of decisions if requested. Returns the number of tables over the
 /// allowed cost.
-pub fn tell(
+pub fn report(
     args: &Args,
     compiled: &Compiled,
     settings: &Settings,
@@ -43,7 +43,9 @@ pub fn tell(
             let what =
                 message!("{file}: `{name}` may take {steps} steps in the worst case, and {most} are allowed");
             match args.format {
-                Format::Github => out.line(&format!("::error file={file}::{}", language::tell(&what)))?,
+                Format::Github => {
+                    out.line(&format!("::error file={file}::{}", language::localized(&what)))?
+                }
                 _ => term.error(&what),
             }
         }
@@ -68,17 +70,17 @@ fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliErr
     };
     let name = on_one_line(&table.table);
     let steps = grouped(table.steps);
-    out.tell(&message!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
+    out.message(&message!("{file}: `{name}` takes {steps} steps in the worst case{}", calls(table.calls)))?;
     for statement in table.statements.iter().take(DEAREST) {
         let name = on_one_line(&statement.name);
         out.line(&format!(
             "  {:>15}  {name}{}",
             grouped(statement.steps),
-            language::tell(&calls(statement.calls))
+            language::localized(&calls(statement.calls))
         ))?;
     }
     if table.statements.len() > DEAREST {
-        out.tell(&message!("                   … and {} more", table.statements.len() - DEAREST))?;
+        out.message(&message!("                   … and {} more", table.statements.len() - DEAREST))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! so that memory does not grow with the input.
 
 use super::{ColumnArgs, LINES};
-use crate::language::{language, tell};
+use crate::language::{language, localized};
 use crate::lines::{Chunk, Lines};
 use crate::ordered_pool::{self, Turns};
 use crate::progress::Progress;
@@ -213,7 +213,7 @@ impl ColumnArgs {
         let (columns, options) = (source.source.schema(), self.options(&*source.source, answering.matched));
         let decider = answering.decisions.map(|(rules, entry)| {
             Decider::new(rules, Some(entry.name()), Arc::clone(&columns), &options)
-                .map_err(|error| CliError::usage(error.in_words()))
+                .map_err(|error| CliError::usage(error.to_message()))
         });
         let (decider, messages) = (decider.transpose()?, Messages::new(columns, &options));
         let schema = decider.as_ref().map_or_else(|| (answering.answers)().schema(), Decider::schema);
@@ -256,7 +256,7 @@ impl ColumnArgs {
 
     fn source(&self, form: &str, stream: &StreamArgs, term: &Term) -> Result<Watched, CliError> {
         let format = format(form)?;
-        let failed = |error: FormatError| files::unreadable(&name(stream), error.in_words());
+        let failed = |error: FormatError| files::unreadable(&name(stream), error.to_message());
         let path = stream.path().filter(|path| *path != Path::new("-"));
         // `open` rejects inputs that cannot be message files, as it does for JSON lines.
         let (input, _, size) = stream.open(term)?;
@@ -351,7 +351,7 @@ impl Watched {
         reason = "a bar"
     )]
     fn job(&mut self) -> Result<Option<Job>, CliError> {
-        let failed = |error: FormatError| CliError::usage(error.of(&self.name).in_words().clone());
+        let failed = |error: FormatError| CliError::usage(error.of(&self.name).to_message());
         let part = match self.source.next() {
             // A signal ends reading, even within a batch.
             _ if signals::caught().is_some() => return Ok(None),
@@ -395,7 +395,7 @@ impl<W: Worker> Hand<W> {
             decided += 1;
             summary.decided(decision);
         });
-        let answers = answers.map_err(|error| CliError::usage(error.in_words()))?;
+        let answers = answers.map_err(|error| CliError::usage(error.to_message()))?;
         *refused += part.batch.num_rows() - decided;
         if columns.is_some() {
             return Ok(Answers::Columns(answers));
@@ -416,13 +416,13 @@ impl<W: Worker> Hand<W> {
                     stream::answer_one(worker, number, Some(message.to_string().as_bytes()), &mut text)
                 }
                 Err(error) => {
-                    let error = json!({"code": error.code(), "message": tell(error.message())});
+                    let error = json!({"code": error.code(), "message": localized(&error.to_message())});
                     stream::write_json(&mut text, &json!({ "line": number, "error": error }));
                     false
                 }
             };
             *refused += usize::from(!answered);
         });
-        each.map(|()| text).map_err(|error| CliError::usage(error.in_words()))
+        each.map(|()| text).map_err(|error| CliError::usage(error.to_message()))
     }
 }

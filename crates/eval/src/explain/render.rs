@@ -71,36 +71,36 @@ pub(super) fn render(explanation: &Explanation, options: &RenderOptions) -> Stri
     for failure in &explanation.host_failures {
         let why = plain(&failure.message, 200);
         let text = message!("! {} failed: {why}", on_one_line(&failure.function));
-        let _ = writeln!(out, "{}", paint.warn(&text.told_in(language)));
+        let _ = writeln!(out, "{}", paint.warn(&text.localized(language)));
     }
     out
 }
 
 fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &mut String) {
-    let tell = |message: &Message| message.told_in(language).into_owned();
+    let localized = |message: &Message| message.localized(language).into_owned();
     let mut steps: Vec<String> = Vec::new();
     for table in &explanation.tables {
         if *table != rulec_sema::hir::ROUTES {
             // A `goto` leads only to tables of routes; only the entry may be of another kind.
             let kind = if steps.is_empty() { explanation.trace.kind } else { TableKind::Routes };
             steps.push(match kind {
-                TableKind::Routes | TableKind::Requirements => tell(&message!("table {table}")),
-                TableKind::Choice => tell(&message!("choice {table}")),
-                TableKind::Router => tell(&message!("router {table}")),
+                TableKind::Routes | TableKind::Requirements => localized(&message!("table {table}")),
+                TableKind::Choice => localized(&message!("choice {table}")),
+                TableKind::Router => localized(&message!("router {table}")),
                 TableKind::Flows => table.clone(),
             });
         }
     }
     steps.push(match &explanation.chosen {
         Some(chosen) => chosen.clone(),
-        None => tell(&message!("nothing was chosen")),
+        None => localized(&message!("nothing was chosen")),
     });
     steps.extend(headline_target(explanation, language));
     let steps = paint.strong(&on_one_line(&steps.join(" → ")));
-    let _ = writeln!(out, "{}", tell(&message!("why: {steps}")));
+    let _ = writeln!(out, "{}", localized(&message!("why: {steps}")));
     let mut entry = |title: &Message, text: &str| {
-        let padding = " ".repeat(TITLE.saturating_sub(width(&tell(title))));
-        let _ = writeln!(out, "  {}{padding}{text}", tell(title));
+        let padding = " ".repeat(TITLE.saturating_sub(width(&localized(title))));
+        let _ = writeln!(out, "  {}{padding}{text}", localized(title));
     };
     if !explanation.metadata.is_empty() {
         entry(&message!("metadata"), &value(&Json::Object(explanation.metadata.clone()), language));
@@ -111,7 +111,7 @@ fn headline(explanation: &Explanation, paint: Paint, language: Language, out: &m
     }
     for name in &explanation.missing_args {
         let text = message!("! the argument {} is missing, so it is null", on_one_line(name));
-        entry(&Message::verbatim(paint.warn(&tell(&text))), "");
+        entry(&Message::verbatim(paint.warn(&localized(&text))), "");
     }
     for (position, field) in explanation.message.iter().enumerate() {
         let title = if position == 0 { message!("message") } else { Message::default() };
@@ -148,13 +148,13 @@ impl Tree {
         &mut self.lines[at]
     }
 
-    fn tell(&self, message: &Message) -> String {
-        message.told_in(self.language).into_owned()
+    fn localized(&self, message: &Message) -> String {
+        message.localized(self.language).into_owned()
     }
 
     fn table(&mut self, table: &TableTrace, depth: usize) {
         if table.searched_before {
-            self.line(depth, Mark::Skipped, self.tell(&message!("searched above: it chooses nothing")));
+            self.line(depth, Mark::Skipped, self.localized(&message!("searched above: it chooses nothing")));
             return;
         }
         let mut left_out = 0;
@@ -167,7 +167,7 @@ impl Tree {
         }
         if left_out > 0 {
             let text = message!("… and {} more that did not lead to the choice", count(table.kind, left_out));
-            self.push(depth, None, self.tell(&text));
+            self.push(depth, None, self.localized(&text));
         }
         if let Some(default) = &table.default {
             let reached = default.result == Mark::True;
@@ -188,11 +188,11 @@ impl Tree {
                 0 => message!("nothing in {} holds", table.table),
                 _ => message!("table {} chooses nothing", table.table),
             };
-            self.line(depth, Mark::False, self.tell(&text));
+            self.line(depth, Mark::False, self.localized(&text));
         }
         if table.not_tried > 0 {
             let text = message!("not tried: {} behind the chosen one", count(table.kind, table.not_tried));
-            self.line(depth, Mark::Skipped, self.tell(&text));
+            self.line(depth, Mark::Skipped, self.localized(&text));
         }
         if let [first, rest @ ..] = table.disabled.as_slice() {
             let names = rest.iter().take(4).fold(first.clone(), |names, name| names + ", " + name);
@@ -200,7 +200,7 @@ impl Tree {
                 true => message!("disabled: {names}, … {} in all", table.disabled.len()),
                 false => message!("disabled: {names}"),
             };
-            self.line(depth, Mark::Skipped, self.tell(&text));
+            self.line(depth, Mark::Skipped, self.localized(&text));
         }
     }
 
@@ -208,10 +208,10 @@ impl Tree {
     fn intents(&mut self, asked: &IntentTrace) {
         let IntentTrace { threshold, margin, ranked } = asked;
         let text = message!("intent flows, by their scores (threshold {threshold}, margin {margin})");
-        self.push(0, None, self.tell(&text));
+        self.push(0, None, self.localized(&text));
         if ranked.is_empty() {
             let text = message!("none has anything in common with the text");
-            self.line(1, Mark::False, self.tell(&text));
+            self.line(1, Mark::False, self.localized(&text));
         }
         for intent in ranked {
             let mark = if intent.chosen { Mark::True } else { Mark::False };
@@ -228,9 +228,9 @@ impl Tree {
         }
         let aside = match route.priority {
             0 => String::new(),
-            priority => self.tell(&message!("(priority {priority})")),
+            priority => self.localized(&message!("(priority {priority})")),
         };
-        let unknown = reasons.first().map(|first| self.tell(&message!("unknown: {first}")));
+        let unknown = reasons.first().map(|first| self.localized(&message!("unknown: {first}")));
         let line = self.line(depth, route.result, route.route.clone());
         line.strong = true;
         line.aside = aside;
@@ -253,7 +253,7 @@ impl Tree {
         }
         self.body(&route.when, depth + 1);
         if let Some(inner) = &route.table {
-            self.push(depth + 1, None, self.tell(&message!("table {}", inner.table)));
+            self.push(depth + 1, None, self.localized(&message!("table {}", inner.table)));
             self.table(inner, depth + 1);
         }
     }
@@ -272,20 +272,20 @@ impl Tree {
 
     fn node(&mut self, node: &TraceNode, depth: usize) {
         let (text, language) = (plain(&node.text, 72), self.language);
-        let tell = |message: &Message| message.told_in(language).into_owned();
+        let localized = |message: &Message| message.localized(language).into_owned();
         match node.note {
             Some(Note::Decided) => {
                 let line = self.line(depth, Mark::Skipped, text);
-                return line.notes.push(tell(&message!("skipped: an earlier operand decided")));
+                return line.notes.push(localized(&message!("skipped: an earlier operand decided")));
             }
             Some(Note::ShownAbove) => {
                 let line = self.line(depth, node.result, text);
-                return line.notes.push(tell(&message!("as above")));
+                return line.notes.push(localized(&message!("as above")));
             }
             Some(Note::LeftOut) => {
                 let line = self.line(depth, Mark::Skipped, text);
                 line.warn = true;
-                line.notes.push(tell(&message!("left out")));
+                line.notes.push(localized(&message!("left out")));
                 line.notes.extend(sentences(node, language));
                 return;
             }
@@ -295,7 +295,7 @@ impl Tree {
             NodeKind::And | NodeKind::Or | NodeKind::AllUsable | NodeKind::AnyUsable => {
                 let all = matches!(node.kind, NodeKind::And | NodeKind::AllUsable);
                 let title = if all { message!("all of") } else { message!("any of") };
-                self.line(depth, node.result, tell(&title));
+                self.line(depth, node.result, localized(&title));
                 for child in &node.children {
                     self.node(child, depth + 1);
                 }
@@ -361,18 +361,18 @@ impl Tree {
         };
         if elements.more > 0 {
             let text = message!("{} asked", counted(elements.more));
-            self.push(depth, None, self.tell(&text));
+            self.push(depth, None, self.localized(&text));
         }
         if elements.skipped > 0 {
             let text = message!("{} skipped: an earlier one decided", counted(elements.skipped));
-            self.line(depth, Mark::Skipped, self.tell(&text));
+            self.line(depth, Mark::Skipped, self.localized(&text));
         }
     }
 }
 
 /// Returns the sentences that explain why this node is unknown.
 fn sentences(node: &TraceNode, language: Language) -> impl Iterator<Item = String> {
-    node.because.iter().map(move |sentence| plain(&sentence.told_in(language), 200))
+    node.because.iter().map(move |sentence| plain(&sentence.localized(language), 200))
 }
 
 /// Adds the values of a test to its line. If the test is unknown, the reason replaces missing
@@ -387,7 +387,7 @@ fn annotate(line: &mut Line, node: &TraceNode, known: Option<&str>, language: La
         }
     }
     if let Some(found) = &node.found {
-        line.notes.push(message!("found \"{}\"", plain(found, 40)).told_in(language).into_owned());
+        line.notes.push(message!("found \"{}\"", plain(found, 40)).localized(language).into_owned());
     }
 }
 

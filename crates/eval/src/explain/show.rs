@@ -17,7 +17,7 @@ const ITEM_LIMIT: usize = 5;
 pub(super) fn operand(operand: &Operand, language: Language) -> String {
     let name = plain(&operand.text, 50);
     match &operand.value {
-        None => message!("{name} is missing").told_in(language).into_owned(),
+        None => message!("{name} is missing").localized(language).into_owned(),
         Some(value) => {
             let mut shown = Shown { text: String::new(), language };
             shown.add(value, operand.length, operand.masked && value.is_string(), 0);
@@ -39,8 +39,8 @@ struct Shown {
 }
 
 impl Shown {
-    fn tell(&mut self, message: &Message) {
-        self.text.push_str(&message.told_in(self.language));
+    fn push_message(&mut self, message: &Message) {
+        self.text.push_str(&message.localized(self.language));
     }
 
     fn add(&mut self, json: &Json, length: Option<usize>, masked: bool, depth: usize) {
@@ -50,7 +50,7 @@ impl Shown {
                 let _ = write!(self.text, "\"{}\"", plain(text, TEXT_LIMIT));
                 let length = length.unwrap_or_else(|| text.chars().count());
                 if length > TEXT_LIMIT {
-                    self.tell(&message!(" ({} characters)", thousands(length)));
+                    self.push_message(&message!(" ({} characters)", thousands(length)));
                 }
             }
             Json::Array(items) => {
@@ -64,7 +64,7 @@ impl Shown {
                         self.add(item, None, false, depth + 1);
                     }
                     if length > ITEM_LIMIT {
-                        self.tell(&message!(", … {} in all", thousands(length)));
+                        self.push_message(&message!(", … {} in all", thousands(length)));
                     }
                 }
                 self.text.push(']');
@@ -81,7 +81,7 @@ impl Shown {
                     self.add(item, None, false, depth + 1);
                 }
                 if length > ITEM_LIMIT {
-                    self.tell(&message!(", … {} keys in all", thousands(length)));
+                    self.push_message(&message!(", … {} keys in all", thousands(length)));
                 }
                 self.text.push_str(" }");
             }

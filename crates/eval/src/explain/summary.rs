@@ -49,7 +49,7 @@ pub(super) fn summary(explanation: &Explanation, language: Language) -> String {
         let why = plain(&failure.message, 200);
         lines.push(message!("! {} failed: {why}", on_one_line(&failure.function)));
     }
-    lines.iter().flat_map(|line| [line.told_in(language), Cow::Borrowed("\n")]).collect()
+    lines.iter().flat_map(|line| [line.localized(language), Cow::Borrowed("\n")]).collect()
 }
 
 fn chosen(explanation: &Explanation, language: Language) -> Message {
@@ -171,7 +171,7 @@ fn failure(node: &TraceNode, language: Language) -> Message {
     if node.result == Mark::Unknown {
         return match because(node) {
             Some(because) => {
-                message!("`{}` is unknown: {}", text(node), plain(&because.told_in(language), 200))
+                message!("`{}` is unknown: {}", text(node), plain(&because.localized(language), 200))
             }
             None => message!("`{}` is unknown", text(node)),
         };

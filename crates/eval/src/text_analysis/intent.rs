@@ -33,8 +33,8 @@ fn refused(analysis: &Analysis, error: &TrainError) -> Diagnostic {
         _ => (Code::TooComplex, None),
     };
     match intent.or(analysis.intents.first()) {
-        Some(intent) => Diagnostic::new(code, intent.span, error.in_words()),
-        None => Diagnostic::without_place(code, error.in_words()),
+        Some(intent) => Diagnostic::new(code, intent.span, error.to_message()),
+        None => Diagnostic::without_place(code, error.to_message()),
     }
 }
 

@@ -209,24 +209,24 @@ pub struct Elements {
 
 impl TableTrace {
     /// Translates the sentences of this search and nested searches.
-    pub fn tell_in(&mut self, language: Language) {
+    pub fn localize(&mut self, language: Language) {
         let default = self.default.iter_mut().filter_map(|default| default.table.as_mut());
         let mut inner: Vec<&mut TableTrace> = default.map(|table| &mut **table).collect();
         for route in &mut self.routes {
-            route.when.tell_in(language);
+            route.when.localize(language);
             inner.extend(route.table.as_deref_mut());
         }
-        inner.into_iter().for_each(|table| table.tell_in(language));
+        inner.into_iter().for_each(|table| table.localize(language));
     }
 }
 
 impl TraceNode {
-    fn tell_in(&mut self, language: Language) {
+    fn localize(&mut self, language: Language) {
         self.because.iter_mut().for_each(|sentence| *sentence = sentence.in_language(language));
-        self.children.iter_mut().for_each(|child| child.tell_in(language));
+        self.children.iter_mut().for_each(|child| child.localize(language));
         let counted = self.operands.iter_mut().filter_map(|operand| operand.elements.as_mut());
         for elements in self.elements.iter_mut().chain(counted) {
-            elements.shown.iter_mut().for_each(|element| element.when.tell_in(language));
+            elements.shown.iter_mut().for_each(|element| element.when.localize(language));
         }
     }
 }

@@ -122,7 +122,11 @@ impl<'a> Traced<'a, '_> {
         if because.is_empty() {
             because.push(match self.predicate_beyond(predicate, values) {
                 Some(exceeded) => {
-                    message!("{} counts as missing: {}", self.text(predicate.left.span), exceeded.in_words())
+                    message!(
+                        "{} counts as missing: {}",
+                        self.text(predicate.left.span),
+                        exceeded.to_message()
+                    )
                 }
                 None => message!("{} cannot be decided", self.text(span)),
             });
@@ -260,7 +264,7 @@ impl<'a> Traced<'a, '_> {
             _ => false,
         });
         let exceeded = beyond.filter(|_| value.is_missing() && !of_part)?;
-        Some(message!("{} counts as missing: {}", self.text(expr.span), exceeded.in_words()))
+        Some(message!("{} counts as missing: {}", self.text(expr.span), exceeded.to_message()))
     }
 
     /// Explains why a field or element is missing.
@@ -424,7 +428,7 @@ fn family(value: Value<'_>) -> KindSet {
 /// Formats kinds with an article: `a string or list`, `an int`.
 fn with_article(kinds: KindSet) -> Message {
     match kinds == KindSet::EMPTY {
-        true => kinds.in_words(),
+        true => kinds.to_message(),
         false => Ty::plain(kinds).with_article(),
     }
 }

@@ -3,12 +3,15 @@
 use crate::error::{HttpError, quoted};
 use crate::request::HeaderError;
 use rulec::prompt::{PickTool, REASON};
+use rulec_base::diag::Message;
+use rulec_base::message;
 use serde_json::Value;
 use std::borrow::Cow;
 use thiserror::Error;
 
 /// Why a model made no valid pick. Texts of the model are truncated after 2000 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ModelError {
     /// The call failed.
@@ -18,25 +21,21 @@ pub enum ModelError {
     #[error(transparent)]
     Key(#[from] HeaderError),
     /// The model responded without calling the tool: no id fits, or it cannot call tools.
-    #[error("the model called no tool{}", quoted(.text))]
     NoCall {
         /// The model's text.
         text: String,
     },
     /// The model picked an id that is not in the list.
-    #[error("the model picked `{id}`, which is not one of the ids it may pick from")]
     UnknownId {
         /// The picked id.
         id: String,
     },
     /// The model called an unknown tool.
-    #[error("the model called the tool `{name}`, which it does not have")]
     WrongTool {
         /// The name of the tool.
         name: String,
     },
     /// The arguments are not a JSON object with the id as a string.
-    #[error("the model called the tool without a string `{parameter}`{}", quoted(.arguments))]
     Arguments {
         /// The name of the required parameter.
         parameter: String,
@@ -44,16 +43,36 @@ pub enum ModelError {
         arguments: String,
     },
     /// The response is JSON, but not in the format of a chat-completions endpoint.
-    #[error(
-        "the answer is none of a chat-completions endpoint, it has no `{missing}`{}; see whether the address is the right one",
-        quoted(.text)
-    )]
     Malformed {
         /// The field that is missing or has another type.
         missing: &'static str,
         /// The response.
         text: String,
     },
+}
+
+impl ModelError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            ModelError::Http(error) => error.to_message(),
+            ModelError::Key(error) => error.to_message(),
+            ModelError::NoCall { text } => message!("the model called no tool{}", quoted(text)),
+            ModelError::UnknownId { id } => {
+                message!("the model picked `{id}`, which is not one of the ids it may pick from")
+            }
+            ModelError::WrongTool { name } => {
+                message!("the model called the tool `{name}`, which it does not have")
+            }
+            ModelError::Arguments { parameter, arguments } => {
+                message!("the model called the tool without a string `{parameter}`{}", quoted(arguments))
+            }
+            ModelError::Malformed { missing, text } => message!(
+                "the answer is none of a chat-completions endpoint, it has no `{missing}`{}; see whether the address is the right one",
+                quoted(text)
+            ),
+        }
+    }
 }
 
 impl ModelError {

@@ -1,57 +1,77 @@
 //! The errors of parsing and of filling a template.
 
 use super::text::{Placeholder, Source};
+use rulec_base::diag::{Message, listed};
+use rulec_base::message;
 use thiserror::Error;
 
 /// Why an endpoint is not a valid template. Each message names the field of the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum TemplateError {
     /// A field is missing or has the wrong type.
-    #[error("`{place}` of the endpoint must be {wanted}")]
     Type {
         /// The field, such as `headers.X-Token`.
         place: String,
         /// The required type.
-        wanted: &'static str,
+        wanted: Message,
     },
     /// A field that endpoints do not have.
-    #[error("an endpoint has no field `{name}`; it has `url`, `method`, `headers` and `body`")]
     UnknownField {
         /// The name of the field.
         name: String,
     },
     /// The method is unknown or not supported.
-    #[error("`method` of the endpoint is `{method}`; write `GET`, `POST`, `PUT`, `PATCH` or `DELETE`")]
     Method {
         /// The method as written.
         method: String,
     },
     /// The URL cannot be called.
-    #[error("`url` of the endpoint: {why}")]
     Url {
         /// Why the URL is invalid.
-        why: String,
+        why: Message,
     },
     /// A placeholder in the scheme, host or port.
-    #[error("`url` of the endpoint has `{placeholder}` before its path; write scheme, host and port out")]
     PlaceholderInHost {
         /// The placeholder.
         placeholder: Placeholder,
     },
     /// A header that cannot be sent.
-    #[error("`{place}` of the endpoint cannot be sent: {why}")]
     Header {
         /// The header, as in `headers.X-Token`.
         place: String,
         /// Why the header is invalid.
-        why: String,
+        why: Message,
     },
+}
+
+impl TemplateError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            TemplateError::Type { place, wanted } => message!("`{place}` of the endpoint must be {wanted}"),
+            TemplateError::UnknownField { name } => {
+                message!("an endpoint has no field `{name}`; it has `url`, `method`, `headers` and `body`")
+            }
+            TemplateError::Method { method } => message!(
+                "`method` of the endpoint is `{method}`; write `GET`, `POST`, `PUT`, `PATCH` or `DELETE`"
+            ),
+            TemplateError::Url { why } => message!("`url` of the endpoint: {why}"),
+            TemplateError::PlaceholderInHost { placeholder } => message!(
+                "`url` of the endpoint has `{}` before its path; write scheme, host and port out",
+                placeholder.to_string()
+            ),
+            TemplateError::Header { place, why } => {
+                message!("`{place}` of the endpoint cannot be sent: {why}")
+            }
+        }
+    }
 }
 
 /// Why a template could not be filled; no request was sent. Contains names, never values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{placeholder}` at `{place}` of the endpoint: {reason}")]
+#[error("{}", self.to_message())]
 pub struct FillError {
     pub(super) place: String,
     pub(super) placeholder: Placeholder,
@@ -59,6 +79,13 @@ pub struct FillError {
 }
 
 impl FillError {
+    /// Returns the field, the placeholder and the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        let FillError { place, placeholder, reason } = self;
+        let placeholder = placeholder.to_string();
+        message!("`{placeholder}` at `{place}` of the endpoint: {}", reason.to_message())
+    }
+
     /// Returns the field of the endpoint, such as `body.customer.tags[0]`.
     pub fn place(&self) -> &str {
         &self.place
@@ -77,10 +104,10 @@ impl FillError {
 
 /// Why a placeholder could not be filled.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum FillReason {
     /// There is no value with this name.
-    #[error("{} of that name; {}", nothing(*.wanted_from), there_is(.known))]
     Unfilled {
         /// The source that was searched.
         wanted_from: Source,
@@ -88,29 +115,43 @@ pub enum FillReason {
         known: Vec<String>,
     },
     /// The value is null inside a longer text.
-    #[error(
-        "its value is null, which has no text; give it a value or let the placeholder be the whole string of the body"
-    )]
     Null,
     /// The value cannot be part of a header.
-    #[error("its value holds a line break or another control character, which no header can hold")]
     HeaderValue,
     /// The value would make a path segment empty, `.` or `..`.
-    #[error("its value would change the path: the segment would be empty, `.` or `..`")]
     PathSegment,
 }
 
-fn nothing(source: Source) -> &'static str {
-    match source {
-        Source::Argument => "the call has no argument",
-        Source::Context => "the context has nothing",
-    }
-}
-
-fn there_is(known: &[String]) -> String {
-    if known.is_empty() {
-        "there is none at all".to_owned()
-    } else {
-        format!("there is {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+impl FillReason {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            FillReason::Unfilled { wanted_from, known } => {
+                let nothing = match wanted_from {
+                    Source::Argument => message!("the call has no argument of that name"),
+                    Source::Context => message!("the context has nothing of that name"),
+                };
+                match &known[..] {
+                    [] => message!("{nothing}; there is none at all"),
+                    known => {
+                        message!(
+                            "{nothing}; there is {}",
+                            listed(known.iter().map(|name| format!("`{name}`")))
+                        )
+                    }
+                }
+            }
+            FillReason::Null => message!(
+                "its value is null, which has no text; give it a value or let the placeholder be the whole string of the body"
+            ),
+            FillReason::HeaderValue => {
+                message!(
+                    "its value holds a line break or another control character, which no header can hold"
+                )
+            }
+            FillReason::PathSegment => {
+                message!("its value would change the path: the segment would be empty, `.` or `..`")
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::error::{FillError, FillReason, TemplateError};
 use super::text::{Piece, Placeholder, Text, Values, url_encoded};
 use super::{PLACE_URL, blame, text_of};
 use crate::hosts;
+use rulec_base::message;
 
 /// The template of a URL. Scheme, host and port are literal; the rest may have placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +18,12 @@ impl UrlTemplate {
         // The URL parser drops line breaks and tabs, so it would read another text than this check.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(TemplateError::Url {
-                why: "it holds white space; write `%20` for a space".to_owned(),
+                why: message!("it holds white space; write `%20` for a space"),
             });
         }
         let url = UrlTemplate { text: Text::parse(text) };
         url.host_is_written_out()?;
-        hosts::parse(&url.sample()).map_err(|failure| TemplateError::Url { why: failure.to_string() })?;
+        hosts::parse(&url.sample()).map_err(|failure| TemplateError::Url { why: failure.to_message() })?;
         Ok(url)
     }
 

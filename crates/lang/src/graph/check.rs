@@ -157,6 +157,23 @@ impl Finding {
         self.kind.help()
     }
 
+    /// Returns the severity, the kind, the fault, its path and the remedy as a localized message.
+    pub fn to_message(&self) -> Message {
+        let severity = match self.severity {
+            Severity::Error => message!("error"),
+            Severity::Warning => message!("warning"),
+        };
+        let (kind, help) = (self.kind.name(), self.help());
+        let fault = message!("{severity}[{kind}]: {}", self.message);
+        match &self.path[..] {
+            [] | [_] => message!("{fault}; {help}"),
+            path => {
+                let path: Vec<&str> = path.iter().map(NodeId::as_str).collect();
+                message!("{fault}; path: {}; {help}", path.join(" → "))
+            }
+        }
+    }
+
     /// True if the fault lies in a route of the node's router.
     pub fn is_about_routes(&self) -> bool {
         use FindingKind::*;
@@ -175,13 +192,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let severity = if self.severity == Severity::Error { "error" } else { "warning" };
-        write!(f, "{severity}[{}]: {}", self.kind.name(), self.message)?;
-        if self.path.len() > 1 {
-            let path: Vec<&str> = self.path.iter().map(NodeId::as_str).collect();
-            write!(f, "; path: {}", path.join(" → "))?;
-        }
-        write!(f, "; {}", self.kind.help())
+        f.write_str(&self.to_message())
     }
 }
 

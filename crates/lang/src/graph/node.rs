@@ -1,6 +1,6 @@
 //! Nodes by name, and the routes that their outputs may take.
 
-use rulec_base::diag::{Argument, Hole, Message, listed};
+use rulec_base::diag::{Arg, Argument, Message, listed};
 use rulec_base::message;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,7 +60,7 @@ impl fmt::Debug for NodeId {
 }
 
 impl Argument for NodeId {
-    fn argument(&self) -> Hole {
+    fn argument(&self) -> Arg {
         self.as_str().argument()
     }
 }

@@ -5,6 +5,8 @@
 //! gap has a position among the events, so the queue is a plain `VecDeque`. Tokio's semaphore makes
 //! publishers wait in their order of arrival, and its `Notify` wakes the subscriber.
 
+use rulec_base::diag::Message;
+use rulec_base::message;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,17 +27,28 @@ pub enum Policy {
 
 /// Why a receive call returned no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 pub enum RecvError {
     /// This number of events was dropped at this position. The next call returns the event after
     /// the gap.
-    #[error("{0} events were dropped, since the queue was full")]
     Lagged(u64),
     /// The queue is empty; only returned by [`Subscription::try_recv`].
-    #[error("there is no event yet")]
     Empty,
     /// The bus was dropped and all queued events were received.
-    #[error("the bus is closed")]
     Closed,
+}
+
+impl RecvError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            RecvError::Lagged(dropped) => {
+                message!("{dropped} events were dropped, since the queue was full")
+            }
+            RecvError::Empty => message!("there is no event yet"),
+            RecvError::Closed => message!("the bus is closed"),
+        }
+    }
 }
 
 /// What happened to an event at one queue.

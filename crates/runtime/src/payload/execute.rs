@@ -10,6 +10,8 @@ use super::placeholders::Scope;
 use super::plan::{Plan, PlanError, PlanNode, Progress, Recovery};
 use crate::task::Function;
 use crate::workflow::{Arrival, FirstValues, MergeStrategy, Node, ProcessError, Processor, Workflow};
+use rulec_base::diag::listed;
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
@@ -158,7 +160,7 @@ impl Run {
         loop {
             let workflow = match self.workflow(crew, ask, judged) {
                 Ok(workflow) => workflow,
-                Err(PlanError(why)) => return self.report(RunStatus::Failed, Some(why)),
+                Err(PlanError(why)) => return self.report(RunStatus::Failed, Some(why.to_string())),
             };
             let report = workflow.run(Json::Null).await;
             let ended = self.state().ended.take();
@@ -227,7 +229,7 @@ impl Run {
                 .node(Node::new(node.id.as_str(), node.kind.as_str()).next(targets(&node.id)))
                 .processor(node.id.as_str(), Arc::new(step));
         }
-        builder.build().map_err(|error| PlanError(error.to_string()))
+        builder.build().map_err(|error| PlanError(error.to_message()))
     }
 }
 
@@ -239,9 +241,9 @@ pub(super) fn check_kinds(plan: &Plan, crew: &Crew) -> Result<(), PlanError> {
             let mut known: Vec<&str> = crew.kinds.keys().map(String::as_str).collect();
             known.sort_unstable();
             let PlanNode { id, kind, .. } = node;
-            let known = known.join(", ");
-            Err(PlanError(format!(
-                "nobody works on nodes of type `{kind}`, which `{id}` is; there are {known}"
+            let known = listed(known);
+            Err(PlanError(message!(
+                "no processor is registered for nodes of type `{kind}`, the type of `{id}`; there are {known}"
             )))
         }
     }

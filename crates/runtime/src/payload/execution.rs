@@ -6,6 +6,8 @@ use super::execute::{Ask, Judged, Run, RunReport, RunStatus, check_kinds};
 use super::plan::{Plan, PlanError, Progress, REPLAN, Recovery};
 use super::{DecisionEvent, Handled, Judges, Made, NodeFailure, Validated};
 use crate::task;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -18,8 +20,15 @@ const NODE: &str = "create_node";
 
 /// The error for an unknown workflow id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("there is no workflow `{0}`")]
+#[error("{}", self.to_message())]
 pub struct UnknownWorkflow(pub String);
+
+impl UnknownWorkflow {
+    /// Returns the error as a localized message.
+    pub fn to_message(&self) -> Message {
+        message!("there is no workflow `{}`", self.0)
+    }
+}
 
 /// The outcome of an executed decision.
 #[derive(Clone, Debug, Default)]
@@ -202,10 +211,11 @@ impl Coordinator {
     /// If the JSON is not a saved workflow, or its plan is rejected.
     pub fn restore(&self, saved: &Json) -> Result<String, PlanError> {
         let id =
-            saved["workflow_id"].as_str().ok_or_else(|| PlanError("there is no `workflow_id`".to_owned()))?;
-        let plan = judged(&self.judges(), &Plan::read(&saved["plan"])?).map_err(PlanError)?;
+            saved["workflow_id"].as_str().ok_or_else(|| PlanError(message!("there is no `workflow_id`")))?;
+        let plan = judged(&self.judges(), &Plan::read(&saved["plan"])?)
+            .map_err(|feedback| PlanError(Message::verbatim(feedback)))?;
         let progress: Progress = serde_json::from_value(saved["progress"].clone())
-            .map_err(|error| PlanError(format!("the progress cannot be read: {error}")))?;
+            .map_err(|error| PlanError(message!("the progress cannot be read: {error}")))?;
         let run = Run::new(id.to_owned(), plan, progress);
         self.tell(&run, "READY");
         self.workflows().insert(id.to_owned(), run);

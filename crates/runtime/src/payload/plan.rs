@@ -2,6 +2,8 @@
 
 use super::NodeFailure;
 use rulec::condition::Condition;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_lang::arena::Arena;
 use rulec_lang::builtins::{self, Function};
 use rulec_lang::value::Value as View;
@@ -67,8 +69,15 @@ pub(super) struct PlanEdge {
 
 /// Why a plan cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct PlanError(pub(super) String);
+#[error("{}", self.to_message())]
+pub struct PlanError(pub(super) Message);
+
+impl PlanError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        self.0.clone()
+    }
+}
 
 impl TryFrom<Written> for Plan {
     type Error = PlanError;
@@ -77,24 +86,24 @@ impl TryFrom<Written> for Plan {
         let mut ids = HashSet::new();
         for node in &written.nodes {
             if !ids.insert(node.id.as_str()) {
-                return Err(PlanError(format!("two nodes are called `{}`; rename one of them", node.id)));
+                return Err(PlanError(message!("two nodes are called `{}`; rename one of them", node.id)));
             }
         }
         if written.nodes.is_empty() {
-            return Err(PlanError("the plan has no nodes; add one".to_owned()));
+            return Err(PlanError(message!("the plan has no nodes; add one")));
         }
         let edge = |(at, edge): (usize, &WrittenEdge)| {
             for end in [&edge.source, &edge.target] {
                 if !ids.contains(end.as_str()) {
-                    return Err(PlanError(format!(
+                    return Err(PlanError(message!(
                         "edge {at} names `{end}`, which is no node; use a `node_id`"
                     )));
                 }
             }
             let compile = |text: &String| {
                 Condition::compile(text).map_err(|error| {
-                    let help = error.help.map_or_else(String::new, |help| format!("; {help}"));
-                    PlanError(format!("the condition `{text}` of edge {at} is none: {}{help}", error.message))
+                    let wrong = message!("the condition `{text}` of edge {at} is none: {}", error.message);
+                    PlanError(error.help.map_or(wrong.clone(), |help| message!("{wrong}; {help}")))
                 })
             };
             let condition = edge.condition.as_ref().map(compile).transpose()?;
@@ -114,8 +123,10 @@ impl From<Plan> for Written {
 impl Plan {
     /// Reads the payload of a judged plan.
     pub fn read(payload: &Json) -> Result<Plan, PlanError> {
-        serde_json::from_value(payload.clone())
-            .map_err(|error| PlanError(format!("this is no plan: {error}")))
+        let wrong = |why: Message| PlanError(message!("this is no plan: {why}"));
+        let written: Written = serde_json::from_value(payload.clone())
+            .map_err(|error| wrong(Message::verbatim(error.to_string())))?;
+        Plan::try_from(written).map_err(|error| wrong(error.to_message()))
     }
 
     /// Makes a plan of one node from a `create_node` payload.
@@ -208,7 +219,7 @@ impl Plan {
     /// another field.
     pub fn change(&mut self, node: &str, changes: &Map<String, Json>) -> Result<(), PlanError> {
         let Some(at) = self.nodes.iter().position(|known| known.id == node) else {
-            return Err(PlanError(format!("the plan has no node `{node}`")));
+            return Err(PlanError(message!("the plan has no node `{node}`")));
         };
         let before = serde_json::to_value(&self.nodes[at]).unwrap_or(Json::Null);
         let changes = Json::Object(changes.clone());
@@ -218,9 +229,9 @@ impl Plan {
         let updated = builtins::TABLE[Function::Updated as usize].meaning;
         let after = updated(&[View::from_json(&before), View::from_json(&changes)], &arena).to_json();
         let changed: PlanNode = serde_json::from_value(after)
-            .map_err(|error| PlanError(format!("the changes of `{node}` leave no node: {error}")))?;
+            .map_err(|error| PlanError(message!("the changes of `{node}` leave no node: {error}")))?;
         if changed.id != node {
-            return Err(PlanError(format!("the id of `{node}` cannot be changed")));
+            return Err(PlanError(message!("the id of `{node}` cannot be changed")));
         }
         self.nodes[at] = changed;
         Ok(())
@@ -240,13 +251,13 @@ impl Plan {
             if node["node_id"].is_null() {
                 node["node_id"] = node["name"].clone();
             }
-            let wrong = |error| PlanError(format!("a node of `add_nodes` is none: {error}"));
+            let wrong = |error| PlanError(message!("a node of `add_nodes` is none: {error}"));
             let node: PlanNode = serde_json::from_value(node).map_err(wrong)?;
             written.nodes.retain(|known| known.id != node.id);
             written.nodes.push(node);
         }
         for edge in list("update_edges") {
-            let wrong = |error| PlanError(format!("an edge of `update_edges` is none: {error}"));
+            let wrong = |error| PlanError(message!("an edge of `update_edges` is none: {error}"));
             let edge: WrittenEdge = serde_json::from_value(edge).map_err(wrong)?;
             written.edges.retain(|known| (&known.source, &known.target) != (&edge.source, &edge.target));
             written.edges.push(edge);

@@ -9,6 +9,8 @@ use super::{DecisionEvent, Made, Rejected, Validated};
 use crate::task;
 use futures_util::future::{Either, select};
 use rulec::payload::arbitrate;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use serde_json::{Value as Json, json};
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -61,8 +63,15 @@ pub struct Done {
 
 /// The error of [`Session::answer`] if the session waits for no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("nothing was asked that an answer could be given to")]
+#[error("{}", self.to_message())]
 pub struct NothingAsked;
+
+impl NothingAsked {
+    /// Returns the error as a localized message.
+    pub fn to_message(&self) -> Message {
+        message!("nothing was asked that an answer could be given to")
+    }
+}
 
 impl Inbox {
     /// Sends a decision to the session; returns false if the session was dropped. The decision is
@@ -149,7 +158,8 @@ impl Session {
         match event {
             DecisionEvent::Validated(validated) => Some(match self.coordinator.can_run(&validated) {
                 Ok(()) => Ok(validated),
-                Err(PlanError(feedback)) => {
+                Err(PlanError(why)) => {
+                    let feedback = why.to_string();
                     let Validated { decision, judgement } = validated;
                     Err(Rejected { decision, judgement: Some(judgement), feedback, fallback: None })
                 }

@@ -9,7 +9,8 @@ use super::{Active, DecisionLog, Grants, Permissions, Router, Shared};
 use crate::task::{Function, boxed};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use rulec::{Guard, LiveRules, UnknownEntry};
-use rulec_base::diag::nearest;
+use rulec_base::diag::{Message, lines, nearest};
+use rulec_base::message;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -186,7 +187,7 @@ fn guard(handlers: &Arc<Handlers>) -> Arc<Guard> {
     let handlers = handlers.clone();
     Arc::new(move |target| match handlers.contains_key(target) {
         true => Ok(()),
-        false => Err(no_handler(target, &handlers).to_string()),
+        false => Err(no_handler(target, &handlers).to_message()),
     })
 }
 
@@ -230,7 +231,7 @@ pub(super) fn validate(
 /// Why a router could not be built, or rules could not be swapped in. The text lists every problem,
 /// one per line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+#[error("{}", self.to_message())]
 pub struct RouterError {
     pub(super) problems: Vec<Problem>,
 }
@@ -240,17 +241,22 @@ impl RouterError {
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
+
+    /// Returns all problems as one localized message, one per line.
+    pub fn to_message(&self) -> Message {
+        lines(&self.problems.iter().map(Problem::to_message).collect::<Vec<_>>())
+    }
 }
 
 /// A problem with a router's settings or rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum Problem {
     /// The rules do not contain the entry.
     #[error(transparent)]
     Entry(#[from] UnknownEntry),
     /// A route targets an unregistered handler.
-    #[error("the rules lead to `{target}`, which has no handler; {}", remedy(near.as_deref(), target))]
     NoHandler {
         /// The target, which names a handler.
         target: String,
@@ -258,13 +264,11 @@ pub enum Problem {
         near: Option<String>,
     },
     /// Two handlers are registered under one name.
-    #[error("the handler `{name}` is registered twice; remove one, or give it a name of its own")]
     RegisteredTwice {
         /// The name of the handler.
         name: String,
     },
     /// A policy or time limit is set for an unregistered handler.
-    #[error("a policy or time limit is set for `{name}`, which has no handler; {}", remedy(near.as_deref(), name))]
     PolicyWithoutHandler {
         /// The name of the handler.
         name: String,
@@ -272,7 +276,6 @@ pub enum Problem {
         near: Option<String>,
     },
     /// A policy names an unregistered handler as fallback.
-    #[error("`{name}` falls back to `{fallback}`, which has no handler; {}", remedy(near.as_deref(), fallback))]
     NoFallback {
         /// The handler that has the policy.
         name: String,
@@ -282,34 +285,71 @@ pub enum Problem {
         near: Option<String>,
     },
     /// A handler is its own fallback.
-    #[error("`{name}` falls back to itself; name another handler, or set retries")]
     OwnFallback {
         /// The name of the handler.
         name: String,
     },
 }
 
-fn remedy(near: Option<&str>, name: &str) -> String {
+impl Problem {
+    /// Returns the problem and its remedy as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            Problem::Entry(error) => error.to_message(),
+            Problem::NoHandler { target, near } => message!(
+                "the rules lead to `{target}`, which has no handler; {}",
+                remedy(near.as_deref(), target)
+            ),
+            Problem::RegisteredTwice { name } => {
+                message!("the handler `{name}` is registered twice; remove one, or give it a name of its own")
+            }
+            Problem::PolicyWithoutHandler { name, near } => message!(
+                "a policy or time limit is set for `{name}`, which has no handler; {}",
+                remedy(near.as_deref(), name)
+            ),
+            Problem::NoFallback { name, fallback, near } => message!(
+                "`{name}` falls back to `{fallback}`, which has no handler; {}",
+                remedy(near.as_deref(), fallback)
+            ),
+            Problem::OwnFallback { name } => {
+                message!("`{name}` falls back to itself; name another handler, or set retries")
+            }
+        }
+    }
+}
+
+fn remedy(near: Option<&str>, name: &str) -> Message {
     match near {
-        Some(near) => format!("did you mean `{near}`, which is registered?"),
-        None => format!("register one: `.handler(\"{name}\", …)`"),
+        Some(near) => message!("did you mean `{near}`, which is registered?"),
+        None => message!("register one: `.handler(\"{name}\", …)`"),
     }
 }
 
 /// A likely mistake in a router, which works nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum Warning {
     /// No route targets this registered handler, and no policy names it as fallback.
-    #[error("no route leads to the handler `{name}`")]
     UnusedHandler {
         /// The name of the handler.
         name: String,
     },
     /// The entry has no route and no default, so every message ends without a route.
-    #[error("the entry `{name}` holds no route and no default; name another with `.entry(\"…\")`")]
     EmptyEntry {
         /// The name of the entry.
         name: String,
     },
+}
+
+impl Warning {
+    /// Returns the warning as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            Warning::UnusedHandler { name } => message!("no route leads to the handler `{name}`"),
+            Warning::EmptyEntry { name } => message!(
+                "the entry `{name}` holds no route and no default; name another with `.entry(\"…\")`"
+            ),
+        }
+    }
 }

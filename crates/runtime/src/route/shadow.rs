@@ -6,6 +6,8 @@ use super::build::{RouterError, Warning};
 use super::difference::{Difference, Part, Place};
 use super::{Active, Router, Shared, Swapped};
 use rulec::{Decision, LiveRules};
+use rulec_base::diag::{Message, listed};
+use rulec_base::message;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -79,15 +81,12 @@ pub struct Generations {
 
 /// Why a generation was not made active. Nothing changes in that case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum SwitchError {
     /// There are no shadow rules.
-    #[error("no rules are in the shadow; put some there: `router.shadow(rules)`")]
     NoShadow,
     /// The shadow rules are of another generation.
-    #[error(
-        "generation {asked} is not in the shadow, which is generation {is} by now; look at its differences first"
-    )]
     OtherShadow {
         /// The generation that the caller named.
         asked: u64,
@@ -95,7 +94,6 @@ pub enum SwitchError {
         is: u64,
     },
     /// The generation was never active, is no longer kept, or was edited since.
-    #[error("generation {asked} is not kept{}", known(kept))]
     NotKept {
         /// The generation that the caller named.
         asked: u64,
@@ -107,11 +105,24 @@ pub enum SwitchError {
     Router(#[from] RouterError),
 }
 
-fn known(kept: &[u64]) -> String {
-    let kept: Vec<String> = kept.iter().map(u64::to_string).collect();
-    match kept.is_empty() {
-        true => "; no rules were replaced yet, or the router was built with `keep(0)`".to_owned(),
-        false => format!("; kept are {}", kept.join(", ")),
+impl SwitchError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            SwitchError::NoShadow => {
+                message!("no rules are in the shadow; put some there: `router.shadow(rules)`")
+            }
+            SwitchError::OtherShadow { asked, is } => message!(
+                "generation {asked} is not in the shadow, which is now generation {is}; look at its differences first"
+            ),
+            SwitchError::NotKept { asked, kept } => match &kept[..] {
+                [] => message!(
+                    "generation {asked} is not kept; no rules were replaced yet, or the router was built with `keep(0)`"
+                ),
+                kept => message!("generation {asked} is not kept; kept are {}", listed(kept)),
+            },
+            SwitchError::Router(error) => error.to_message(),
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 use super::{Router, RouterError};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use rulec::{CompileError, Compiler, DiskLoader, LiveRules};
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_syntax::loader::{LoadError, Loader};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,23 +25,38 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// Why rule files cannot be watched.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum WatchError {
     /// The files do not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The main file has no statement, as if it were still being written.
-    #[error("the rule file `{}` holds no statement", .0.display())]
     Empty(PathBuf),
     /// The rules do not fit the router.
     #[error(transparent)]
     Router(#[from] RouterError),
     /// The operating system cannot watch the files.
-    #[error("the rule files cannot be watched: {0}")]
     System(#[from] notify::Error),
     /// The background task that compiles the files failed.
-    #[error("the rule files cannot be loaded: {0}")]
     Runtime(#[from] tokio::task::JoinError),
+}
+
+impl WatchError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            WatchError::Compile(error) => error.to_message(),
+            WatchError::Empty(path) => message!("the rule file `{}` holds no statement", path.display()),
+            WatchError::Router(error) => error.to_message(),
+            WatchError::System(error) => {
+                message!("the rule files cannot be watched: {}", error.to_string())
+            }
+            WatchError::Runtime(error) => {
+                message!("the rule files cannot be loaded: {}", error.to_string())
+            }
+        }
+    }
 }
 
 /// The state of watched rule files.
@@ -52,7 +69,7 @@ pub struct WatchStatus {
     /// Number of versions that were refused.
     pub refused: u64,
     /// Why the current version of the files is not active; `None` if it is.
-    pub error: Option<String>,
+    pub error: Option<Message>,
 }
 
 /// Watches a router's rule files until this value is dropped; see [`Router::watch`].
@@ -287,9 +304,9 @@ impl Watching {
             }
             Err(error) => {
                 let generation = self.router.rules().generation();
-                let error = error.to_string();
+                let error = error.to_message();
                 tracing::warn!(
-                    target: "rulec::router", file = %path, generation, error,
+                    target: "rulec::router", file = %path, generation, error = error.as_str(),
                     "a new version of the rules is refused; the last good one stays in force"
                 );
                 self.tell.send_modify(|status| {

@@ -5,6 +5,7 @@ use super::node::{Node, NodeId};
 use super::plan::{Plan, Step};
 use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
+use rulec_base::diag::{Message, lines};
 use rulec_base::message;
 use rulec_lang::graph::{self, Finding, FindingKind, Severity, Vertex};
 use std::collections::HashMap;
@@ -243,7 +244,7 @@ impl WorkflowBuilder {
 
 /// Why a workflow cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", errors(findings))]
+#[error("{}", self.to_message())]
 pub struct BuildError {
     findings: Vec<Finding>,
 }
@@ -253,9 +254,10 @@ impl BuildError {
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
-}
 
-fn errors(findings: &[Finding]) -> String {
-    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
-    errors.map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    /// Returns the errors as one localized message, one per line.
+    pub fn to_message(&self) -> Message {
+        let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        lines(&errors.map(Finding::to_message).collect::<Vec<_>>())
+    }
 }

@@ -4,6 +4,8 @@ use super::build::Workflow;
 use super::node::NodeId;
 use super::plan::Plan;
 use super::run::{Run, State};
+use rulec_base::diag::Message;
+use rulec_base::message;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,20 +31,35 @@ pub struct SavedRun {
 
 /// Why a saved run cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum ResumeError {
     /// Another version of the library saved the run.
-    #[error("the run was saved in the format {found}, and this is format {FORMAT}; begin it anew")]
     Format {
         /// The format of the saved run.
         found: u32,
     },
     /// The run was saved from a workflow with another graph.
-    #[error("the saved run is of another graph: {difference}; begin it anew, or resume it by its own rules")]
     OtherGraph {
         /// The first difference between the graphs.
-        difference: String,
+        difference: Message,
     },
+}
+
+impl ResumeError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            ResumeError::Format { found } => {
+                message!(
+                    "the run was saved in the format {found}, and this is format {FORMAT}; start it again"
+                )
+            }
+            ResumeError::OtherGraph { difference } => message!(
+                "the saved run is of another graph: {difference}; start it again, or resume it with its own rules"
+            ),
+        }
+    }
 }
 
 impl Run {
@@ -76,13 +93,13 @@ impl Workflow {
         let nodes: BTreeSet<&NodeId> = here.keys().chain(graph.keys()).collect();
         let difference = nodes.into_iter().find_map(|node| match (graph.get(node), here.get(node)) {
             (Some(then), Some(now)) if then == now => None,
-            (Some(_), Some(_)) => Some(format!("the node `{node}` is of another kind or leads elsewhere")),
-            (Some(_), None) => Some(format!("the node `{node}` is gone")),
-            (None, _) => Some(format!("the node `{node}` is new")),
+            (Some(_), Some(_)) => Some(message!("the node `{node}` is of another kind or leads elsewhere")),
+            (Some(_), None) => Some(message!("the node `{node}` is gone")),
+            (None, _) => Some(message!("the node `{node}` is new")),
         });
         let moved = || {
             let now = self.plan.start().filter(|step| step.id != start)?;
-            Some(format!("it began at `{start}`, and this begins at `{}`", now.id))
+            Some(message!("it began at `{start}`, and this begins at `{}`", now.id))
         };
         if let Some(difference) = difference.or_else(moved) {
             return Err(ResumeError::OtherGraph { difference });

@@ -1,6 +1,8 @@
 //! The report of a workflow run, as plain data.
 
 use super::node::NodeId;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_lang::graph::names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -72,10 +74,17 @@ pub struct Stall {
     pub waiting_for: Vec<NodeId>,
 }
 
+impl Stall {
+    /// Returns what the node waits for as a localized message.
+    pub fn to_message(&self) -> Message {
+        let Stall { node, received, waiting_for } = self;
+        message!("`{node}` waits for {}; it has received {}", names(waiting_for), names(received))
+    }
+}
+
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stall { node, received, waiting_for } = self;
-        write!(f, "`{node}` waits for {}; it has received {}", names(waiting_for), names(received))
+        f.write_str(&self.to_message())
     }
 }
 
@@ -90,9 +99,17 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// Returns the node and the failure as a localized message. The failure's own text stays as it
+    /// is.
+    pub fn to_message(&self) -> Message {
+        message!("`{}` failed: {}", self.node, self.message)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` failed: {}", self.node, self.message)
+        f.write_str(&self.to_message())
     }
 }
 

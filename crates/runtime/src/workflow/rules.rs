@@ -5,6 +5,8 @@ use super::build::{Workflow, WorkflowBuilder};
 use super::node::{Node, NodeId};
 use super::router::ConditionalRouter;
 use rulec::{Rules, UnknownEntry};
+use rulec_base::diag::{Message, listed};
+use rulec_base::message;
 use rulec_lang::graph::{Route, Target};
 use rulec_sema::hir::{NEXT, OUTPUT, TableId, TableKind};
 use serde_json::{Value, json};
@@ -67,16 +69,25 @@ impl Workflow {
 
 /// The error for a workflow name that the rules do not declare.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no workflow `{name}`; {}", known_ones(known))]
+#[error("{}", self.to_message())]
 pub struct UnknownWorkflow {
     name: String,
     known: Vec<String>,
 }
 
-fn known_ones(known: &[String]) -> String {
-    match known {
-        [] => "the rules declare none: `workflow NAME { node … }`".to_owned(),
-        _ => format!("the workflows are {}", known.join(", ")),
+impl UnknownWorkflow {
+    /// Returns the problem and the known workflows as a localized message.
+    pub fn to_message(&self) -> Message {
+        let name = &self.name;
+        match &self.known[..] {
+            [] => message!(
+                "there is no workflow `{name}`; the rules declare none: `workflow NAME {{ node … }}`"
+            ),
+            known => {
+                let known = known.iter().map(|name| format!("`{name}`"));
+                message!("there is no workflow `{name}`; the workflows are {}", listed(known))
+            }
+        }
     }
 }
 

@@ -266,7 +266,7 @@ async fn what_cannot_be_run_is_told() {
     for (made, why) in [
         (
             plan(json!([database]), &[]),
-            "nobody works on nodes of type `DATABASE`, which `a` is; there are END, LLM, START",
+            "no processor is registered for nodes of type `DATABASE`, the type of `a`; there are END, LLM, START",
         ),
         (
             plan(json!([node("a", "x"), node("b", "y")]), &[("a", "b", Some("x >"))]),

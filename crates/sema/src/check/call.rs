@@ -261,7 +261,7 @@ impl<'a> Checker<'a> {
         if !arg.ty.kinds.overlaps(accepted) || !insides_fit {
             let (wants, found) = (wanted.with_article(), arg.ty.with_article());
             let message = message!("`{function}` wants {wants} for `{param}`, and this is {found}");
-            let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.in_words());
+            let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_message());
             let diagnostic = match arg.ty.kinds == KindSet::STRING && wanted.kinds.overlaps(KindSet::NUMBER) {
                 true => diagnostic.help(message!("`number(…)` reads the number that a text writes")),
                 false => diagnostic,

@@ -149,7 +149,7 @@ impl<'a> Checker<'a> {
                 _ => message!("compare it with a value, or write `x is present`"),
             };
             let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
-            return self.report_type(diagnostic.here(value.ty.in_words()).help(help), &value);
+            return self.report_type(diagnostic.here(value.ty.to_message()).help(help), &value);
         }
         self.constrain(&value, KindSet::BOOL, &Reason::Fixed(message!("a condition")));
         Ok(Predicate::plain(None, value, Operand::Nothing).at(span))
@@ -254,7 +254,7 @@ impl<'a> Checker<'a> {
         if !list.ty.kinds.overlaps(KindSet::LIST) {
             let message = message!("a list is wanted here, and this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report_type(diagnostic.here(list.ty.in_words()), &list);
+            return self.report_type(diagnostic.here(list.ty.to_message()), &list);
         }
         self.constrain(
             &list,

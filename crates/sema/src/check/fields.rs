@@ -6,7 +6,7 @@ use super::names::{KeptNames, Name, Names, Path, is_text, same_path};
 use super::uses::{Counted, CountedUses, FieldUses, RouteUses, UsesByRoute};
 use crate::hir::{Root, Slot, SlotId};
 use hashbrown::{HashMap, HashSet, HashTable};
-use rulec_base::diag::{Argument, Code, Diagnostic, Hole, Message};
+use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
@@ -76,7 +76,7 @@ impl Reason {
 }
 
 impl Argument for Reason {
-    fn argument(&self) -> Hole {
+    fn argument(&self) -> Arg {
         let words = match self {
             Reason::Fixed(words) => words.clone(),
             Reason::Field(_) => message!("a record, since a field of it is read"),

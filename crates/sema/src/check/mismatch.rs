@@ -30,8 +30,8 @@ impl<'a> Checker<'a> {
         let no_list = !right.ty.kinds.overlaps(KindSet::LIST);
         let diagnostic = |code, message, help: Option<Message>| {
             let diagnostic = Diagnostic::new(code, binary.op.span, message)
-                .label(left.span, left.ty.in_words())
-                .label(right.span, right.ty.in_words());
+                .label(left.span, left.ty.to_message())
+                .label(right.span, right.ty.to_message());
             Diagnostic { help, ..diagnostic }
         };
         let diagnostic = if !left.ty.kinds.overlaps(lefts) {

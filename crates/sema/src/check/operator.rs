@@ -194,7 +194,7 @@ impl<'a> Checker<'a> {
         if binary.modifiers.word && !left.ty.kinds.overlaps(KindSet::STRING) {
             let message = message!("`word` asks for words of a text, and this is a list");
             let diagnostic = Diagnostic::new(Code::ModifierMisplaced, binary.op.span, message)
-                .label(left.span, left.ty.in_words())
+                .label(left.span, left.ty.to_message())
                 .help(message!("leave `word` out: a list contains an element or not"));
             return self.report(diagnostic);
         }
@@ -240,10 +240,10 @@ impl<'a> Checker<'a> {
         if fitting.is_empty() {
             let message = message!("`{}` does not work on {}", row.spelling, left.ty.with_article());
             let mut diagnostic =
-                Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.in_words());
+                Diagnostic::new(Code::OperatorType, op.span, message).label(left.span, left.ty.to_message());
             if let Some(right) = &right {
                 diagnostic.message = message!("{} and {}", diagnostic.message, right.ty.with_article());
-                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.in_words()), right);
+                diagnostic = self.with_origin(diagnostic.label(right.span, right.ty.to_message()), right);
             }
             diagnostic = self.with_origin(diagnostic, &left);
             if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {

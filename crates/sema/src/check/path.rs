@@ -260,7 +260,7 @@ impl<'a> Checker<'a> {
             let message =
                 message!("{} cannot be indexed by {}", base.ty.with_article(), index.ty.with_article());
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
-                .label(index.span, index.ty.in_words())
+                .label(index.span, index.ty.to_message())
                 .help(message!("a list is indexed by an int, a dict by a string"));
             return self.report_type(diagnostic, &base);
         }

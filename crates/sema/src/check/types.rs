@@ -158,7 +158,7 @@ impl<'a> Checker<'a> {
                 known.private |= field.private;
             } else if let [Some(first), Some(second)] = places.map(|places| places.get(path)) {
                 let declared = |field: &Field| {
-                    if field.optional { message!("optional {}", field.ty) } else { field.ty.in_words() }
+                    if field.optional { message!("optional {}", field.ty) } else { field.ty.to_message() }
                 };
                 let (name, known, field) = (path.join("."), declared(known), declared(field));
                 let message = message!("the input `{name}` is declared as {known} and as {field}");

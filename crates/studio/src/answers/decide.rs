@@ -3,9 +3,9 @@
 use super::message::message;
 use super::{entry, judge, workflow};
 use crate::api::{Breach, Decide, Decided, Decision, LeftOut};
-use crate::error::Answer;
-use crate::language::{language, words};
 use crate::snapshot::Known;
+use crate::language::{language, localized};
+use crate::error::Answer;
 use crate::state::Studio;
 use rulec::choice::Question;
 use rulec::{Entry, Rules, TableKind};
@@ -44,7 +44,7 @@ pub(crate) fn explain(
 ) -> rulec::Explanation {
     let matcher = known.matcher(rules).filter(|_| entry.kind() == TableKind::Flows);
     let explanation = matcher.and_then(|matcher| matcher.explain(message, show_private));
-    explanation.unwrap_or_else(|| entry.explain(message, show_private)).told_in(language())
+    explanation.unwrap_or_else(|| entry.explain(message, show_private)).localized(language())
 }
 
 /// Returns the key of the statement that an explanation names as chosen.
@@ -81,7 +81,7 @@ fn decision(known: &Known, rules: &Rules, entry: Entry<'_>, message: &Json, show
     let left_out = entry.skipped(message).into_iter().map(|skipped| LeftOut {
         branch: skipped.branch,
         condition: skipped.condition,
-        reason: words(&skipped.reason),
+        reason: localized(&skipped.reason),
     });
     let foreign = rules.program().externs.iter().filter(|function| function.feature.is_none());
     Decision {
@@ -91,7 +91,7 @@ fn decision(known: &Known, rules: &Rules, entry: Entry<'_>, message: &Json, show
         breaches: breaches.collect(),
         left_out: left_out.collect(),
         question: question.as_ref().map(|question| question.text().to_owned()),
-        question_failure: failure.map(|failure| words(&failure.in_words())),
+        question_failure: failure.map(|failure| localized(&failure.to_message())),
         missing_functions: foreign.map(|function| function.name.to_string()).collect(),
         explanation,
     }

@@ -4,9 +4,9 @@ use crate::api::{
     At, Check, Checked, CodePage, CompletionItem, Completions, Diagnostic, DiagnosticLabel, FileText, Fix,
     Fold, Format, Formatted, Hint, Hover, OutlineItem, Place, Save, Saved, TestRun, TextEdit,
 };
-use crate::error::{Answer, Refused};
-use crate::language::{language, told, words};
 use crate::snapshot::Known;
+use crate::language::{language, localized, localized_diagnostic};
+use crate::error::{Answer, Refused};
 use crate::state::{CLASSES, Studio};
 use axum::Json;
 use axum::extract::Path;
@@ -39,7 +39,7 @@ pub(crate) fn check(studio: &Arc<Studio>, asked: Check) -> Answer<Checked> {
     let hints = known.analysis.hints(file).into_iter().map(|hint| Hint {
         at: places.unit(hint.at as usize),
         text: hint.text,
-        why: words(&hint.why),
+        why: localized(&hint.why),
     });
     let outline = known.analysis.index.outline(file);
     Ok(Checked {
@@ -73,11 +73,11 @@ pub(crate) fn diagnostic(known: &Known, found: &rulec::Diagnostic) -> Diagnostic
         Some(DiagnosticLabel { place, text: label.text.to_string() }).filter(|label| !label.text.is_empty())
     };
     let fixes = actions::of(found, &known.analysis.sources).into_iter().map(|action| Fix {
-        title: words(&action.title),
+        title: localized(&action.title),
         safe: action.safe,
         edits: edits(known, action.edits),
     });
-    let found = told(found);
+    let found = localized_diagnostic(found);
     Diagnostic {
         file: place.file,
         line: place.line,
@@ -129,7 +129,7 @@ pub(crate) fn tests(known: &Known, rules: &Rules) -> Vec<TestRun> {
         name: outcome.name,
         passed: outcome.passed,
         expected: outcome.expected,
-        actual: outcome.actual,
+        actual: localized(&outcome.actual),
     };
     run_tests(rules).into_iter().map(test).collect()
 }
@@ -169,7 +169,7 @@ pub(crate) fn complete(studio: &Arc<Studio>, asked: At) -> Answer<Completions> {
         }
         .to_owned(),
         detail: item.detail,
-        docs: words(&item.docs),
+        docs: localized(&item.docs),
     };
     Ok(Completions { from, to, items: found.items.into_iter().map(item).collect() })
 }
@@ -179,7 +179,7 @@ pub(crate) fn hover(studio: &Arc<Studio>, asked: At) -> Answer<Option<Hover>> {
     let found = known.analysis.hover(file, offset);
     Ok(found.map(|found| {
         let (from, to) = known.range(found.span);
-        Hover { from, to, code: found.code, text: words(&found.text) }
+        Hover { from, to, code: found.code, text: localized(&found.text) }
     }))
 }
 

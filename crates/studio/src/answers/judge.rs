@@ -3,9 +3,9 @@
 use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
 use crate::difference::difference;
-use crate::error::{Answer, Refused};
-use crate::language::words;
+use crate::language::localized;
 use crate::utf16::Places;
+use crate::error::{Answer, Refused};
 use rulec::Rules;
 use rulec::payload::{self, Judge};
 use rulec_base::json;
@@ -15,14 +15,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Decided> {
-    let mut judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(error.in_words()))?;
+    let mut judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(error.to_message()))?;
     if let Some(text) = asked.context.as_deref().filter(|text| !text.trim().is_empty()) {
         let values = match json::parse_object(text) {
             Ok(values) => values,
             Err(error) => return Ok(Decided::Refused(mistake(text, &error, true))),
         };
         for (name, value) in values {
-            judge = judge.input(&name, value).map_err(|error| Refused::invalid(error.in_words()))?;
+            judge = judge.input(&name, value).map_err(|error| Refused::invalid(error.to_message()))?;
         }
     }
     let judgement = judge.judge(message);
@@ -35,15 +35,15 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
         Violation {
             rule: found.rule.to_string(),
             path: found.path.clone(),
-            message: words(&found.message),
-            repair: words(&found.repair),
+            message: localized(&found.message),
+            repair: localized(&found.repair),
             value: place
                 .clone()
                 .and_then(|place| serde_json::from_str(&asked.message[place]).ok())
                 .unwrap_or_default(),
             from: place.as_ref().map(|place| places.unit(place.start)),
             to: place.as_ref().map(|place| places.unit(place.end)),
-            why: why.map(|why| why.lines().iter().map(words).collect::<Vec<_>>().join("\n")),
+            why: why.map(|why| why.lines().iter().map(localized).collect::<Vec<_>>().join("\n")),
         }
     };
     let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn judge(rules: &Rules, asked: &Decide, message: &Json) -> Answer<Dec
             .map(|one| Unchecked {
                 rule: one.rule.to_string(),
                 path: one.path.clone(),
-                message: words(&one.message),
+                message: localized(&one.message),
             })
             .collect(),
         corrections: corrections

@@ -7,8 +7,8 @@ use crate::api::{
 };
 use crate::error::Answer;
 use crate::keys;
-use crate::language::{told, words};
 use crate::snapshot::Known;
+use crate::language::{localized, localized_diagnostic};
 use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_report::{coverage, drawing};
@@ -65,7 +65,7 @@ pub(crate) fn findings(known: &Known, span: Span) -> Vec<MapFinding> {
         known.analysis.diagnostics.iter().chain(known.findings().iter().map(|finding| &finding.diagnostic));
     let of_rule = all.filter(|found| found.span().is_some_and(inside));
     let finding = |found: &rulec::Diagnostic| {
-        let found = told(found);
+        let found = localized_diagnostic(found);
         MapFinding {
             kind: match found.code {
                 Code::RouteHidden | Code::BranchNeverChosen | Code::PatternHidden => FindingKind::Shadowed,
@@ -100,7 +100,7 @@ impl<'k> Maker<'k> {
         let plans = rules.plan();
         let found = plans.iter().flat_map(|plan| &plan.routes).map(|route| {
             let ((by, what), shared) = (route.found.told(), route.found.shared());
-            (RuleId(route.rule), HowFound { by: by.to_owned(), what: words(&what), shared })
+            (RuleId(route.rule), HowFound { by: by.to_owned(), what: localized(&what), shared })
         });
         let steps = rules.cost().into_iter().flat_map(|table| {
             let name = table.table;

@@ -18,7 +18,7 @@ pub(crate) fn message(studio: &Studio, text: &str, row: Option<&MessageOf>) -> A
 }
 
 pub(super) fn mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {
-    let error = error.told_in(language());
+    let error = error.localized(language());
     Mistake {
         message: error.message().to_owned(),
         help: error.help().map(str::to_owned),

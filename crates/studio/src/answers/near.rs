@@ -4,8 +4,8 @@ use super::decide::explain;
 use super::entry;
 use super::message::message;
 use crate::api::{AskNear, Near, NearField, NearKind};
+use crate::language::localized;
 use crate::error::{Answer, Refused, as_it_is};
-use crate::language::words;
 use crate::state::Studio;
 use rulec::why_not::{Remedy, WhyNot};
 use rulec_eval::trace::{Mark, TableTrace, TraceNode};
@@ -33,7 +33,7 @@ pub(crate) fn near(studio: &Arc<Studio>, asked: AskNear) -> Answer<Vec<Near>> {
     let tell = |found: WhyNot| told(if studio.show_private { found } else { found.masked() });
     if let Some(route) = &asked.route {
         return Ok(vec![tell(
-            entry.why_not(route, &message).map_err(|error| Refused::missing(error.in_words().clone()))?,
+            entry.why_not(route, &message).map_err(|error| Refused::missing(error.to_message()))?,
         )]);
     }
     let begun = Instant::now();
@@ -103,7 +103,7 @@ fn told(found: WhyNot) -> Near {
         field: field.field,
         is: field.is,
         would_be: field.would_be,
-        needs: field.needs.iter().map(words).collect(),
+        needs: field.needs.iter().map(localized).collect(),
         private: field.private,
     });
     Near { route: found.route, remedy, fields: fields.collect(), message, smallest }

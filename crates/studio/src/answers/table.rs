@@ -5,8 +5,8 @@ use super::map::findings;
 use crate::api::{Column, DecisionTable, Gap, Overlap, TableRow};
 use crate::error::{Answer, Refused};
 use crate::keys;
-use crate::language::{told, words};
 use crate::snapshot::Known;
+use crate::language::{localized, localized_diagnostic};
 use crate::state::Studio;
 use rulec::{Code, Rules};
 use rulec_base::message;
@@ -76,10 +76,10 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
     }));
     let overlaps = match table.kind {
         TableKind::Flows | TableKind::Requirements => Default::default(),
-        _ => rules.overlaps(name).map_err(|error| Refused::missing(error.in_words().clone()))?,
+        _ => rules.overlaps(name).map_err(|error| Refused::missing(error.to_message()))?,
     };
     let gap = overlaps.untaken.iter().map(|message| Gap {
-        message: words(&message!("no row takes this message")),
+        message: localized(&message!("no row takes this message")),
         example: Some(message.to_string()),
     });
     let gap = gap.collect();
@@ -179,7 +179,7 @@ fn cells(
 fn gaps(known: &Known) -> Vec<Gap> {
     let of_code = known.findings().iter().filter(|finding| finding.diagnostic.code == Code::NoDefault);
     let gap = |finding: &rulec::Finding| Gap {
-        message: told(&finding.diagnostic).message.to_string(),
+        message: localized_diagnostic(&finding.diagnostic).message.to_string(),
         example: finding.witness.as_ref().map(ToString::to_string),
     };
     of_code.map(gap).collect()

@@ -68,7 +68,7 @@ fn candidates(
 ) -> Answer<Vec<(Json, String)>> {
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *asked.entry) {
-        let judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(error.in_words()))?;
+        let judge = Judge::new(rules, &asked.entry).map_err(|error| Refused::missing(error.to_message()))?;
         let judgement = judge.judge(message);
         let outcome = asked.expect.as_deref().unwrap_or(judgement.outcome().name());
         let mut expected = format!("{}.{outcome}", write::name(&asked.entry));

@@ -2,6 +2,7 @@
 //! nodes that would call external services, return their input.
 
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
+use crate::language::localized;
 use crate::error::{Answer, Refused, as_it_is};
 use rulec::Rules;
 use rulec_base::message;
@@ -22,7 +23,7 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
         .program()
         .workflow_named(name)
         .ok_or_else(|| Refused::missing(message!("there is no workflow `{name}`")))?;
-    let builder = Workflow::from_rules(rules, name).map_err(|error| Refused::missing(as_it_is(error)))?;
+    let builder = Workflow::from_rules(rules, name).map_err(|error| Refused::missing(error.to_message()))?;
     let mut builder = builder
         .kind("echo", echo)
         .kind("loop", Loop::factory)
@@ -41,8 +42,9 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
     }
     let workflow = builder.build().map_err(|error| {
         let errors = error.findings().iter().filter(|finding| finding.severity == Severity::Error);
-        let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
-        Refused::invalid(message!("the workflow cannot be run: {}", errors.join("; ")))
+        let errors = errors.map(|finding| finding.message.clone());
+        let errors = errors.reduce(|all, one| message!("{all}; {one}")).unwrap_or_default();
+        Refused::invalid(message!("the workflow cannot be run: {errors}"))
     })?;
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| Refused::broken(as_it_is(error)))?;
@@ -87,7 +89,7 @@ pub(crate) fn run(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun>
         steps,
         outputs: serde_json::to_value(&report.outputs).unwrap_or_default(),
         failures: failures.collect(),
-        stalled: report.stalled.iter().map(ToString::to_string).collect(),
+        stalled: report.stalled.iter().map(|stall| localized(&stall.to_message())).collect(),
         limit_hit: report.limit_hit,
         stand_ins: stand_ins.into_iter().map(str::to_owned).collect(),
     })
@@ -107,8 +109,7 @@ struct Noting {
 impl Noting {
     fn of(rules: &Rules, node: &str, table: TableId, noted: &Noted) -> Answer<Noting> {
         let name = rules.program().tables[table.index()].name.to_string();
-        let router =
-            RulesRouter::new(rules, &name).map_err(|error| Refused::missing(error.in_words().clone()))?;
+        let router = RulesRouter::new(rules, &name).map_err(|error| Refused::missing(error.to_message()))?;
         Ok(Noting { node: node.to_owned(), name, router, noted: noted.clone() })
     }
 }

@@ -135,7 +135,7 @@ impl<'r> Job<'r> {
     fn line(&mut self, offset: u64, number: u64, text: &[u8]) {
         let object = match json::parse_object_bytes(text) {
             Ok(object) => object,
-            Err(error) => return self.refuse(number, error.in_words()),
+            Err(error) => return self.refuse(number, error.to_message()),
         };
         let line = match self.replay.source.is_log {
             true => log::decision(object).map_or(Line::Message(Json::Null), Line::Logged),

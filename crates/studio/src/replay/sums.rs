@@ -3,7 +3,7 @@
 use super::{NOTHING, Replay, Row, Tally};
 use crate::api::{Flip, LineMistake, ReplaySums, Series, StatementCount, Timeline};
 use crate::keys::NONE;
-use crate::language::{told, words};
+use crate::language::{localized, localized_diagnostic};
 use rulec::{Code, Finding};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +19,14 @@ impl Replay {
         let progress = self.progress();
         let tally = self.tally();
         let counts = counts(&tally.rows, tally.names.len());
-        let refusals =
-            tally.refusals.iter().map(|(line, message)| LineMistake { line: *line, message: words(message) });
+        let refusals = tally
+            .refusals
+            .iter()
+            .map(|(line, message)| LineMistake { line: *line, message: localized(message) });
         ReplaySums {
             source: self.source.about.name.clone(),
             is_log: tally.is_log,
-            failure: tally.failure.as_ref().map(words),
+            failure: tally.failure.as_ref().map(localized),
             refused: tally.refused,
             refusals: refusals.collect(),
             foreign: tally.foreign,
@@ -139,8 +141,8 @@ impl Replay {
                 })
         };
         match self.known.findings_so_far().iter().find(about) {
-            Some(finding) => told(&finding.diagnostic).message.to_string(),
-            None => words(&message!("none of these messages came to it")),
+            Some(finding) => localized_diagnostic(&finding.diagnostic).message.to_string(),
+            None => localized(&message!("none of these messages came to it")),
         }
     }
 }

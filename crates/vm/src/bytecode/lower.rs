@@ -18,6 +18,8 @@ use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{Block, Chunk, Kept, Loop, NONE, RuleCode, Shared, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, On, Pc};
 use hashbrown::HashMap;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_sema::hir::{Outcome, Program, TableId};
 use rulec_sema::normal::Part;
 use rulec_sema::normal::{CondId, NCond, Normal};
@@ -29,17 +31,26 @@ use uses::UseAnalysis;
 
 /// The reason why a program cannot be lowered. For a checked program, only limits can fail.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum LowerError {
     /// A regular expression does not compile.
-    #[error("invalid regular expression `{0}`: {1}")]
     Regex(Arc<str>, String),
     /// There are more items of a kind than the bytecode can index.
-    #[error("too many {0}")]
-    TooLarge(&'static str),
+    TooLarge(Message),
     /// The normal form refers to an unknown part, or a part contains itself.
-    #[error("malformed normal form: {0}")]
     Malformed(&'static str),
+}
+
+impl LowerError {
+    /// Returns the reason as a localized message. The detail of an internal error stays English.
+    pub fn to_message(&self) -> Message {
+        match self {
+            LowerError::Regex(pattern, why) => message!("invalid regular expression `{pattern}`: {why}"),
+            LowerError::TooLarge(what) => message!("too many {what}"),
+            LowerError::Malformed(what) => message!("malformed normal form: {what}"),
+        }
+    }
 }
 
 /// Lowers a program in normal form to bytecode.
@@ -61,13 +72,13 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
     // Most predicates are tested once, by one instruction that jumps.
     lowering.chunk.instrs.reserve(normal.preds.len() + 2 * program.rules.len());
     slots::lower(program, &mut lowering.chunk)?;
-    lowering.chunk.externs = index(program.externs.len(), "host functions")?;
+    lowering.chunk.externs = index(program.externs.len(), message!("host functions"))?;
     lowering.reserve_preds();
     for part in &uses.order {
         lowering.part(*part)?;
     }
     for (table, routes) in normal.tables.iter().enumerate() {
-        lowering.table(program, TableId(index(table, "tables")?), routes)?;
+        lowering.table(program, TableId(index(table, message!("tables"))?), routes)?;
     }
     lowering.values()?;
     let chunk = lowering.chunk;
@@ -77,7 +88,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
 }
 
 /// Converts a number to an index of the bytecode.
-fn index(number: usize, what: &'static str) -> Result<u32, LowerError> {
+fn index(number: usize, what: Message) -> Result<u32, LowerError> {
     u32::try_from(number).ok().filter(|index| *index != NONE).ok_or(LowerError::TooLarge(what))
 }
 
@@ -112,7 +123,7 @@ impl Lowering<'_> {
     }
 
     fn here(&self) -> Result<Pc, LowerError> {
-        index(self.chunk.instrs.len(), "instructions")
+        index(self.chunk.instrs.len(), message!("instructions"))
     }
 
     fn emit(&mut self, instr: Instr) -> Result<(), LowerError> {
@@ -145,7 +156,7 @@ impl Lowering<'_> {
         registers: u16,
         kept: Option<Kept>,
     ) -> Result<BlockId, LowerError> {
-        let id = index(self.chunk.blocks.len(), "blocks")?;
+        let id = index(self.chunk.blocks.len(), message!("blocks"))?;
         let end = self.here()?;
         self.chunk.blocks.push(Block { kind, start, end, registers, kept });
         Ok(id)
@@ -220,7 +231,7 @@ impl Lowering<'_> {
         }
         if self.uses.is_own(Part::Cond(cond)) {
             let block = self.cond_block(id)?;
-            let shared = index(self.chunk.shared.len(), "conditions")?;
+            let shared = index(self.chunk.shared.len(), message!("conditions"))?;
             let memo = self.uses.info(Part::Cond(cond)).is_closed();
             self.chunk.shared.push(Shared { block, memo });
             self.shared.insert(cond, shared);

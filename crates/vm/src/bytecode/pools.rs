@@ -9,6 +9,7 @@ use crate::bytecode::lower::LowerError;
 use aho_corasick::MatchKind;
 use hashbrown::HashSet;
 use memchr::memmem::Finder;
+use rulec_base::message;
 use rulec_base::text::automaton::Automaton;
 use rulec_base::text::{self, Glob, LazyRegex, Similarity, TextMode, WordSearcher};
 use rulec_lang::value::Value;
@@ -94,7 +95,7 @@ impl Matcher {
         let prepared = || words.iter().map(|word| mode.prepare(word));
         let boxed = || prepared().map(|word| Box::from(&*word)).collect();
         let many = !all && words.len() >= AUTOMATON_FROM;
-        let too_large = |_| LowerError::TooLarge("keywords in one list");
+        let too_large = |_| LowerError::TooLarge(message!("keywords in one list"));
         let compile = |pattern: &Arc<str>| {
             if known(pattern, mode.fold) {
                 return Ok(LazyRegex::known(pattern, mode.fold));

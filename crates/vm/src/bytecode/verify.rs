@@ -12,6 +12,8 @@
 use crate::bytecode::chunk::{Block, Check, Chunk, NONE, Operand, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Pc, Reference, Registers};
 use crate::bytecode::lower::MAX_SHARED_DEPTH;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use rulec_lang::operators::Meaning;
 use rulec_sema::resolve::sorted;
 use thiserror::Error;
@@ -36,11 +38,25 @@ pub enum VerifyError {
     #[error("{what} (at {at})")]
     Kind { what: &'static str, at: At },
     /// Conditions and quantifiers nest deeper than [`MAX_NESTING`].
-    #[error("conditions nest more than {MAX_NESTING} deep")]
+    #[error("{}", self.to_message())]
     TooDeep,
     /// Tables lead to each other in a cycle, or in a chain longer than [`MAX_JUMPS`].
-    #[error("tables lead to each other in a circle, or more than {MAX_JUMPS} deep")]
+    #[error("{}", self.to_message())]
     Jumps,
+}
+
+impl VerifyError {
+    /// Returns the reason as a message. The limits of rules are localized; the other errors are
+    /// internal and stay English.
+    pub fn to_message(&self) -> Message {
+        match self {
+            VerifyError::TooDeep => message!("conditions nest more than {MAX_NESTING} deep"),
+            VerifyError::Jumps => {
+                message!("tables lead to each other in a circle, or more than {MAX_JUMPS} deep")
+            }
+            internal => Message::verbatim(internal.to_string()),
+        }
+    }
 }
 
 /// A location in the bytecode.

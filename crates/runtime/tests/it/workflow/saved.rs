@@ -62,7 +62,7 @@ async fn a_workflow_of_a_rules_file_runs_and_so_does_that_of_its_artifact() {
     let loaded = Compiler::new().load_artifact(&rules.to_artifact(true)).unwrap();
     assert_eq!(review(&loaded).run(json!({"session": {"id": 7}})).await, report);
     let error = Workflow::from_rules(&rules, "reviev").err().unwrap();
-    assert_eq!(error.to_string(), "there is no workflow `reviev`; the workflows are review");
+    assert_eq!(error.to_string(), "there is no workflow `reviev`; the workflows are `review`");
 }
 
 /// `says` returns only its configuration, so the session is in its output only through passthrough.

@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
         if !list.ty.kinds.overlaps(wanted) {
             let message = message!("a list or dict is wanted here, and this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report(diagnostic.here(list.ty.in_words()));
+            return self.report(diagnostic.here(list.ty.to_message()));
         }
         let place = self.place_of(&each.list);
         let scope = self.scope.len();

@@ -3,6 +3,7 @@
 use super::{Label, LowerError, Lowering, index, known_cond};
 use crate::bytecode::chunk::{Check, Loop, Operand, Pred};
 use crate::bytecode::instr::{CmpJump, Instr, On};
+use rulec_base::message;
 use rulec_sema::normal::{CondId, NCond, Part, PredId};
 use smallvec::SmallVec;
 
@@ -71,7 +72,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn add_loop(&mut self, part: Part, each: Loop) -> Result<(), LowerError> {
-        let id = index(self.chunk.loops.len(), "loops")?;
+        let id = index(self.chunk.loops.len(), message!("loops"))?;
         self.chunk.levels = self.chunk.levels.max(each.level.saturating_add(1));
         self.chunk.loops.push(each);
         self.loops.insert(part, id);

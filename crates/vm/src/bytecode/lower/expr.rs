@@ -3,6 +3,7 @@
 use super::{Label, LowerError, Lowering, index};
 use crate::bytecode::chunk::{Kept, Loop, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, Registers};
+use rulec_base::message;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_sema::normal::{ExprId, NConst, NExpr, Part};
@@ -67,7 +68,7 @@ impl Lowering<'_> {
         // cache, each nested level of conditions as values would double the work.
         let kept = if info.asks > 1 && (info.is_closed() || info.has_truths) {
             let cell = self.chunk.cached;
-            self.chunk.cached = index(cell as usize + 1, "values")?;
+            self.chunk.cached = index(cell as usize + 1, message!("values"))?;
             Some(Kept { cell, varies: !info.is_closed() })
         } else {
             None
@@ -165,7 +166,7 @@ impl Lowering<'_> {
                 let constant = self.const_of(text);
                 if let Some(text) = constant.as_ref().and_then(|constant| constant.value().as_str()) {
                     self.emit_expr(other, dst, registers, false)?;
-                    let to = index(self.chunk.similar.len(), "texts")?;
+                    let to = index(self.chunk.similar.len(), message!("texts"))?;
                     self.chunk.similar.push(text.into());
                     return self.emit(Instr::Similar { dst, src: dst, to });
                 }
@@ -195,9 +196,11 @@ impl Lowering<'_> {
         first: Reg,
         registers: &mut u16,
     ) -> Result<Registers, LowerError> {
-        let len = u16::try_from(items.len()).map_err(|_| LowerError::TooLarge("elements in one list"))?;
+        let len =
+            u16::try_from(items.len()).map_err(|_| LowerError::TooLarge(message!("elements in one list")))?;
         for (at, item) in (0..len).zip(items) {
-            let dst = first.checked_add(at).ok_or(LowerError::TooLarge("values in one expression"))?;
+            let dst =
+                first.checked_add(at).ok_or(LowerError::TooLarge(message!("values in one expression")))?;
             self.emit_expr(*item, dst, registers, false)?;
         }
         Ok(Registers { first, len })
@@ -205,5 +208,5 @@ impl Lowering<'_> {
 }
 
 fn next(register: Reg) -> Result<Reg, LowerError> {
-    register.checked_add(1).ok_or(LowerError::TooLarge("values in one expression"))
+    register.checked_add(1).ok_or(LowerError::TooLarge(message!("values in one expression")))
 }

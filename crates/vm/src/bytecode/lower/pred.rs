@@ -3,6 +3,7 @@
 use super::{LowerError, Lowering, index};
 use crate::bytecode::chunk::{Check, Keywords, Members, NONE, Operand, Pred};
 use crate::bytecode::instr::Cmp;
+use rulec_base::message;
 use rulec_base::text::{self, Glob, TextMode};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Cost, Op, Quantity, Search, TestMode};
@@ -54,7 +55,7 @@ impl Lowering<'_> {
         if let Some(text) = self.texts.get(&(slot, mode)) {
             return Ok(*text);
         }
-        let text = index(self.chunk.texts.len(), "texts")?;
+        let text = index(self.chunk.texts.len(), message!("texts"))?;
         self.chunk.texts.push((slot, mode));
         self.texts.insert((slot, mode), text);
         Ok(text)
@@ -90,7 +91,7 @@ impl Lowering<'_> {
             Op::In => match constant {
                 Some(list) if list.value().list_len().is_some() => {
                     let constant = self.constant(&list)?;
-                    let id = index(self.chunk.members.len(), "lists")?;
+                    let id = index(self.chunk.members.len(), message!("lists"))?;
                     self.chunk.members.push(Members { constant, mode: pred.mode.text });
                     Ok((Check::Members(id), left))
                 }
@@ -143,7 +144,7 @@ impl Lowering<'_> {
         };
         Ok(match words {
             Some(words) => {
-                let id = index(self.chunk.keywords.len(), "text predicates")?;
+                let id = index(self.chunk.keywords.len(), message!("text predicates"))?;
                 let weight = words.iter().map(|word| weight(search, word, mode.text)).max().unwrap_or(0);
                 let keywords = Keywords { search, word: mode.word, all, mode: mode.text, words, weight };
                 self.chunk.keywords.push(keywords);
@@ -165,7 +166,7 @@ impl Lowering<'_> {
         if let Some(id) = self.consts.get(&key) {
             return Ok(*id);
         }
-        let id = index(self.chunk.consts.len(), "constants")?;
+        let id = index(self.chunk.consts.len(), message!("constants"))?;
         self.chunk.consts.push(constant.clone());
         self.consts.insert(key, id);
         Ok(id)
@@ -175,7 +176,7 @@ impl Lowering<'_> {
         if let Some(id) = self.strings.get(text) {
             return Ok(*id);
         }
-        let id = index(self.chunk.strings.len(), "texts")?;
+        let id = index(self.chunk.strings.len(), message!("texts"))?;
         let text: Arc<str> = text.into();
         self.chunk.strings.push(text.clone());
         self.strings.insert(text, id);

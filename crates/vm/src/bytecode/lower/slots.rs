@@ -3,6 +3,7 @@
 use super::{LowerError, index};
 use crate::bytecode::chunk::{Chunk, NONE, SharedObject, SlotCode};
 use hashbrown::HashMap;
+use rulec_base::message;
 use rulec_sema::hir::{Program, Slot};
 
 /// Maximum depth to which objects are shared. Deeper fields are looked up separately for each slot.
@@ -43,7 +44,7 @@ pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerErr
                 break;
             }
             if object.node == NONE {
-                object.node = index(chunk.objects.len(), "fields")?;
+                object.node = index(chunk.objects.len(), message!("fields"))?;
                 chunk.objects.push(SharedObject { parent: node, key: name.clone() });
             }
             (node, at, depth) = (object.node, *inside, depth + 1);
@@ -55,5 +56,5 @@ pub(super) fn lower(program: &Program, chunk: &mut Chunk) -> Result<(), LowerErr
             name: slot.name().into(),
         });
     }
-    index(chunk.slots.len(), "fields").map(|_| ())
+    index(chunk.slots.len(), message!("fields")).map(|_| ())
 }

@@ -2,6 +2,7 @@
 //! the part's users, its cost, the loops whose elements it reads, and the size of its code.
 
 use super::LowerError;
+use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
 use rulec_sema::normal::{Ask, ExprId, Levels, NCond, NConst, NExpr, NPred, Normal, Part};
 
@@ -61,7 +62,7 @@ impl UseAnalysis {
     pub fn of(normal: &Normal) -> Result<UseAnalysis, LowerError> {
         let (exprs, preds) = (normal.exprs.len(), normal.preds.len());
         let total = exprs + preds + normal.conds.len();
-        super::index(total, "parts of conditions")?;
+        super::index(total, message!("parts of conditions"))?;
         let (infos, own) = (vec![Info::NOTHING; total], vec![false; total]);
         let mut analysis = UseAnalysis { order: Vec::with_capacity(total), infos, own, exprs, preds };
         analysis.sort(normal)?;
