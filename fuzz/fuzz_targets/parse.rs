@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
 use rulec_syntax::lex::tokens;
 use rulec_syntax::parse::parse;
-use rulec_base::parallel::Threads;
 
 fuzz_target!(|text: &str| {
     let whole: String = tokens(text, 0).map(|token| token.text(text)).collect();

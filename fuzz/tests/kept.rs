@@ -29,7 +29,9 @@ fn the_list_has_every_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_targets");
     let entries = fs::read_dir(folder).expect("the folder of targets");
     let mut files: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").path().file_stem().expect("a name").to_string_lossy().into_owned())
+        .map(|entry| {
+            entry.expect("an entry").path().file_stem().expect("a name").to_string_lossy().into_owned()
+        })
         .collect();
     files.sort();
     assert_eq!(files, TARGETS.map(|(name, _)| name));

@@ -208,7 +208,8 @@ impl Answers {
 
     /// Appends the error of a row that is not a valid message.
     pub fn push_error(&mut self, error: &RowError) {
-        let message = error.to_message().localized(self.language);
+        let message = error.to_message();
+        let message = message.localized(self.language);
         self.push_json(&json!({ ERROR: {"code": error.code().as_str(), "message": message} }));
     }
 

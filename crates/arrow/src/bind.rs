@@ -27,7 +27,7 @@ impl BindError {
 
     /// Returns all problems as one message with one line each, which can be translated.
     pub fn to_message(&self) -> Message {
-        lines(&self.problems)
+        rulec_base::diag::lines(&self.problems)
     }
 }
 

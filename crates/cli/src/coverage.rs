@@ -1,8 +1,8 @@
 //! Coverage reports as text, lcov records and HTML. File names are as the user would write them.
 
 use super::compiled::Compiled;
-use super::language::{counted, language, localized};
 use super::escape::escaped;
+use super::language::{counted, language, localized};
 use rulec::{FileId, Finding, Message};
 use rulec_base::message;
 use rulec_report::coverage::{Coverage, Item, times};

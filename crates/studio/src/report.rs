@@ -5,9 +5,9 @@ use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, S
 use crate::assets;
 use crate::error::{Answer, Refused, as_it_is};
 use crate::handle::blocking;
-use crate::snapshot::Known;
 use crate::language::{language, localized, tag, worked};
 use crate::replay::Replay;
+use crate::snapshot::Known;
 use crate::state::{Options, Studio};
 use axum::Json;
 use axum::extract::State;

@@ -3,9 +3,9 @@
 use super::message::message;
 use super::{entry, judge, workflow};
 use crate::api::{Breach, Decide, Decided, Decision, LeftOut};
-use crate::snapshot::Known;
-use crate::language::{language, localized};
 use crate::error::Answer;
+use crate::language::{language, localized};
+use crate::snapshot::Known;
 use crate::state::Studio;
 use rulec::choice::Question;
 use rulec::{Entry, Rules, TableKind};

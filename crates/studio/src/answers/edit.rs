@@ -4,9 +4,9 @@ use crate::api::{
     At, Check, Checked, CodePage, CompletionItem, Completions, Diagnostic, DiagnosticLabel, FileText, Fix,
     Fold, Format, Formatted, Hint, Hover, OutlineItem, Place, Save, Saved, TestRun, TextEdit,
 };
-use crate::snapshot::Known;
-use crate::language::{language, localized, localized_diagnostic};
 use crate::error::{Answer, Refused};
+use crate::language::{language, localized, localized_diagnostic};
+use crate::snapshot::Known;
 use crate::state::{CLASSES, Studio};
 use axum::Json;
 use axum::extract::Path;

@@ -3,9 +3,9 @@
 use super::message::mistake;
 use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
 use crate::difference::difference;
+use crate::error::{Answer, Refused};
 use crate::language::localized;
 use crate::utf16::Places;
-use crate::error::{Answer, Refused};
 use rulec::Rules;
 use rulec::payload::{self, Judge};
 use rulec_base::json;

@@ -7,8 +7,8 @@ use crate::api::{
 };
 use crate::error::Answer;
 use crate::keys;
-use crate::snapshot::Known;
 use crate::language::{localized, localized_diagnostic};
+use crate::snapshot::Known;
 use crate::state::Studio;
 use rulec::{Code, Rules, Span};
 use rulec_report::{coverage, drawing};

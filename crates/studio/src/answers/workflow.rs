@@ -2,8 +2,8 @@
 //! nodes that would call external services, return their input.
 
 use crate::api::{NodeFailure, RouterDecision, WorkflowDelivery, WorkflowRun, WorkflowStep};
-use crate::language::localized;
 use crate::error::{Answer, Refused, as_it_is};
+use crate::language::localized;
 use rulec::Rules;
 use rulec_base::message;
 use rulec_lang::graph::{NodeId, Route};
