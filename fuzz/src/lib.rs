@@ -1,6 +1,8 @@
 //! Code shared by the fuzz targets and the tests: generators, engines that must agree, and forged
 //! artifacts.
 
+#![allow(missing_docs, reason = "the support of tests, which is not published")]
+
 #[path = "../../crates/arrow/tests/convert/mod.rs"]
 pub mod convert;
 #[path = "../../tests/support/forge.rs"]
