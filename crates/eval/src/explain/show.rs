@@ -64,7 +64,7 @@ impl Shown {
                         self.add(item, None, false, depth + 1);
                     }
                     if length > ITEM_LIMIT {
-                        self.tell(&message!(", … {} in all", thousands(length)));
+                        self.tell(&message!(", … {} in total", thousands(length)));
                     }
                 }
                 self.text.push(']');
@@ -81,7 +81,7 @@ impl Shown {
                     self.add(item, None, false, depth + 1);
                 }
                 if length > ITEM_LIMIT {
-                    self.tell(&message!(", … {} keys in all", thousands(length)));
+                    self.tell(&message!(", … {} keys in total", thousands(length)));
                 }
                 self.text.push_str(" }");
             }

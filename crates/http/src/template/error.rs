@@ -109,8 +109,11 @@ fn nothing(source: Source) -> &'static str {
 
 fn there_is(known: &[String]) -> String {
     if known.is_empty() {
-        "there is none at all".to_owned()
+        "no names are known".to_owned()
     } else {
-        format!("there is {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+        format!(
+            "the known names are {}",
+            known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        )
     }
 }

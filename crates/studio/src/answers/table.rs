@@ -79,7 +79,7 @@ pub(crate) fn of(known: &Known, name: &str) -> Answer<DecisionTable> {
         _ => rules.overlaps(name).map_err(|error| Refused::missing(error.in_words().clone()))?,
     };
     let gap = overlaps.untaken.iter().map(|message| Gap {
-        message: words(&message!("no row takes this message")),
+        message: words(&message!("no row matches this message")),
         example: Some(message.to_string()),
     });
     let gap = gap.collect();

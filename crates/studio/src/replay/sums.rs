@@ -140,7 +140,7 @@ impl Replay {
         };
         match self.known.findings_so_far().iter().find(about) {
             Some(finding) => told(&finding.diagnostic).message.to_string(),
-            None => words(&message!("none of these messages came to it")),
+            None => words(&message!("none of these messages reached it")),
         }
     }
 }
